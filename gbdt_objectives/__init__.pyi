@@ -11,6 +11,7 @@ from gbdt_objectives import (
     objectives as objectives,
     plotting as plotting,
     priors as priors,
+    serving as serving,
     thresholds as thresholds,
 )
 from gbdt_objectives.adapters import shift_intercept as shift_intercept

@@ -135,19 +135,24 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
+    """JSON without numbers and keys that JSON does not have; ``name`` is what messages call it."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply: {writer} did not write it") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
+            f"{writer}"
+        ) from None
+
+
 def _parse(text: object, kind: str) -> dict[str, Any]:
     """The object in ``text``, if its "format" is this one."""
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-    try:
-        data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-    except RecursionError:
-        raise ValueError("text is nested too deeply: to_json() did not write it") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"text is not complete JSON, {error}: was the file truncated? Write it again with "
-            "to_json()"
-        ) from None
+    data = parse(text)
     if not isinstance(data, dict) or data.get("format") != kind:
         found = data.get("format") if isinstance(data, dict) else data
         name = kind.split(".")[-1].split("/")[0]
@@ -155,7 +160,8 @@ def _parse(text: object, kind: str) -> dict[str, Any]:
             f"text is JSON of another format, found {str(found)[:80]!r} instead of {kind!r}: "
             f"read what {name}.to_json() of this version wrote"
         )
-    return data
+    read: dict[str, Any] = data
+    return read
 
 
 def _refuse_constant(name: str) -> float:

@@ -16,7 +16,7 @@ ROOT = "gbdt_objectives"
 
 ROOMS = (
     "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
-    "adapters", "distributed", "plotting", "checking",
+    "adapters", "serving", "distributed", "plotting", "checking",
 )  # fmt: skip
 """The rooms of the package, in the order of the path."""
 

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._boosters import MARGIN_FLAG, Library, library_of
 from gbdt_objectives._checks import Array
+from gbdt_objectives._exported import Exported
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
@@ -226,6 +227,7 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
             return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
 
         kind.fit = fit
+        kind.export = Exported.export
         request_rows(kind)
         if not issubclass(kind, ClassifierMixin):
             return kind

@@ -300,7 +300,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         return p
 
     def _probability(self, X: Any) -> Array:
-        columns = self.oof_probability_.ndim == 2
+        columns = len(self.classes_) > 2 or isinstance(self.calibrator_, TemperatureCalibrator)
         score = scores(self.estimator_, X, columns)
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])

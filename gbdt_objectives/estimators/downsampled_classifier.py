@@ -221,11 +221,15 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             return correct_probability(mean, shift=self.shift_) if corrects else mean
         if corrects:
             bags = [
-                correct_probability(p, shift=_shift(r))
-                for p, r in zip(bags, self.keep_rates_, strict=True)
+                correct_probability(p, shift=d) for p, d in zip(bags, self._bag_shifts, strict=True)
             ]
         mean = np.mean(bags, axis=0)
         return mean
+
+    @property
+    def _bag_shifts(self) -> list[Any]:
+        """What corrects the log-odds of each bag."""
+        return [_shift(rates) if np.any(self.shift_) else 0.0 for rates in self.keep_rates_]
 
     def _check_parameters(self) -> int:
         """Check the parameters and return the number of bags."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json, _mistakes
 from gbdt_objectives._checks import Array, check_order, shown
+from gbdt_objectives._exported import Exported
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
@@ -35,7 +36,7 @@ def read_metric(key: str, value: object) -> str:
     thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
 )
 @dataclass(eq=False, repr=False)
-class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
+class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
 
     Parameters

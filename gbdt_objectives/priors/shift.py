@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._places import blocks
@@ -36,8 +36,12 @@ NAMES = "a sampling rate is negative_keep_rate=..., those of several classes cla
 """How to give rates to what does not accept them by position."""
 
 
+def read_shift_values(key: str, value: Any) -> Any:
+    return (_json.read_numbers if isinstance(value, list) else _json.read_number)(key, value)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class LogOddsShift(ArrayValue):
+class LogOddsShift(ArrayValue, _json.SavedAsJSON):
     """A shift in log-odds, as :func:`log_odds_shift` returns it.
 
     numpy reads it as an array, and ``float(shift)`` is the number. What is computed from it is a
@@ -56,10 +60,19 @@ class LogOddsShift(ArrayValue):
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> f"{shift:.3f}", round(float(-shift), 3)
     ('-2.303', 2.303)
+    >>> LogOddsShift.from_json(LogOddsShift(-2.5).to_json())
+    LogOddsShift(-2.5)
     """
 
     values: Any
     standard_error: float | None = None
+
+    _saved: ClassVar[dict[str, _json.Reader]] = {
+        "values": read_shift_values,
+        "standard_error": lambda key, value: (
+            None if value is None else _json.read_number(key, value)
+        ),
+    }
 
     def __post_init__(self) -> None:
         if np.ndim(self.values) == 0:
@@ -72,6 +85,10 @@ class LogOddsShift(ArrayValue):
                 "shift of two classes is the number of label 1"
             )
         self._freeze(shifts)
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> LogOddsShift:
+        return cls(data["values"], data["standard_error"])
 
     def __float__(self) -> float:
         return float(self.values)

@@ -1,0 +1,126 @@
+"""A trained LightGBM model as data: what its file holds, and an estimator around it again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from sklearn.preprocessing import LabelEncoder
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
+from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
+from gbdt_objectives.adapters.lightgbm.repair import feature_names
+from gbdt_objectives.objectives import Objective
+
+ENDING = ".txt"
+REFUSES_NEW = False
+"""Whether it raises for a category that training did not have, which else counts as missing."""
+FITTED = "_objective"
+KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
+IN_PREDICTION = ("pred_early_stop", "start_iteration_predict", "num_iteration_predict")
+"""Parameters that change what the estimator predicts, and are not in the model's file."""
+
+
+def booster_of(model: Any) -> lgb.Booster:
+    return model if isinstance(model, lgb.Booster) else model.booster_
+
+
+def reader(model: Any) -> dict[str, Any]:
+    """How a served model reads the file: its library, and what it must be told."""
+    parameters = {} if isinstance(model, lgb.Booster) else model.get_params()
+    for name in IN_PREDICTION:
+        if parameters.get(name):
+            raise ValueError(
+                f"the model has {name}={parameters[name]!r}, which its file does not hold: train "
+                "without it"
+            )
+    return {"library": "lightgbm"}
+
+
+def link_of(model: Any) -> Link:
+    """What the margins of the file are; raises for a transform of LightGBM that no link names."""
+    head = booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
+    found = re.search(r"(?m)^objective=(.*)$", head)
+    if found is None:
+        return UNDECLARED
+    name, *words = found[1].split()
+    scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
+    if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
+        raise ValueError(
+            f"the model has LightGBM's objective {found[1]!r}, whose predictions have no formula "
+            f"here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
+        )
+    return OF_LIGHTGBM[name]
+
+
+def count_outputs(model: Any) -> int:
+    return int(booster_of(model).num_model_per_iteration())
+
+
+def count_features(model: Any) -> int:
+    return int(booster_of(model).num_feature())
+
+
+def names_of(model: Any) -> list[str] | None:
+    return feature_names(booster_of(model))
+
+
+def same_names(own: list[str], given: list[str]) -> bool:
+    """Whether the model was trained on these columns; LightGBM writes spaces as underscores."""
+    return own == [name.replace(" ", "_") for name in given]
+
+
+def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
+    """The categories of each feature in the model's order; ``own`` are those of X."""
+    known = list(booster_of(model).pandas_categorical or [])
+    wanted = [k for k, categories in enumerate(own) if categories is not None]
+    if len(known) != len(wanted):
+        raise ValueError(
+            f"the model was trained with {len(known)} columns of dtype category, but X has "
+            f"{len(wanted)}: pass X, a DataFrame with the dtypes that fit saw"
+        )
+    found: list[list[Any] | None] = [None] * len(own)
+    for k, categories in zip(wanted, known, strict=True):
+        found[k] = list(categories)
+    return found
+
+
+def margin(model: Any, X: Any) -> Array:
+    """Of the rounds that it predicts with, float64."""
+    return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
+
+
+def write(model: Any, path: str) -> None:
+    """The rounds that it predicts with."""
+    booster_of(model).save_model(path)
+
+
+def open_booster(path: str) -> lgb.Booster:
+    return lgb.Booster(model_file=path)
+
+
+def restore(
+    kind: str, path: str, parameters: dict[str, Any], classes: Array | None, objective: Any,
+    names: list[str] | None,
+) -> Any:  # fmt: skip
+    """A fitted estimator around the model in a file."""
+    model = KINDS[kind](**parameters)
+    booster = open_booster(path)
+    if objective is not None:
+        model.set_params(objective=objective)
+    fitted = objective if isinstance(objective, Objective) else link_of(booster).lightgbm.split()[0]
+    model.__dict__.update(
+        _Booster=booster, _objective=fitted, fitted_=True, _best_iteration=booster.best_iteration,
+        _n_features=booster.num_feature(), _n_features_in=booster.num_feature(),
+        _fitted_with_feature_names=names is not None,
+    )  # fmt: skip
+    if classes is not None:
+        encoder = LabelEncoder().fit(classes)
+        positions = dict(zip(classes.tolist(), np.arange(len(classes)), strict=True))
+        model.__dict__.update(
+            _le=encoder, _classes=classes, _n_classes=len(classes), _class_map=positions
+        )
+    return model

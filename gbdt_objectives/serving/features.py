@@ -1,0 +1,134 @@
+"""The features that a served model is given: their names, dtypes and categories; and some rows."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.serving.model import of_library
+from gbdt_objectives.serving.plans import Plan
+
+Feature = dict[str, Any]
+
+SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]
+"""Of a model without boosters."""
+
+PASS_X = "pass X, a DataFrame with the dtypes that fit saw"
+
+
+def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
+    """Name, dtype and categories of each feature, of X where it is given."""
+    if not plan.parts:
+        return [dict(SCORE[0])]
+    first = plan.parts[0].model
+    library = of_library(first)
+    d, own = library.count_features(first), library.names_of(first)
+    own = getattr(model, "feature_names_in_", own) if hasattr(model, "_sklearn_names") else own
+    if X is None:
+        for part in plan.parts:
+            of_library(part.model).categories_of(part.model, [None] * d)
+        names = range(d) if own is None else own
+        return [{"name": name, "dtype": "float64"} for name in names]
+    _checks.in_memory("X", X)
+    if getattr(X, "ndim", 2) != 2 or np.shape(X)[1:] != (d,):
+        raise ValueError(f"X must have the {d} features of the model, found shape {np.shape(X)}")
+    if not hasattr(X, "iloc"):
+        if own is not None:
+            raise ValueError(
+                f"X must be a DataFrame with the columns that fit saw, {shown(own)}, found "
+                f"{type(X).__name__}"
+            )
+        dtype = str(getattr(X, "dtype", "float64"))
+        return [{"name": k, "dtype": dtype} for k in range(d)]
+    given = list(X.columns)
+    if not all(isinstance(name, str) for name in given) or len(set(given)) < d:
+        raise ValueError(f"the columns of X must have different strings as names, found {given}")
+    if own is not None and not library.same_names(list(own), given):
+        raise ValueError(
+            f"X has the columns {shown(given)}, but the model was trained on {shown(list(own))}: "
+            "pass them in its order"
+        )
+    if own is None:
+        raise ValueError("X is a DataFrame, but the model was trained on an array: pass an array")
+    categories: Any = [categories_of(dtype) for dtype in X.dtypes]
+    found = [of_library(part.model).categories_of(part.model, categories) for part in plan.parts]
+    if any(other != found[0] for other in found):
+        raise ValueError(
+            "the boosters number the categories in different ways: train all of them on columns "
+            "of the same category dtypes"
+        )
+    refuses = any(of_library(part.model).REFUSES_NEW for part in plan.parts)
+    return [
+        feature_of(name, dtype, own, refuses)
+        for name, dtype, own in zip(given, X.dtypes, found[0], strict=True)
+    ]
+
+
+def categories_of(dtype: Any) -> list[Any] | None:
+    found = getattr(dtype, "categories", None)
+    return None if found is None else list(found)
+
+
+def feature_of(name: str, dtype: Any, categories: list[Any] | None, refuses: bool) -> Feature:
+    if categories is None:
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"X has the column {name!r} of dtype {dtype}: make it numbers, or a category, as "
+                "fit saw it"
+            )
+        return {"name": name, "dtype": str(dtype)}
+    values, text = plain_values(name, categories)
+    unknown = "error" if refuses else "missing"
+    return {
+        "name": name, "dtype": "category", "categories": values, "text": text, "unknown": unknown
+    }  # fmt: skip
+
+
+def plain_values(name: str, values: list[Any]) -> tuple[list[Any], bool]:
+    """Categories or segments as JSON holds them, and whether they are words."""
+    plain = [value.item() if hasattr(value, "item") else value for value in values]
+    if all(isinstance(value, str) for value in plain):
+        if {"", "nan"} & set(plain):
+            raise ValueError(
+                f"column {name!r} has the category '' or 'nan', which a table of text does not "
+                "tell from a missing value: rename it"
+            )
+        return plain, True
+    if all(isinstance(value, numbers.Real) for value in plain):
+        return plain, False
+    raise ValueError(
+        f"column {name!r} has categories that are neither all words nor all numbers, "
+        f"{shown(plain)}: convert them first"
+    )
+
+
+def draw_rows(X: Any, n: int) -> Any:
+    """At most n rows of X, at equal distances."""
+    from sklearn.utils import _safe_indexing
+
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    total = X.shape[0]
+    return _safe_indexing(X, np.unique(np.linspace(0, total - 1, min(n, total)).astype(int)))
+
+
+def cells(X: Any, features: list[Feature]) -> Array:
+    """Rows as an array that any numpy reads: numbers, or text if a column holds words."""
+    if hasattr(X, "tocsr"):
+        return np.asarray(X.toarray(), np.float64)
+    if not hasattr(X, "iloc"):
+        return np.asarray(X, np.float64)
+    columns = [column_of(X.iloc[:, k], feature) for k, feature in enumerate(features)]
+    if not any(feature.get("text") for feature in features):
+        return np.column_stack(columns)
+    return np.column_stack([[str(value) for value in column.tolist()] for column in columns])
+
+
+def column_of(column: Any, feature: Feature) -> Array:
+    if not feature.get("text"):
+        return np.asarray(column.astype("float64").to_numpy(), np.float64)
+    values = column.astype(object)
+    return np.asarray(values.where(column.notna(), "nan"), object)

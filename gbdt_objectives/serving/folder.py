@@ -1,0 +1,305 @@
+"""The folder of a served model: written, read, and compared with what it should hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import runpy
+import shutil
+import sys
+import tempfile
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gbdt_objectives
+from gbdt_objectives import _checks
+from gbdt_objectives._boosters import library_of
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.serving import features as _features, objects
+from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.plans import TOLERANCE, Plan, of_model
+
+VERSION = 1
+FORMAT = "gbdt_objectives.model"
+KEYS = (
+    "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
+    "outputs", "thresholds", "tolerance", "model", "files", "sha256",
+)  # fmt: skip
+FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
+FORMULAS_INSIDE = {
+    "ordinal": ("sigmoid",), "focal": ("sigmoid",), "calibrate": ("sigmoid",),
+    "temperature": ("softmax",), "segment_shift": ("codes",),
+}  # fmt: skip
+"""What a formula calls."""
+
+
+def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
+    check_rows = _checks.whole_number("check_rows", check_rows, 0)
+    target = Path(folder)
+    if target.exists():
+        raise ValueError(f"folder {folder} exists: give a new name, or delete it first")
+    if not target.absolute().parent.is_dir():
+        raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
+    if library_of(model) is not None and not hasattr(model, "get_params"):
+        model = ServedModel(model)
+    plan = of_model(model)
+    features = _features.read_features(model, plan, X)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
+    try:
+        write(temporary, model, plan, features, X, check_rows)
+        temporary.chmod(0o755)
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def write(
+    folder: Path, model: Any, plan: Plan, features: list[Any], X: Any, check_rows: int
+) -> None:
+    files = {}
+    for k, part in enumerate(plan.parts):
+        files[id(part.model)] = f"booster_{k}{of_library(part.model).ENDING}"
+        of_library(part.model).write(part.model, str(folder / files[id(part.model)]))
+    document = describe(model, plan, features, files)
+    (folder / "predict.py").write_text(source_of(document), encoding="utf-8")
+    rows = None if X is None else _features.draw_rows(X, max(check_rows, 1))
+    held: dict[str, Array] = {}
+    if rows is not None and len(_features.cells(rows, features)):
+        held = {"X": _features.cells(rows, features), **expected(model, plan, rows)}
+        if check_rows:
+            np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
+    names = sorted(path.name for path in folder.iterdir())
+    document["files"] = {name: digest(folder / name) for name in names}
+    document["sha256"] = seal(document)
+    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    (folder / "model.json").write_text(text + "\n", encoding="utf-8")
+    compare(folder, held, rows, document["tolerance"])
+
+
+def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
+    """model.json without the hashes."""
+    boosters = [
+        {
+            "file": files[id(part.model)], **of_library(part.model).reader(part.model),
+            "weight": part.weight, "steps": list(part.steps),
+        }
+        for part in plan.parts
+    ]  # fmt: skip
+    libraries = sorted({str(library_of(part.model)) for part in plan.parts})
+    return {
+        "format": f"{FORMAT}/{VERSION}",
+        "kind": type(model).__name__,
+        "versions": versions(libraries),
+        "features": features,
+        "boosters": boosters,
+        **objects.plan_tree(plan, [feature["name"] for feature in features]),
+        "tolerance": max([TOLERANCE[library] for library in libraries], default=1e-9),
+        "model": objects.describe(model, files),
+    }
+
+
+def versions(libraries: list[str]) -> dict[str, str]:
+    found = {"gbdt_objectives": gbdt_objectives.__version__, "numpy": np.__version__}
+    found["python"] = ".".join(map(str, sys.version_info[:3]))
+    return found | {name: sys.modules[name].__version__ for name in libraries}
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def seal(document: dict[str, Any]) -> str:
+    """The hash of all of model.json but itself."""
+    rest = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+# predict.py: the parts of the template that this model needs.
+
+
+def source_of(document: dict[str, Any]) -> str:
+    needs = needed(document)
+    template = (resources("gbdt_objectives.serving") / "predict.template").read_text("utf-8")
+    wanted = needs["formulas"] | needs["sections"]
+    lines, included = [], True
+    for line in template.splitlines():
+        if line.startswith("#?"):
+            names = line[2:].split()
+            included = not names or bool(wanted & set(names))
+        elif included:
+            lines.append(line)
+    filled = {"score": needs["score"], "t": f"{document['tolerance']:g}"}
+    source = "\n".join(lines) + "\n"
+    for name, value in filled.items():
+        source = source.replace(f"@{name}@", value)
+    return source
+
+
+def needed(document: dict[str, Any]) -> dict[str, Any]:
+    boosters = document["boosters"]
+    steps = [*document["score"], *(document["probability"] or ())]
+    steps += [step for booster in boosters for step in booster["steps"]]
+    names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
+    names |= {inner for name in names for inner in FORMULAS_INSIDE.get(name, ())}
+    names |= {booster["library"] for booster in boosters}
+    coded = any("categories" in feature for feature in document["features"])
+    if coded or "codes" in names:
+        names.add("codes")
+    sections = {"boosters" if boosters else "scores"}
+    if boosters and "codes" not in names:
+        sections.add("numbers")
+    is_named = isinstance(document["features"][0]["name"], str)
+    sections |= {"named"} if is_named else set()
+    has_score, proba = document["outputs"] == 1, document["probability"] is not None
+    if proba:
+        ordinal = bool(document["probability"]) and steps_end(document) == "ordinal"
+        sections |= {"columns" if ordinal or not has_score else "positive", "proba"}
+    else:
+        sections.add("score")
+    if document["thresholds"] is not None:
+        sections.add("thresholds")
+    else:
+        sections.add("argmax" if proba else "number")
+    score = "predict_score" if has_score else "predict_classes"
+    return {"formulas": names, "sections": sections, "score": score}
+
+
+def steps_end(document: dict[str, Any]) -> str:
+    name: str = document["probability"][-1]["formula"]
+    return name
+
+
+# What the model itself predicts, and what the folder does.
+
+
+def expected(model: Any, plan: Plan, rows: Any) -> dict[str, Array]:
+    """What the fitted model predicts for rows, by method of the served one."""
+    if not plan.parts:
+        rows = np.asarray(rows, np.float64).reshape(-1)
+    found = {"predict": np.asarray(model.predict(rows))}
+    if plan.probability is not None:
+        found["predict_proba"] = np.asarray(model.predict_proba(rows), np.float64)
+    if plan.is_score and hasattr(model, "predict_score"):
+        found["predict_score"] = np.asarray(model.predict_score(rows), np.float64)
+    if found["predict"].dtype.kind == "O":
+        found["predict"] = found["predict"].astype(str)
+    return found
+
+
+def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -> None:
+    """Raise unless the folder predicts what the model does."""
+    served = runpy.run_path(str(folder / "predict.py"))["Model"](folder)
+    for name, value in held.items():
+        if name == "X":
+            continue
+        found = np.asarray(getattr(served, name)(held["X"]))
+        if value.dtype.kind == "f":
+            same = np.isclose(found, value, rtol=tolerance, atol=tolerance)
+        else:
+            same = found.astype(value.dtype) == value
+        if not same.all():
+            row = int(np.argwhere(~same)[0][0])
+            raise ValueError(
+                f"the exported model would predict {shown(found[row])} for row {row} of those "
+                f"drawn from X, where {name} of the model gives {shown(value[row])}: nothing was "
+                "written; are the categories of X in another order than fit saw?"
+            )
+
+
+# Reading.
+
+
+def load(folder: Any) -> Any:
+    folder = Path(folder)
+    document = read_document(folder)
+    for name, known in document["files"].items():
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} has no file {name!r}, which model.json lists: copy all")
+        if digest(folder / name) != known:
+            raise ValueError(
+                f"file {name!r} of {folder} is not the one that was exported, its sha256 differs: "
+                "copy it again, or export the model again"
+            )
+    try:
+        model = objects.restore(document["model"], document, folder)
+        check_same(model, document)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(
+            f"{folder / 'model.json'} is not what export wrote, {type(error).__name__} {error}: "
+            "export the model again"
+        ) from error
+    return model
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    from gbdt_objectives._json import parse
+
+    path = folder / "model.json"
+    if not path.is_file():
+        raise ValueError(f"{folder} has no model.json: give the folder that export wrote")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: was it changed? {error}") from error
+    document = parse(text, str(path), "export")
+    if not isinstance(document, dict):
+        raise ValueError(f"{path} holds no object: was it changed?")
+    name, _, version = str(document.get("format")).partition("/")
+    if name != FORMAT or not version.isdecimal():
+        raise ValueError(f"{path} has the format {document.get('format')!r}, not {FORMAT}/N")
+    if int(version) > VERSION:
+        raise ValueError(
+            f"{path} has the format {document['format']!r}, of a newer version of gbdt_objectives "
+            f"than {gbdt_objectives.__version__}, which reads up to {FORMAT}/{VERSION}: update it"
+        )
+    if int(version) < VERSION:
+        raise ValueError(f"{path} has the format {document['format']!r}, which was never released")
+    if set(document) != set(KEYS):
+        wrong = sorted(set(document) ^ set(KEYS))
+        raise ValueError(f"{path} lacks or adds the keys {wrong}: was it changed?")
+    if document["sha256"] != seal(document):
+        raise ValueError(
+            f"{path} was changed after it was exported, its sha256 differs: load an unchanged "
+            "folder, change the model, and export it again"
+        )
+    check_files(document, path)
+    return document
+
+
+def check_files(document: dict[str, Any], path: Path) -> None:
+    names = document["files"]
+    if not isinstance(names, dict) or not all(
+        isinstance(name, str) and FILE.fullmatch(name) for name in names
+    ):
+        raise ValueError(f"{path} lists files that export does not write, {shown(names)}")
+    used = {booster["file"] for booster in document["boosters"]}
+    missing = sorted({*used, "predict.py"} - set(names))
+    if missing:
+        raise ValueError(f"{path} uses the files {missing}, but has no sha256 of them")
+
+
+def check_same(model: Any, document: dict[str, Any]) -> None:
+    """Raise unless the restored model computes what the document says."""
+    plan = of_model(model)
+    files = {
+        id(part.model): booster["file"]
+        for part, booster in zip(plan.parts, document["boosters"], strict=True)
+    }
+    again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
+    for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
+        if again[key] != document[key]:
+            raise ValueError(
+                f"model.json contradicts itself: {key} is {shown(document[key])}, but the model in "
+                f"it has {shown(again[key])}: export the model again"
+            )
+    for part in plan.parts:
+        count = of_library(part.model).count_features(part.model)
+        if count != len(document["features"]):
+            raise ValueError(
+                f"model.json lists {len(document['features'])} features, but a booster has {count}"
+            )

@@ -1,0 +1,167 @@
+"""ServedModel: a booster or classifier, and what belongs to it."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from gbdt_objectives._boosters import library_of
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._exported import Exported
+from gbdt_objectives._links import Link
+from gbdt_objectives.adapters._imbalance import predict_probability
+from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
+from gbdt_objectives.thresholds import Thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel(Exported):
+    """A trained model with its shift, calibrator and thresholds, which apply in this order.
+
+    Parameters
+    ----------
+    model : Booster, or fitted estimator
+        Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
+        ``CalibratedClassifier``.
+    thresholds : Thresholds, optional
+        Of the score, as ``optimize_thresholds`` returns them: what ``predict`` decides by. Of a
+        model of two classes the score is the probability of the second.
+    shift : LogOddsShift, optional
+        Added to the model's log-odds, as ``log_odds_shift`` returns it.
+    calibrator : calibrator, optional
+        Fitted on what the model predicts, after the shift: the probability of label 1, or another
+        score; on margins if its ``input_space`` says so; ``TemperatureCalibrator`` on the
+        probability of each class.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from gbdt_objectives.serving import ServedModel
+    >>> from gbdt_objectives.thresholds import Thresholds
+    >>> X = np.arange(40.0)[:, None]
+    >>> booster = lgb.train({"min_data_in_leaf": 5, "verbose": -1}, lgb.Dataset(X, X[:, 0]))
+    >>> model = ServedModel(booster, thresholds=Thresholds([20], ["low", "high"]))
+    >>> model.predict([[3.0], [33.0]]).tolist()
+    ['low', 'high']
+    """
+
+    model: Any
+    _: KW_ONLY
+    thresholds: Thresholds | None = None
+    shift: LogOddsShift | None = None
+    calibrator: Any = None
+
+    def __post_init__(self) -> None:
+        if self.thresholds is not None and not isinstance(self.thresholds, Thresholds):
+            raise TypeError(
+                f"thresholds must carry their classes, found {shown(self.thresholds)}: pass what "
+                "optimize_thresholds returned, or Thresholds(values, labels)"
+            )
+        if self.shift is not None and not isinstance(self.shift, LogOddsShift):
+            raise TypeError(
+                f"shift must be what log_odds_shift returned, found {shown(self.shift)}: a number "
+                "of log-odds is LogOddsShift(number), a rate log_odds_shift(negative_keep_rate=...)"
+            )
+        calibrator = self.calibrator
+        if calibrator is not None and (
+            isinstance(calibrator, type) or not hasattr(calibrator, "predict")
+        ):
+            raise TypeError(
+                f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
+                "LogitCalibrator().fit(p, y) returned"
+            )
+
+    @property
+    def is_booster(self) -> bool:
+        return not hasattr(self.model, "get_params")
+
+    @property
+    def classes_(self) -> Array | None:
+        """The classes of ``predict_proba``; None if the model predicts numbers."""
+        if not self.is_booster:
+            return np.asarray(self.model.classes_) if is_classifier(self.model) else None
+        link = self._link
+        if link.takes_several:
+            return np.arange(of_library(self.model).count_outputs(self.model))
+        return np.array([0, 1]) if link.n_classes == 2 else None
+
+    @property
+    def _link(self) -> Link:
+        link: Link = of_library(self.model).link_of(self.model)
+        return link
+
+    def _margin(self, X: Any) -> Array:
+        """Margins of a booster, or of the estimator around one, shifted."""
+        f: Array = of_library(self.model).margin(self.model, X)
+        return f if self.shift is None else correct_margin(f, self.shift)
+
+    def _probability(self, X: Any) -> Array:
+        """The probability of each class, (n, K), shifted."""
+        if self.is_booster:
+            return self._link.class_probability(self._margin(X))
+        p = predict_probability(self.model, X)
+        return p if self.shift is None else correct_probability(p, self.shift)
+
+    def _has_probability(self) -> bool:
+        return self.calibrator is not None or self.classes_ is not None
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, float64 (n, K), shifted and calibrated."""
+        calibrator = self.calibrator
+        if calibrator is None:
+            if self.classes_ is None:
+                raise TypeError("the model predicts numbers, which are no probabilities: predict")
+            return self._probability(X)
+        if self.classes_ is not None and len(self.classes_) > 2:
+            p: Array = calibrator.predict(self._probability(X))
+            return p
+        if hasattr(calibrator, "temperature_"):
+            p = calibrator.predict(self._probability(X))
+            return p
+        if getattr(calibrator, "input_space", "probability") == "margin":
+            score = self._margin(X)
+        else:
+            score = self._natural(X) if self.classes_ is None else self._probability(X)[:, 1]
+        positive = np.asarray(calibrator.predict(score), np.float64)
+        return np.column_stack([1 - positive, positive])
+
+    def _natural(self, X: Any) -> Array:
+        """Predictions of a model of numbers, float64 (n,)."""
+        if self.is_booster:
+            return np.asarray(self._link.inverse(self._margin(X)), np.float64)
+        return np.asarray(self.model.predict(X), np.float64)
+
+    def predict_score(self, X: Any) -> Array:
+        """Return what the thresholds are compared with, float64 (n,): the probability of the second
+        of two classes, or the number that the model predicts."""
+        if not self._has_probability():
+            return self._natural(X)
+        p = self.predict_proba(X)
+        if p.shape[1] > 2:
+            raise TypeError(f"the model has {p.shape[1]} classes, and no score: use predict_proba")
+        return p[:, 1]
+
+    def predict(self, X: Any) -> Array:
+        """Return the decision of each row, (n,): the class that the thresholds give, without them
+        the most probable class, or the number itself."""
+        if self.thresholds is not None:
+            return self.thresholds.apply(self.predict_score(X))
+        if not self._has_probability():
+            return self.predict_score(X)
+        classes = np.array([0, 1]) if self.classes_ is None else self.classes_
+        label: Array = classes[self.predict_proba(X).argmax(axis=1)]
+        return label
+
+
+def of_library(model: Any) -> Any:
+    """What the adapter of its library knows of a trained model's file."""
+    library = library_of(model)
+    if library is None:
+        raise TypeError(
+            f"model must be a trained booster or fitted classifier, found {shown(model)}"
+        )
+    return import_module(f"gbdt_objectives.adapters.{library}.serving")

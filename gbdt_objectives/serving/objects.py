@@ -1,0 +1,368 @@
+"""Fitted models as JSON beside their plans, and the objects again.
+
+Names of classes are looked up in tables: nothing that a file says is imported or evaluated.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.isotonic import IsotonicRegression
+
+from gbdt_objectives import _json, estimators
+from gbdt_objectives._boosters import ESTIMATORS, LIBRARIES, booster_kind, library_of
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.calibration.ordinal import OrdinalCurve
+from gbdt_objectives.estimators import (
+    CalibratedClassifier,
+    DownsampledClassifier,
+    QWKClassifier,
+    ThresholdClassifier,
+)
+from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
+from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
+from gbdt_objectives.objectives.focal import FocalLoss
+from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
+from gbdt_objectives.priors import LogOddsShift
+from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.plans import Plan, fitted_objective, ordinal
+from gbdt_objectives.thresholds import SegmentShift, Thresholds
+from gbdt_objectives.thresholds.labelled import read_labels
+from gbdt_objectives.thresholds.rows import are_rising_numbers
+
+Tree = dict[str, Any]
+
+OURS = {
+    kind.__name__: kind
+    for kind in (QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier)
+}
+CALIBRATORS = (
+    "InterceptCalibrator", "LogitCalibrator", "BetaCalibrator", "SplineCalibrator",
+    "ROCConvexHullCalibrator", "VennAbersCalibrator", "TemperatureCalibrator",
+)  # fmt: skip
+ISOTONIC = "sklearn.IsotonicRegression"
+
+SEGMENT_KEYS = ("format", *SegmentShift._saved)
+
+
+# Values that several models have.
+
+
+def write_classes(classes: Array) -> Tree:
+    labels = classes.tolist()
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1 or not kinds <= {int, float, str, bool}:
+        raise ValueError(
+            "the classes must be all numbers or all strings to be written as JSON, found "
+            f"{shown(labels)}: train on such labels"
+        )
+    return {"dtype": classes.dtype.str.lstrip("<>=|"), "labels": labels}
+
+
+def read_classes(value: Any) -> Array:
+    if value["dtype"] == "b1":
+        return np.array([_json.read_flag("classes", label) for label in value["labels"]])
+    return read_labels(value["labels"], value["dtype"], "classes")
+
+
+def as_dict(thing: Any) -> Tree | None:
+    """The one JSON form of a threshold, shift or calibrator."""
+    if thing is None:
+        return None
+    if isinstance(thing, IsotonicRegression):
+        x, y = np.asarray(thing.X_thresholds_), np.asarray(thing.y_thresholds_)
+        return {"format": ISOTONIC, "x": x.tolist(), "y": y.tolist(), "dtype": str(x.dtype)}
+    found: Tree = json.loads(thing.to_json())
+    return found
+
+
+def from_dict(value: Tree | None) -> Any:
+    if value is None:
+        return None
+    name = value["format"].split(".")[-1].split("/")[0]
+    if value["format"] == ISOTONIC:
+        x, y = (np.array(_json.read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
+        return IsotonicRegression(out_of_bounds="clip").fit(x, y)
+    kinds: dict[str, Any] = {kind.__name__: kind for kind in (Thresholds, SegmentShift)}
+    kinds |= {"LogOddsShift": LogOddsShift}
+    kinds |= {known: getattr(estimators, known) for known in CALIBRATORS}
+    if name not in kinds:
+        raise ValueError(f"format {value['format']!r} is none of this package")
+    return kinds[name].from_json(json.dumps(value))
+
+
+def plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_plain(value: Any) -> bool:
+    value = plain(value)
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, Mapping):
+        return all(map(is_plain, [*value.keys(), *value.values()]))
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value is None or isinstance(value, str) or is_number
+
+
+def parameters_of(estimator: Any) -> Tree:
+    """The parameters that JSON can hold; splitters, functions and objectives are left out."""
+    given = estimator.get_params(deep=False)
+    labels = given.get("labels")
+    if labels is not None:
+        given["labels"] = np.asarray(labels).tolist()
+    return {
+        name: as_json(value)
+        for name, value in given.items()
+        if name != "estimator" and is_plain(value)
+    }
+
+
+def as_json(value: Any) -> Any:
+    """A plain value; a mapping as its pairs, since keys of JSON are strings."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[plain(key), as_json(item)] for key, item in value.items()]}
+    return [as_json(item) for item in value] if isinstance(value, list | tuple) else plain(value)
+
+
+def from_json(parameters: Tree) -> Tree:
+    return {
+        name: dict(value["pairs"]) if isinstance(value, dict) else value
+        for name, value in parameters.items()
+    }
+
+
+def unfitted(estimator: Any) -> Tree | None:
+    """What is known of the estimator that a model was made of."""
+    kind = kind_of(estimator)
+    if kind is not None:
+        return {"class": kind, "parameters": parameters_of(estimator)}
+    if type(estimator) in OURS.values() and hasattr(estimator, "estimator"):
+        inside = unfitted(estimator.estimator)
+        name = type(estimator).__name__
+        return {"class": name, "parameters": parameters_of(estimator), "estimator": inside}
+    return None
+
+
+def kind_of(estimator: Any) -> str | None:
+    """ "LGBMRegressor" and the like, also of a subclass."""
+    for role in ("Regressor", "Classifier"):
+        library = booster_kind(estimator, role)
+        if library is not None:
+            return next(name for name, known in ESTIMATORS.items() if known == (library, role))
+    return None
+
+
+def make(tree: Tree | None) -> Any:
+    if tree is None:
+        return None
+    if tree["class"] in ESTIMATORS:
+        library, _ = ESTIMATORS[tree["class"]]
+        return serving_of(library).KINDS[tree["class"]](**from_json(tree["parameters"]))
+    return OURS[tree["class"]](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
+
+
+def serving_of(library: str) -> Any:
+    return import_module(f"gbdt_objectives.adapters.{library}.serving")
+
+
+# From a model to its tree.
+
+
+def describe(model: Any, files: Mapping[int, str]) -> Tree:
+    """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
+    if isinstance(model, ThresholdClassifier):
+        return {"class": "ThresholdClassifier", "json": as_dict(model)}
+    if isinstance(model, ServedModel):
+        return {
+            "class": "ServedModel", "model": describe(model.model, files),
+            **{name: as_dict(getattr(model, name)) for name in ("thresholds", "shift")},
+            "calibrator": as_dict(model.calibrator),
+        }  # fmt: skip
+    if isinstance(model, QWKClassifier):
+        several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
+        members = model.estimator if several else [("estimator", model.estimator)]
+        folds = model.estimators_ if ensemble else [model.estimator_]
+        rows = [fold if several else [fold] for fold in folds]
+        return {
+            **of_estimator(model), "several": several, "ensemble": ensemble,
+            "weights": model.weights_.tolist(), "names": [name for name, _ in members],
+            "members": [unfitted(member) for _, member in members],
+            "stretch": float(model.stretch_), "center": float(model.center_),
+            "in_label_units": hasattr(model, "label_thresholds_"),
+            "folds": [
+                [describe(each, files) if id(each) in files else None for each in fold]
+                for fold in rows
+            ],
+        }  # fmt: skip
+    if isinstance(model, DownsampledClassifier):
+        return {
+            **of_estimator(model), "estimator": unfitted(model.estimator),
+            "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
+            "shift": np.asarray(model.shift_).tolist(),
+            "bags": [describe(bag, files) for bag in model.estimators_],
+        }  # fmt: skip
+    if isinstance(model, CalibratedClassifier):
+        return {
+            **of_estimator(model), "estimator": unfitted(model.estimator),
+            "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
+            "fitted": describe(model.estimator_, files),
+        }  # fmt: skip
+    file = files[id(model)]
+    kind = kind_of(model)
+    if kind is None:
+        return {"class": "Booster", "library": library_of(model), "file": file}
+    classes = write_classes(np.asarray(model.classes_)) if is_classifier(model) else None
+    names = of_library(model).names_of(model)
+    return {
+        "class": kind, "parameters": parameters_of(model), "file": file, "classes": classes,
+        "objective": write_objective(model), "names": names,
+    }  # fmt: skip
+
+
+def of_estimator(model: Any) -> Tree:
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "class": type(model).__name__, "parameters": parameters_of(model),
+        "n_features_in": int(model.n_features_in_),
+        "feature_names_in": None if names is None else list(names),
+    }  # fmt: skip
+
+
+def write_objective(model: Any) -> Tree | None:
+    """What the fitted objective adds to what the booster says: a range, or how it is read."""
+    label_range = getattr(model.objective, "label_range", None)
+    if getattr(model.objective, "clip", False) and label_range is not None:
+        return {"name": "qwk", "label_range": [float(limit) for limit in label_range]}
+    objective = fitted_objective(model)
+    loss = None if objective is None or not is_classifier(model) else objective.equations
+    if isinstance(loss, OrdinalLogitLoss):
+        theta = ordinal(loss)["thresholds"]
+        return {"name": "ordinal_logit", "thresholds": theta}
+    if isinstance(loss, FocalLoss):
+        return {"name": "focal", "gamma": loss.gamma, "alpha": loss.alpha}
+    return None
+
+
+def read_objective(value: Tree | None) -> Objective | None:
+    if value is None:
+        return None
+    if value["name"] == "qwk":
+        return qwk_objective(label_range=tuple(value["label_range"]))
+    if value["name"] == "focal":
+        return focal_objective(value["gamma"], value["alpha"])
+    if value["name"] == "ordinal_logit":
+        theta = tuple(map(float, value["thresholds"]))
+        return Objective(OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta))
+    raise ValueError(f"objective {value['name']!r} is none of this package")
+
+
+# From a tree to the model.
+
+
+def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
+    """The fitted model; ``plan`` has the curve, the thresholds and the shifts of segments."""
+    name = tree["class"]
+    if name == "ThresholdClassifier":
+        return ThresholdClassifier.from_json(json.dumps(tree["json"]))
+    if name == "ServedModel":
+        extras = {key: from_dict(tree[key]) for key in ("thresholds", "shift", "calibrator")}
+        return ServedModel(restore(tree["model"], plan, folder), **extras)
+    if name == "Booster":
+        if tree["library"] not in LIBRARIES:
+            raise ValueError(f"library {tree['library']!r} is none of {', '.join(LIBRARIES)}")
+        return serving_of(tree["library"]).open_booster(str(folder / tree["file"]))
+    if name in ESTIMATORS:
+        library, _ = ESTIMATORS[name]
+        classes = None if tree["classes"] is None else read_classes(tree["classes"])
+        return serving_of(library).restore(
+            name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
+            read_objective(tree["objective"]), tree["names"],
+        )  # fmt: skip
+    if name not in OURS:
+        raise ValueError(f"class {name!r} is none that can be restored")
+    if name == "QWKClassifier":
+        model = restore_qwk_classifier(tree, plan, folder)
+    else:
+        model = OURS[name](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
+        model.classes_ = read_classes(tree["classes"])
+    if name == "DownsampledClassifier":
+        model.estimators_ = [restore(bag, plan, folder) for bag in tree["bags"]]
+        model.keep_rates_ = np.array(tree["keep_rates"], np.float64)
+        model.shift_ = np.array(tree["shift"], np.float64)[()]
+    if name == "CalibratedClassifier":
+        model.estimator_ = restore(tree["fitted"], plan, folder)
+        model.calibrator_ = from_dict(tree["calibrator"])
+    model.n_features_in_ = int(tree["n_features_in"])
+    if tree["feature_names_in"] is not None:
+        model.feature_names_in_ = np.array(tree["feature_names_in"], object)
+    return model
+
+
+def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifier:
+    members = [make(member) for member in tree["members"]]
+    several = tree["several"]
+    estimator = list(zip(tree["names"], members, strict=True)) if several else members[0]
+    model = QWKClassifier(estimator, **from_json(tree["parameters"]))
+    thresholds = from_dict(plan["thresholds"])
+    model.classes_, model.thresholds_ = thresholds.labels, thresholds
+    if tree["in_label_units"] and are_rising_numbers(model.classes_):
+        cuts = positions_to_labels(np.asarray(thresholds), model.classes_)
+        model.label_thresholds_ = Thresholds(cuts, model.classes_)
+    folds = [
+        [None if each is None else restore(each, plan, folder) for each in fold]
+        for fold in tree["folds"]
+    ]
+    final = folds if several else [fold[0] for fold in folds]
+    if tree["ensemble"]:
+        model.estimators_ = final
+    else:
+        model.estimator_ = final[0]
+    model.weights_ = _json.read_numbers("weights", tree["weights"])
+    model.stretch_, model.center_ = float(tree["stretch"]), float(tree["center"])
+    for step in plan["score"]:
+        if step["formula"] == "segment_shift":
+            model.segment_shift_ = from_dict({key: step[key] for key in SEGMENT_KEYS})
+    curve, cumulative = plan["probability"]
+    theta = tuple(map(float, cumulative["thresholds"]))
+    loss = OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta)
+    x, y = (_json.read_numbers(key, curve[key]) for key in ("x", "y"))
+    fitted: Any = OrdinalCurve(x, y, Objective(loss))
+    model.probability_curve_ = fitted
+    return model
+
+
+def plan_tree(plan: Plan, names: list[Any]) -> Tree:
+    """The plan as JSON; ``names`` are the features'."""
+    classes = plan.classes
+    if plan.thresholds is not None and classes is None:
+        classes = plan.thresholds.labels
+    return {
+        "score": [named(step, names) for step in plan.score],
+        "probability": None if plan.probability is None else list(plan.probability),
+        "classes": None if classes is None else write_classes(np.asarray(classes)),
+        "outputs": plan.outputs,
+        "thresholds": as_dict(plan.thresholds),
+    }
+
+
+def named(step: Tree, names: list[Any]) -> Tree:
+    """A step on segments with its column's name, and what ``codes`` asks for."""
+    if step["formula"] != "segment_shift":
+        return step
+    column = step["column"]
+    name = column if isinstance(column, str) else names[column]
+    from gbdt_objectives.serving.features import plain_values
+
+    values, text = plain_values(str(name), step["segments"])
+    return {
+        **step, "name": name, "categories": values, "text": text,
+        "unknown": step["handle_unknown"],
+    }  # fmt: skip

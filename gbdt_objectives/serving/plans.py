@@ -1,0 +1,460 @@
+"""What a fitted model computes, as data: boosters, and plain steps from their margins to decisions.
+
+A step is a dict that JSON can hold: the name of a formula of ``predict.template``, and its numbers.
+Each booster's margins go through steps of its own and are added up with weights; the steps of the
+score follow, and those from the score to the probability of each class.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.isotonic import IsotonicRegression
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives._boosters import LIBRARIES, booster_kind, library_of
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._links import LOG, Link
+from gbdt_objectives.calibration.ordinal import OrdinalCurve
+from gbdt_objectives.estimators import (
+    BetaCalibrator,
+    CalibratedClassifier,
+    DownsampledClassifier,
+    InterceptCalibrator,
+    LogitCalibrator,
+    QWKClassifier,
+    ROCConvexHullCalibrator,
+    SplineCalibrator,
+    TemperatureCalibrator,
+    ThresholdClassifier,
+    VennAbersCalibrator,
+)
+from gbdt_objectives.estimators._members import last_step
+from gbdt_objectives.estimators.spline_calibrator import pieces
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.focal import FocalLoss
+from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss, apart
+from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.thresholds import Thresholds
+
+Step = dict[str, Any]
+Steps = tuple[Step, ...]
+
+SIGMOID: Step = {"formula": "sigmoid"}
+SOFTMAX: Step = {"formula": "softmax"}
+BINARY = np.array([0, 1])
+
+TOLERANCE = {"lightgbm": 1e-9, "xgboost": 1e-6}
+"""How near a served prediction is: XGBoost adds up its trees in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A booster, or the estimator around it, and what is done to its margins."""
+
+    model: Any
+    weight: float = 1.0
+    steps: Steps = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A fitted model as steps. Without boosters the score is what is given."""
+
+    parts: tuple[Part, ...]
+    score: Steps
+    probability: Steps | None = None
+    """From the score to the probability of label 1, or of each class; () where the score is it."""
+    classes: Array | None = None
+    outputs: int = 1
+    """Of the score: 1, or the number of classes where it is already their probabilities."""
+    thresholds: Thresholds | None = None
+
+    @property
+    def is_score(self) -> bool:
+        return self.outputs == 1
+
+    def then(self, *steps: Step) -> Plan:
+        return replace(self, score=(*self.score, *steps))
+
+    @property
+    def as_probability(self) -> Plan:
+        """The plan whose score is the probability."""
+        if self.probability is None or self.classes is None:
+            raise ValueError("the model predicts no probabilities: pass a classifier")
+        ordinal = bool(self.probability) and self.probability[-1]["formula"] == "ordinal"
+        outputs = len(self.classes) if ordinal else self.outputs
+        return replace(
+            self, score=(*self.score, *self.probability), probability=(), outputs=outputs
+        )
+
+
+def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
+    """The weighted sum of the scores of models of one booster each."""
+    parts = []
+    for plan, weight in zip(plans, weights, strict=True):
+        (part,) = plan.parts
+        parts.append(replace(part, weight=weight, steps=(*part.steps, *plan.score)))
+    return replace(plans[0], parts=tuple(parts), score=())
+
+
+def of_model(model: Any) -> Plan:
+    """The plan of a fitted model; raises for one that has none, with what to do."""
+    for kind, plan_of in KINDS.items():
+        if isinstance(model, kind):
+            if kind is not ServedModel:
+                check_is_fitted(model)
+            return plan_of(model)
+    if library_of(model) is not None:
+        return of_booster(model)
+    raise TypeError(
+        f"{type(last_step(model)).__name__} is no booster, and a served model holds nothing else: "
+        "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
+        "all of it as ONNX, export_onnx(model, path, X)"
+    )
+
+
+# Boosters, and the libraries' estimators around them.
+
+
+def is_estimator(model: Any) -> bool:
+    return hasattr(model, "get_params")
+
+
+def fitted_objective(model: Any) -> Objective | None:
+    """The objective of this package that an estimator was trained on, and may predict with."""
+    found = getattr(model, of_library(model).FITTED, None)
+    return found if isinstance(found, Objective) else None
+
+
+def of_booster(model: Any) -> Plan:
+    """Of a booster, or of an estimator of its library."""
+    if type(model).__module__.split(".")[0] not in (*LIBRARIES, "gbdt_objectives") or (
+        is_estimator(model)
+        and booster_kind(model, "Regressor") is booster_kind(model, "Classifier") is None
+    ):
+        raise TypeError(
+            f"{type(model).__name__} cannot be exported: pass a Booster, a regressor or a "
+            "classifier of its library or of gbdt_objectives.adapters"
+        )
+    if is_estimator(model):
+        check_is_fitted(model)
+    objective = fitted_objective(model) if is_estimator(model) else None
+    outputs = of_library(model).count_outputs(model)
+    if is_estimator(model) and is_classifier(model):
+        classes = np.asarray(model.classes_)
+        if objective is not None and objective.link.is_of_objective:
+            part = Part(model)
+            return Plan((part,), (), reading(objective), classes, outputs)
+        link = of_library(model).link_of(model)
+        if not (link.takes_several or link.n_classes == 2):
+            raise ValueError(
+                f"{type(model).__name__} has margins that are {link.margins}, of which no class "
+                "probability follows: train an objective of gbdt_objectives, or a regressor"
+            )
+        return by_link(model, link, outputs, classes)
+    link = of_library(model).link_of(model)
+    return by_link(model, link, outputs, None)
+
+
+def by_link(model: Any, link: Link, outputs: int, classes: Array | None) -> Plan:
+    if link.takes_several:
+        classes = np.arange(outputs) if classes is None else classes
+        return Plan((Part(model),), (SOFTMAX,), (), classes, outputs)
+    if outputs > 1:
+        raise ValueError(
+            f"the model predicts {outputs} numbers for a row, of which one decides: export a model "
+            "for each"
+        )
+    if link.n_classes == 2:
+        classes = BINARY if classes is None else classes
+        return Plan((Part(model),), (SIGMOID,), (), classes)
+    steps: Steps = ({"formula": "exp"},) if link == LOG else ()
+    return Plan((Part(model),), steps)
+
+
+def reading(objective: Objective) -> Steps:
+    """How a fitted objective with the link "score" turns margins into probabilities."""
+    loss = objective.equations
+    if isinstance(loss, OrdinalLogitLoss):
+        return (ordinal(loss),)
+    if isinstance(loss, FocalLoss):
+        odds = loss._log_class_odds
+        return ({"formula": "focal", "gamma": loss.gamma, "log_class_odds": odds},)
+    raise ValueError(
+        f"objective {objective!r} alone turns its margins into probabilities, and has no formula "
+        "that could be written down: export a regressor of its scores, or train an objective with "
+        'the link "logit" or "softmax"'
+    )
+
+
+def ordinal(loss: OrdinalLogitLoss) -> Step:
+    assert not isinstance(loss.thresholds, str), "training has fitted them"
+    theta = list(loss.thresholds)
+    between = [*(apart(low, high) for low, high in pairwise(theta)), 1.0]
+    return {"formula": "ordinal", "thresholds": finite_or_word(theta), "apart": between}
+
+
+def finite_or_word(values: Sequence[float]) -> list[float | str]:
+    return [x if math.isfinite(x) else str(x) for x in map(float, values)]
+
+
+# The estimators of this package.
+
+
+def of_qwk_classifier(model: QWKClassifier) -> Plan:
+    K = len(model.classes_)
+    folds = getattr(model, "estimators_", None) or [model.estimator_]
+    plans, weights = [], []
+    for fold in folds:
+        own = fold if isinstance(fold, list) else [fold]
+        for each, beta in zip(own, model.weights_, strict=True):
+            if beta > 0:
+                check_booster(each)
+                plan = of_booster(each)
+                if getattr(each.objective, "clip", False):
+                    plan = plan.then({"formula": "clip", "low": 0, "high": K - 1})
+                plans.append(plan)
+                weights.append(float(beta) / len(folds))
+    steps: list[Step] = []
+    if hasattr(model, "estimators_"):
+        steps.append({
+            "formula": "stretch", "stretch": float(model.stretch_), "center": float(model.center_)
+        })  # fmt: skip
+    shift = getattr(model, "segment_shift_", None)
+    if shift is not None:
+        steps.append({
+            "formula": "segment_shift", "column": model.segment, **json.loads(shift.to_json())
+        })  # fmt: skip
+    curve: Any = getattr(model.probability_curve_, "fitted", model.probability_curve_)
+    plan = mean(plans, weights).then(*steps)
+    return replace(
+        plan, probability=of_curve(curve), classes=model.classes_, thresholds=model.thresholds_
+    )
+
+
+def of_curve(curve: OrdinalCurve) -> Steps:
+    loss = curve.objective.equations
+    assert isinstance(loss, OrdinalLogitLoss)
+    f = {"formula": "interpolate", "x": curve.score.tolist(), "y": curve.latent.tolist()}
+    return f, ordinal(loss)
+
+
+def check_booster(model: Any) -> None:
+    if booster_kind(model, "Regressor") or booster_kind(model, "Classifier"):
+        return
+    what = "a Pipeline" if last_step(model) is not model else type(model).__name__
+    raise TypeError(
+        f"the model holds {what}, and a served model holds boosters only: use LGBMRegressor, "
+        "XGBRegressor or their classifiers, and do the steps before them outside; or write all of "
+        "it as ONNX, export_onnx(model, path, X)"
+    )
+
+
+def of_threshold_classifier(model: ThresholdClassifier) -> Plan:
+    return Plan((), (), thresholds=model.thresholds_)
+
+
+def of_downsampled_classifier(model: DownsampledClassifier) -> Plan:
+    bags = []
+    for bag in model.estimators_:
+        check_booster(bag)
+        bags.append(replace(of_booster(bag), classes=model.classes_))
+    shifts = model._bag_shifts
+    if model.average == "log_odds" and len(bags) > 1:
+        margins = [margin_plan(bag) for bag in bags]
+        average = mean(margins, [1 / len(bags)] * len(bags))
+        return average.then(*shifted(model.shift_), bags[0].score[-1])
+    corrected = [correct(bag, d) for bag, d in zip(bags, shifts, strict=True)]
+    if len(corrected) == 1:
+        return corrected[0]
+    return mean([plan.as_probability for plan in corrected], [1 / len(bags)] * len(bags))
+
+
+def margin_plan(plan: Plan) -> Plan:
+    """The log-odds, or logs of probabilities up to a constant, of a plan that ends in them."""
+    if plan.score not in ((SIGMOID,), (SOFTMAX,)):
+        raise ValueError(
+            "average='log_odds' needs bags whose margins are log-odds: use average='probability'"
+        )
+    return replace(plan, score=())
+
+
+def shifted(d: Any) -> Steps:
+    return ({"formula": "shift", "log_odds": np.asarray(d).tolist()},) if np.any(d) else ()
+
+
+def correct(plan: Plan, d: Any) -> Plan:
+    """The plan of probabilities in the population, whose log-odds are d above those of the plan."""
+    if not np.any(d):
+        return plan
+    if plan.score and plan.score[-1] in (SIGMOID, SOFTMAX) and not plan.probability:
+        return replace(plan, score=(*plan.score[:-1], *shifted(d), plan.score[-1]))
+    plan = plan.as_probability
+    if plan.outputs == 1:
+        return plan.then(log_odds_map("line", slope=1.0, intercept=float(d)))
+    return plan.then(temperature(1.0, np.asarray(d)))
+
+
+def of_calibrated_classifier(model: CalibratedClassifier) -> Plan:
+    inner = model.estimator_
+    if not isinstance(inner, tuple(KINDS)):
+        check_booster(inner)
+    plan = replace(of_model(inner).as_probability, classes=model.classes_, thresholds=None)
+    return calibrated(plan, model.calibrator_)
+
+
+def calibrated(plan: Plan, calibrator: Any) -> Plan:
+    """The plan of probabilities, calibrated."""
+    if isinstance(calibrator, TemperatureCalibrator):
+        T, b = float(calibrator.temperature_), np.asarray(calibrator.bias_)
+        if plan.outputs == 1:
+            difference = float(b[1] - b[0])
+            return plan.then(log_odds_map("line", slope=1 / T, intercept=difference))
+        return plan.then(temperature(T, b))
+    return plan.then(calibration(calibrator))
+
+
+def temperature(T: float, b: Array) -> Step:
+    return {"formula": "temperature", "temperature": T, "biases": b.tolist()}
+
+
+def log_odds_map(name: str, input_space: str = "probability", **numbers: Any) -> Step:
+    return {"formula": "calibrate", "input_space": input_space, "map": name, **numbers}
+
+
+def calibration(calibrator: Any) -> Step:
+    """A fitted calibrator of one score as a formula with its numbers, or as a table."""
+    check_is_fitted(calibrator)
+    space = getattr(calibrator, "input_space", "probability")
+    if isinstance(calibrator, InterceptCalibrator):
+        return log_odds_map("line", space, slope=1.0, intercept=float(calibrator.shift_))
+    if isinstance(calibrator, LogitCalibrator):
+        a, b = float(calibrator.slope_), float(calibrator.intercept_)
+        return log_odds_map("line", space, slope=a, intercept=b)
+    if isinstance(calibrator, BetaCalibrator):
+        a, b, c = (float(getattr(calibrator, name)) for name in ("a_", "b_", "c_"))
+        return log_odds_map("beta", space, a=a, b=b, c=c)
+    if isinstance(calibrator, SplineCalibrator):
+        return log_odds_map("cubic", space, **cubic(calibrator))
+    if isinstance(calibrator, ROCConvexHullCalibrator):
+        return polygon(calibrator.scores_, calibrator.probabilities_)
+    if isinstance(calibrator, VennAbersCalibrator):
+        return table(calibrator)
+    if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
+        return polygon(calibrator.X_thresholds_, calibrator.y_thresholds_)
+    raise ValueError(
+        f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
+        "gbdt_objectives.estimators, or IsotonicRegression(out_of_bounds='clip')"
+    )
+
+
+def cubic(calibrator: SplineCalibrator) -> dict[str, Any]:
+    """The pieces of the spline: m = a x^3 + b x^2 + c x + d, x = z - origin, the ends straight."""
+    knots = np.asarray(calibrator.knots_)
+    origins, c, unit = pieces(knots, calibrator.slopes_, calibrator.start_)
+    raw = c / unit ** np.arange(3, -1, -1.0)[:, None]
+    return {
+        "knots": knots.tolist(), "origins": origins.tolist(), "coefficients": raw.tolist()
+    }  # fmt: skip
+
+
+def table(calibrator: VennAbersCalibrator) -> Step:
+    """The probability at each score where it changes, and between them."""
+    lower, upper = calibrator.lower_, calibrator.upper_
+    at, between = (
+        calibrator._corrected(high / (1 - low + high))
+        for low, high in ((lower[1:], upper[:-1]), (lower, upper))
+    )
+    return {
+        "formula": "table", "x": calibrator.scores_.tolist(), "at": at.tolist(),
+        "between": between.tolist(),
+    }  # fmt: skip
+
+
+def polygon(x: Array, y: Array) -> Step:
+    return {
+        "formula": "interpolate",
+        "x": np.asarray(x, np.float64).tolist(),
+        "y": np.asarray(y, np.float64).tolist(),
+    }
+
+
+def of_served_model(model: ServedModel) -> Plan:
+    """A model and what belongs to it: shift, then calibrator, then thresholds."""
+    plan = of_model(model.model)
+    calibrator = model.calibrator
+    if plan.thresholds is not None and (model.thresholds is not None or calibrator is not None):
+        raise ValueError(
+            f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
+            "be added: export it alone"
+        )
+    if model.shift is not None:
+        if plan.probability is None:
+            raise ValueError(
+                "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
+                "or a booster of log-odds"
+            )
+        plan = correct(plan, check_shift(plan, model.shift))
+    if calibrator is not None:
+        plan = calibrate_any(plan, calibrator)
+    if model.thresholds is not None:
+        if not plan.is_score:
+            raise ValueError(
+                "thresholds are for one score, but the model predicts probabilities of "
+                f"{plan.outputs} classes: leave them out; predict then takes the most probable one"
+            )
+        plan = replace(plan, thresholds=model.thresholds)
+    return plan
+
+
+def check_shift(plan: Plan, shift: Any) -> Any:
+    d = np.asarray(shift, np.float64)
+    assert plan.classes is not None
+    K = len(plan.classes)
+    if d.ndim == 0 and K == 2:
+        return float(d)
+    if d.shape == (K,):
+        return float(d[1] - d[0]) if K == 2 else d
+    raise ValueError(
+        f"shift has shape {d.shape}, but the model has {K} classes: one number for two, else one "
+        "for each"
+    )
+
+
+def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
+    """What ``predict`` of the model gives, calibrated; of margins if the calibrator is for them."""
+    if getattr(calibrator, "input_space", "probability") == "margin" and plan.score[-1:] == (
+        SIGMOID,
+    ):
+        plan = replace(plan, score=plan.score[:-1])
+    elif plan.probability is not None:
+        plan = plan.as_probability
+    if isinstance(calibrator, TemperatureCalibrator):
+        if plan.classes is None:
+            raise ValueError(
+                "TemperatureCalibrator needs the probability of each class, which the model does "
+                "not predict: use another calibrator"
+            )
+        return calibrated(plan, calibrator)
+    if not plan.is_score:
+        raise ValueError(
+            f"{type(calibrator).__name__} maps one score, but the model predicts probabilities of "
+            f"{plan.outputs} classes: use TemperatureCalibrator"
+        )
+    classes = BINARY if plan.classes is None else plan.classes
+    return replace(plan.then(calibration(calibrator)), probability=(), classes=classes)
+
+
+KINDS: dict[type, Callable[[Any], Plan]] = {
+    ServedModel: of_served_model, QWKClassifier: of_qwk_classifier,
+    ThresholdClassifier: of_threshold_classifier, DownsampledClassifier: of_downsampled_classifier,
+    CalibratedClassifier: of_calibrated_classifier,
+}  # fmt: skip
