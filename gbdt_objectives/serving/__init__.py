@@ -90,6 +90,7 @@ def load(folder: str | PathLike[str]) -> Any:
     Parameters
     ----------
     folder : path
+        Of all the files that were written.
 
     Returns
     -------
@@ -110,11 +111,12 @@ def load(folder: str | PathLike[str]) -> Any:
     --------
     >>> import tempfile
     >>> from gbdt_objectives import ThresholdClassifier, serving
-    >>> model = ThresholdClassifier().fit([0.1, 0.4, 0.3, 0.6], [0, 0, 1, 1])
+    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> model = ThresholdClassifier().fit(score, [1, 1, 2, 2, 3, 3])
     >>> folder = tempfile.mkdtemp() + "/model"
     >>> serving.export(model, folder)
-    >>> serving.load(folder).predict([0.2, 0.9]).tolist()
-    [0, 1]
+    >>> serving.load(folder).predict([0.2, 0.6, 0.9]).tolist()
+    [1, 2, 3]
     """
     from gbdt_objectives.serving import folder as _folder
 
