@@ -6,6 +6,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Collection
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from operator import attrgetter
@@ -18,6 +19,7 @@ import numpy as np
 
 import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError
 from gbdt_objectives._command_line.options import (
@@ -48,7 +50,12 @@ from gbdt_objectives._command_line.reports import columns_as_text, cut, save, te
 from gbdt_objectives._command_line.sampling import sample, shift
 
 MOST_METRICS = 7  # side by side
-SAVED = ("ThresholdClassifier", *CALIBRATORS.values())  # what a file that --output wrote may hold
+SAVED = {
+    **dict.fromkeys(("ThresholdClassifier", *CALIBRATORS.values()), "estimators"),
+    **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
+    "LogOddsShift": "priors",
+}
+"""What a file may hold, of --output of these commands or of to_json(), and the room of each."""
 
 
 @click.group(cls=Commands)
@@ -146,14 +153,16 @@ def thresholds(o: SimpleNamespace) -> None:
 @click.argument("saved")
 @FILE
 @SCORE
+@option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments")
 @NEW_COLUMN
 @OUTPUT
 @refuse_in_one_line
 def apply(o: SimpleNamespace) -> None:
-    """Add classes or probabilities to a file.
+    """Add classes, probabilities or moved scores to a file.
 
-    SAVED is what the command thresholds or calibrate wrote with -o, or to_json() of one of these
-    estimators. The file with the new column goes to -o, or to standard output.
+    SAVED is what the command thresholds or calibrate wrote with -o, or to_json() of thresholds, of
+    a calibrator, of a shift of log-odds, which corrects probabilities, or of shifts by segment. The
+    file with the new column goes to -o, or to standard output.
 
     \b
     Example:
@@ -163,7 +172,8 @@ def apply(o: SimpleNamespace) -> None:
     files.check_output(o.output, o.force)
     fitted = read_saved(o.saved)
     table = read_with_others(o)
-    write_with(o, table, fitted.predict(files.numbers(table, "--score", o.score)))
+    score = files.numbers(table, "--score", o.score)
+    write_with(o, table, applied(fitted, score, o, table))
 
 
 @cli.command()
@@ -276,17 +286,39 @@ def load(path: str) -> ModuleType:
     return module
 
 
-def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
+def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.Table) -> Array:
+    """What a saved thing makes of scores."""
+    by_segment = isinstance(fitted, go.thresholds.SegmentShift)
+    if by_segment and o.segments is None:
+        raise InputError(f"{o.saved} holds shifts by segment: name their column with --segment")
+    if not by_segment and o.segments is not None:
+        raise InputError(
+            f"--segment is for shifts by segment, but {o.saved} holds a {type(fitted).__name__}: "
+            "leave it out"
+        )
+    if by_segment:
+        is_number = fitted.segments.dtype.kind in "iuf"
+        column = table.columns[o.segments]
+        segments = files.numbers(table, "--segment", o.segments) if is_number else column
+        moved: Array = fitted.apply(score, segments)
+        return moved
+    if isinstance(fitted, go.priors.LogOddsShift):
+        return go.correct_probability(score, fitted)
+    found: Array = fitted.apply(score) if hasattr(fitted, "apply") else fitted.predict(score)
+    return found
+
+
+def read_saved(path: str, kinds: Collection[str] = SAVED) -> Any:
     text = files.read_text(path)
     found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
     kind = found[1] if found else None
-    if kind not in kinds:
+    if kind is None or kind not in kinds:
         raise InputError(
             f"{path} holds no {' or '.join(kinds) if len(kinds) == 1 else 'saved estimator'}"
             f"{f', but a {kind}' if kind else ''}: give the file that the command thresholds"
             f"{'' if len(kinds) == 1 else ' or calibrate'} wrote with -o"
         )
     try:
-        return getattr(go.estimators, kind).from_json(text)
+        return getattr(getattr(go, SAVED[kind]), kind).from_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None

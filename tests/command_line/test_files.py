@@ -104,6 +104,32 @@ def test_predictions_have_the_types_of_labels(table) -> None:
     assert str(pq.read_schema("single.parquet").field("prediction").type) in ("double", "float")
 
 
+def test_saved_shifts_are_applied(table) -> None:
+    p, land = table["p"].to_numpy(), np.array(table["land"].to_pylist())
+    shift = go.log_odds_shift(negative_keep_rate=0.1)
+    Path("shift.json").write_text(shift.to_json())
+    run("apply shift.json log.parquet --score p -o shifted.parquet")
+    found = pq.read_table("shifted.parquet")["prediction"].to_numpy()
+    np.testing.assert_allclose(found, go.correct_probability(p, shift), rtol=1e-12)
+
+    by_land = go.thresholds.SegmentShift(["AT", "DE", "FR"], [-1.0, 0.0, 1.0], 1.0)
+    Path("segments.json").write_text(by_land.to_json())
+    result = run("apply segments.json log.parquet --score p --segment land -o moved.parquet")
+    assert result.exit_code == 0, (result.output, result.stderr, result.exception)
+    found = pq.read_table("moved.parquet")["prediction"].to_numpy()
+    np.testing.assert_allclose(found, by_land.apply(p, land), rtol=1e-12)
+    for wrong, word in {
+        "segments.json log.parquet --score p": "--segment",
+        "shift.json log.parquet --score p --segment land": "leave it out",
+    }.items():
+        assert word in refused(f"apply {wrong} -o no.parquet")
+
+    cuts = go.thresholds.Thresholds([0.5], ["low", "high"])
+    Path("cuts.json").write_text(cuts.to_json())
+    run("apply cuts.json log.parquet --score p -o cut.parquet")
+    assert pq.read_table("cut.parquet")["prediction"].to_pylist() == cuts.apply(p).tolist()
+
+
 def test_between_parquet_and_csv(table) -> None:
     run("apply thresholds.json log.parquet --score p -o new.csv")
     header, first, *_ = Path("new.csv").read_text().splitlines()
