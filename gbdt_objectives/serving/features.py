@@ -9,6 +9,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.model import of_library
 from gbdt_objectives.serving.plans import Plan
 
@@ -27,7 +28,9 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     first = plan.parts[0].model
     library = of_library(first)
     d, own = library.count_features(first), library.names_of(first)
-    own = getattr(model, "feature_names_in_", own) if hasattr(model, "_sklearn_names") else own
+    same_names = library.same_names
+    if isinstance(model, Wrapping):  # names as fit saw them: LightGBM changes some
+        own, same_names = getattr(model, "feature_names_in_", None), list.__eq__
     if X is None:
         for part in plan.parts:
             of_library(part.model).categories_of(part.model, [None] * d)
@@ -47,7 +50,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     given = list(X.columns)
     if not all(isinstance(name, str) for name in given) or len(set(given)) < d:
         raise ValueError(f"the columns of X must have different strings as names, found {given}")
-    if own is not None and not library.same_names(list(own), given):
+    if own is not None and not same_names(list(own), given):
         raise ValueError(
             f"X has the columns {shown(given)}, but the model was trained on {shown(list(own))}: "
             "pass them in its order"

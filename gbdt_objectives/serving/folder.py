@@ -25,6 +25,8 @@ from gbdt_objectives.serving.plans import TOLERANCE, Plan, of_model
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
+COMPARED = 100
+"""How many rows of X are compared where none are to be written."""
 KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
     "outputs", "thresholds", "tolerance", "model", "files", "sha256",
@@ -67,7 +69,7 @@ def write(
         of_library(part.model).write(part.model, str(folder / files[id(part.model)]))
     document = describe(model, plan, features, files)
     (folder / "predict.py").write_text(source_of(document), encoding="utf-8")
-    rows = None if X is None else _features.draw_rows(X, max(check_rows, 1))
+    rows = None if X is None else _features.draw_rows(X, check_rows or COMPARED)
     held: dict[str, Array] = {}
     if rows is not None and len(_features.cells(rows, features)):
         held = {"X": _features.cells(rows, features), **expected(model, plan, rows)}

@@ -161,7 +161,14 @@ def of_booster(model: Any) -> Plan:
             )
         return by_link(model, link, outputs, classes)
     link = of_library(model).link_of(model)
-    return by_link(model, link, outputs, None)
+    plan = by_link(model, link, outputs, None)
+    if not is_estimator(model) or plan.probability is None:
+        return plan
+    if plan.outputs > 1:
+        raise ValueError(
+            f"{type(model).__name__} predicts {outputs} numbers for a row: export a classifier"
+        )
+    return replace(plan, probability=None, classes=None)  # it predicts the number
 
 
 def by_link(model: Any, link: Link, outputs: int, classes: Array | None) -> Plan:
@@ -431,9 +438,13 @@ def check_shift(plan: Plan, shift: Any) -> Any:
 
 def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
     """What ``predict`` of the model gives, calibrated; of margins if the calibrator is for them."""
-    if getattr(calibrator, "input_space", "probability") == "margin" and plan.score[-1:] == (
-        SIGMOID,
-    ):
+    on_margins = getattr(calibrator, "input_space", "probability") == "margin"
+    if on_margins and plan.probability is not None:
+        if plan.score[-1:] != (SIGMOID,):
+            raise ValueError(
+                "calibrator has input_space='margin', but the model has no log-odds of its own, "
+                "only probabilities: fit the calibrator on these"
+            )
         plan = replace(plan, score=plan.score[:-1])
     elif plan.probability is not None:
         plan = plan.as_probability

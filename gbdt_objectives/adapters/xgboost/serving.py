@@ -42,7 +42,7 @@ def reader(model: Any) -> dict[str, Any]:
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of XGBoost that no link names."""
     name = read_learner(booster_of(model))["objective"]["name"]
-    if name in RAW:
+    if name in RAW and isinstance(model, xgb.Booster):
         return RAW[name]
     if name not in OF_XGBOOST or name in NO_MARGIN:
         known = [known for known in OF_XGBOOST if known not in NO_MARGIN]
@@ -51,11 +51,6 @@ def link_of(model: Any) -> Link:
             f"train on one of {', '.join(known)}"
         )
     return OF_XGBOOST[name]
-
-
-def predicts_margin(model: Any) -> bool:
-    """Whether the library's own prediction of log-odds is the margin itself."""
-    return read_learner(booster_of(model))["objective"]["name"] in RAW
 
 
 def count_outputs(model: Any) -> int:
