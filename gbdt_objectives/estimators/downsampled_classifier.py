@@ -51,7 +51,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
     mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
-    the corrections and averages, and says how to serve the model without this package.
+    the corrections and averages; ``export`` serves the model without this package.
     ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
     ``predict_proba`` with a threshold of your own.
 
