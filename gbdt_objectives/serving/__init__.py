@@ -79,7 +79,7 @@ def export(
     """
     from gbdt_objectives.serving import folder as _folder
 
-    if (thresholds, shift, calibrator) != (None, None, None):
+    if any(each is not None for each in (thresholds, shift, calibrator)):
         model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
     _folder.export(model, folder, X, check_rows)
 

@@ -102,7 +102,8 @@ class ServedModel(Exported):
     def _probability(self, X: Any) -> Array:
         """The probability of each class, (n, K), shifted."""
         if self.is_booster:
-            return self._link.class_probability(self._margin(X))
+            link, f = self._link, self._margin(X)
+            return np.asarray(link.inverse(f) if link.takes_several else link.class_probability(f))
         p = predict_probability(self.model, X)
         return p if self.shift is None else correct_probability(p, self.shift)
 
