@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,12 @@ class Fitted:
 @dataclass(frozen=True)
 class Case:
     name: str
-    fit: Callable[[], Fitted]
+    train: Callable[[], Fitted]
+
+    @cache
+    def fit(self) -> Fitted:
+        """The model, fitted once."""
+        return self.train()
 
 
 def features(kind: str, n: int, seed: int) -> Any:
@@ -82,7 +87,8 @@ def features(kind: str, n: int, seed: int) -> Any:
     codes = np.digitize(X[:, 2], [-0.7, 0, 0.7])
     colour = pd.Categorical.from_codes(np.where(rng.random(n) < 0.1, -1, codes), COLOURS)
     grade = pd.Categorical.from_codes(rng.integers(0, 3, n), [10, 20, 40])
-    return frame.assign(colour=colour, grade=grade)
+    site = pd.Categorical.from_codes(rng.integers(0, 2, n), ["north", "south"])
+    return frame.assign(colour=colour, grade=grade, site=site)
 
 
 def latent(X: Any, seed: int) -> np.ndarray:
@@ -302,7 +308,8 @@ def cases() -> Iterator[Case]:
 
 QWK: dict[str, dict[str, Any]] = {
     "groups": {"groups": True},
-    "segment": {"segment": "colour_number", "handle_unknown": "common"},
+    "segment": {"segment": "grade", "handle_unknown": "common"},
+    "segment-words": {"segment": "site"},
     "objective": {"objective": "qwk"},
     "one": {"ensemble": False},
     "one-objective": {"ensemble": False, "objective": "qwk"},
@@ -310,7 +317,6 @@ QWK: dict[str, dict[str, Any]] = {
     "target": {"target": True},
     "classifier-free": {"method": "rounding"},
 }
-QWK["segment"] = {"segment": "grade", "handle_unknown": "common"}
 SINGLE: dict[str, tuple[str, Any, Any]] = {
     "identity": ("Regressor", [0.0, 1.0, 2.5], {}),
     "logit": ("Classifier", [0, 1], {}),
