@@ -271,8 +271,11 @@ def read_document(folder: Path) -> dict[str, Any]:
 
 def check_files(document: dict[str, Any]) -> None:
     names = document["files"]
-    if not isinstance(names, dict) or not all(FILE.fullmatch(name) for name in names):
-        raise ValueError(f"files has names that export does not write, {shown(names)}")
+    if not isinstance(names, dict):
+        raise ValueError(f"files must map names to hashes, found {shown(names)}")
+    others = [name for name in names if not FILE.fullmatch(name)]
+    if others:
+        raise ValueError(f"files has names that export does not write, {shown(others)}")
     used = [booster["file"] for booster in document["boosters"]]
     missing = sorted({*used, *files_in(document["model"]), "predict.py"} - set(names))
     if missing:

@@ -32,7 +32,10 @@ from tests.serving.models import (
 )
 
 MODELS: dict[str, Callable[[], Fitted]] = {
-    "blend": lambda: blend("categories", WORDS[:3], segment="site", handle_unknown="common"),
+    "blend": lambda: blend(
+        "categories", WORDS[:3], segment="site", handle_unknown="common",
+        weights=[1, 2],
+    ),
     "calibrated": lambda: calibrated(
         "xgboost", "array", [0, 1], VennAbersCalibrator(), "downsampled"
     ),
