@@ -71,6 +71,32 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     ]
 
 
+def check_features(features: list[Feature], plan: Plan) -> None:
+    """Raise unless the features of model.json are those of the boosters in it."""
+    names, refuses = [feature["name"] for feature in features], False
+    categories = [feature.get("categories") for feature in features]
+    wanted: list[Any] = []
+    for part in plan.parts:
+        library = of_library(part.model)
+        own, d = library.names_of(part.model), library.count_features(part.model)
+        if d != len(names):
+            raise ValueError(f"features lists {len(names)}, but a booster has {d}")
+        if not library.same_names(list(own), names) if own is not None else names != [*range(d)]:
+            raise ValueError(f"features has other names than a booster, {shown(names)}")
+        wanted.append(library.categories_of(part.model, categories))
+        refuses = refuses or library.REFUSES_NEW
+    if not plan.parts and features != SCORE:
+        raise ValueError(f"features must be {SCORE}, found {shown(features)}")
+    for k, (feature, values) in enumerate(zip(features, categories, strict=True)):
+        expected: Feature = {"name": feature["name"], "dtype": feature["dtype"]}
+        if values is not None:
+            plain, text = plain_values(str(feature["name"]), wanted[0][k])
+            expected |= {"categories": plain, "text": text}
+            expected |= {"dtype": "category", "unknown": "error" if refuses else "missing"}
+        if feature != expected or not isinstance(feature["dtype"], str):
+            raise ValueError(f"features has {shown(feature)}, but the boosters {shown(expected)}")
+
+
 def categories_of(dtype: Any) -> list[Any] | None:
     found = getattr(dtype, "categories", None)
     return None if found is None else list(found)

@@ -219,21 +219,17 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
 def load(folder: Any) -> Any:
     folder = Path(folder)
     document = read_document(folder)
-    for name, known in document["files"].items():
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} has no file {name!r}, which model.json lists: copy all")
-        if digest(folder / name) != known:
-            raise ValueError(
-                f"file {name!r} of {folder} is not the one that was exported, its sha256 differs: "
-                "copy it again, or export the model again"
-            )
     try:
+        check_files(document)
+        check_digests(document, folder)
         model = objects.restore(document["model"], document, folder)
         check_same(model, document)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except ImportError:  # of a booster
+        raise
+    except Exception as error:  # libraries raise errors of their own for what they cannot read
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__} "
         raise ValueError(
-            f"{folder / 'model.json'} is not what export wrote, {type(error).__name__} {error}: "
-            "export the model again"
+            f"{folder / 'model.json'} and its files are not what export wrote: {kind}{error}"
         ) from error
     return model
 
@@ -245,21 +241,24 @@ def read_document(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"{folder} has no model.json: give the folder that export wrote")
     try:
-        text = path.read_text(encoding="utf-8")
+        document = parse(path.read_text(encoding="utf-8"), writer="export")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: was it changed? {error}") from error
-    document = parse(text, str(path), "export")
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise ValueError(f"{path} holds no object: was it changed?")
-    name, _, version = str(document.get("format")).partition("/")
-    if name != FORMAT or not version.isdecimal():
-        raise ValueError(f"{path} has the format {document.get('format')!r}, not {FORMAT}/N")
-    if int(version) > VERSION:
+    found = re.fullmatch(rf"{re.escape(FORMAT)}/([0-9]{{1,9}})", str(document.get("format")))
+    if found is None:
+        name = shown(document.get("format"))
+        raise ValueError(f"{path} has the format {name}, not {FORMAT}/N")
+    version = int(found[1])
+    if version > VERSION:
         raise ValueError(
             f"{path} has the format {document['format']!r}, of a newer version of gbdt_objectives "
             f"than {gbdt_objectives.__version__}, which reads up to {FORMAT}/{VERSION}: update it"
         )
-    if int(version) < VERSION:
+    if version < VERSION:
         raise ValueError(f"{path} has the format {document['format']!r}, which was never released")
     if set(document) != set(KEYS):
         wrong = sorted(set(document) ^ set(KEYS))
@@ -269,20 +268,39 @@ def read_document(folder: Path) -> dict[str, Any]:
             f"{path} was changed after it was exported, its sha256 differs: load an unchanged "
             "folder, change the model, and export it again"
         )
-    check_files(document, path)
     return document
 
 
-def check_files(document: dict[str, Any], path: Path) -> None:
+def check_files(document: dict[str, Any]) -> None:
     names = document["files"]
-    if not isinstance(names, dict) or not all(
-        isinstance(name, str) and FILE.fullmatch(name) for name in names
-    ):
-        raise ValueError(f"{path} lists files that export does not write, {shown(names)}")
-    used = {booster["file"] for booster in document["boosters"]}
-    missing = sorted({*used, "predict.py"} - set(names))
+    if not isinstance(names, dict):
+        raise ValueError(f"files must map names to hashes, found {shown(names)}")
+    others = [name for name in names if not FILE.fullmatch(name)]
+    if others:
+        raise ValueError(f"files has names that export does not write, {shown(others)}")
+    used = [booster["file"] for booster in document["boosters"]]
+    missing = sorted({*used, *files_in(document["model"]), "predict.py"} - set(names))
     if missing:
-        raise ValueError(f"{path} uses the files {missing}, but has no sha256 of them")
+        raise ValueError(f"files has no sha256 of {missing}")
+
+
+def check_digests(document: dict[str, Any], folder: Path) -> None:
+    for name, known in document["files"].items():
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} has no file {name!r}, which model.json lists: copy all")
+        if digest(folder / name) != known:
+            raise ValueError(
+                f"file {name!r} of {folder} is not the one that was exported, its sha256 differs: "
+                "copy it again, or export the model again"
+            )
+
+
+def files_in(tree: Any) -> list[Any]:
+    """The files that the tree of a model names, in its order."""
+    if isinstance(tree, dict):
+        own = [tree["file"]] if "file" in tree else []
+        return own + [name for value in tree.values() for name in files_in(value)]
+    return [name for value in tree for name in files_in(value)] if isinstance(tree, list) else []
 
 
 def check_same(model: Any, document: dict[str, Any]) -> None:
@@ -296,12 +314,9 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
         if again[key] != document[key]:
             raise ValueError(
-                f"model.json contradicts itself: {key} is {shown(document[key])}, but the model in "
-                f"it has {shown(again[key])}: export the model again"
+                f"it contradicts itself: {key} is {shown(document[key])}, but the model in it has "
+                f"{shown(again[key])}"
             )
-    for part in plan.parts:
-        count = of_library(part.model).count_features(part.model)
-        if count != len(document["features"]):
-            raise ValueError(
-                f"model.json lists {len(document['features'])} features, but a booster has {count}"
-            )
+    if files_in(again["model"]) != files_in(document["model"]):
+        raise ValueError("it contradicts itself: boosters and model name other files")
+    _features.check_features(document["features"], plan)

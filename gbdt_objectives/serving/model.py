@@ -103,7 +103,7 @@ class ServedModel(Exported):
         """The probability of each class, (n, K), shifted."""
         if self.is_booster:
             link, f = self._link, self._margin(X)
-            return link.inverse(f) if link.takes_several else link.class_probability(f)
+            return np.asarray(link.inverse(f) if link.takes_several else link.class_probability(f))
         p = predict_probability(self.model, X)
         return p if self.shift is None else correct_probability(p, self.shift)
 

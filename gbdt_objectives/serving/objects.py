@@ -300,10 +300,24 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
     if name == "CalibratedClassifier":
         model.estimator_ = restore(tree["fitted"], plan, folder)
         model.calibrator_ = from_dict(tree["calibrator"])
-    model.n_features_in_ = int(tree["n_features_in"])
-    if tree["feature_names_in"] is not None:
-        model.feature_names_in_ = np.array(tree["feature_names_in"], object)
+    read_features(model, tree, plan["features"])
     return model
+
+
+def read_features(model: Any, tree: Tree, features: list[Tree]) -> None:
+    """Set the number and names of the features, which are those of the boosters."""
+    d, names = tree["n_features_in"], tree["feature_names_in"]
+    if type(d) is not int or d != len(features):
+        raise ValueError(f"n_features_in is {shown(d)}, but there are {len(features)} features")
+    model.n_features_in_ = d
+    if names is None:
+        return
+    given = [feature["name"] for feature in features]
+    if not all(isinstance(name, str) for name in (*names, *given)) or (
+        [name.replace(" ", "_") for name in names] != [name.replace(" ", "_") for name in given]
+    ):  # LightGBM writes spaces as underscores
+        raise ValueError(f"feature_names_in is {shown(names)}, but features has {shown(given)}")
+    model.feature_names_in_ = np.array(names, object)
 
 
 def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifier:
@@ -330,10 +344,14 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     for step in plan["score"]:
         if step["formula"] == "segment_shift":
             model.segment_shift_ = from_dict({key: step[key] for key in SEGMENT_KEYS})
+    if (model.segment is None) == hasattr(model, "segment_shift_"):
+        raise ValueError(f"segment is {shown(model.segment)}, but score has other steps")
     curve, cumulative = plan["probability"]
     theta = tuple(map(float, cumulative["thresholds"]))
     loss = OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta)
     x, y = (_json.read_numbers(key, curve[key]) for key in ("x", "y"))
+    if len(x) != len(y) or (np.diff(x) < 0).any():
+        raise ValueError("the probability's curve must have sorted numbers x, and as many y")
     fitted: Any = OrdinalCurve(x, y, Objective(loss))
     model.probability_curve_ = fitted
     return model

@@ -151,8 +151,9 @@ def of_booster(model: Any) -> Plan:
     if is_estimator(model) and is_classifier(model):
         classes = np.asarray(model.classes_)
         if objective is not None and objective.link.is_of_objective:
-            part = Part(model)
-            return Plan((part,), (), reading(objective), classes, outputs)
+            steps, is_binary = reading(objective), isinstance(objective.equations, FocalLoss)
+            score, probability = (steps, ()) if is_binary else ((), steps)
+            return Plan((Part(model),), score, probability, classes, outputs)
         link = of_library(model).link_of(model)
         if not (link.takes_several or link.n_classes == 2):
             raise ValueError(
@@ -398,11 +399,13 @@ def of_served_model(model: ServedModel) -> Plan:
     """A model and what belongs to it: shift, then calibrator, then thresholds."""
     plan = of_model(model.model)
     calibrator = model.calibrator
-    if plan.thresholds is not None and (model.thresholds is not None or calibrator is not None):
+    if plan.thresholds is not None:
         raise ValueError(
             f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
             "be added: export it alone"
         )
+    if plan.probability:
+        plan = plan.as_probability
     if model.shift is not None:
         if plan.probability is None:
             raise ValueError(

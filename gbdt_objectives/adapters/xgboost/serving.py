@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
 from gbdt_objectives.adapters.xgboost.intercept import count_outputs as outputs_of, read_learner
@@ -86,17 +86,31 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
     model_of = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
     stored = model_of.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
     return [
-        categories if categories is None or not values.get("values") else decode(values)
+        categories if categories is None or not values.get("values") else decode(values, categories)
         for categories, values in zip(own, stored, strict=True)
     ]
 
 
-def decode(stored: dict[str, Any]) -> list[Any]:
-    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts."""
+def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
+    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts.
+
+    XGBoost 3.1 and 3.2 count characters there, and cut off as many bytes at the end as others than
+    ASCII have more: such words can be compared with those of X, but not read.
+    """
     if "offsets" not in stored:
         return list(stored["values"])
     letters = bytes(value % 256 for value in stored["values"])
-    return [letters[start:stop].decode() for start, stop in pairwise(stored["offsets"])]
+    if letters.isascii():
+        return [letters[start:stop].decode() for start, stop in pairwise(stored["offsets"])]
+    words = list(map(str, own))
+    for lengths in (map(len, words), (len(word.encode()) for word in words)):
+        starts = list(accumulate(lengths, initial=0))
+        if starts == stored["offsets"] and "".join(words).encode()[: starts[-1]] == letters:
+            return own
+    raise ValueError(
+        f"X has the categories {shown(own)}, but the model was trained on others, or in another "
+        "order: pass X with the dtypes that fit saw"
+    )
 
 
 def margin(model: Any, X: Any) -> Array:
