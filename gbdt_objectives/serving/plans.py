@@ -109,6 +109,11 @@ def of_model(model: Any) -> Plan:
     """The plan of a fitted model; raises for one that has none, with what to do."""
     for kind, plan_of in KINDS.items():
         if isinstance(model, kind):
+            if type(model) is not kind:
+                raise TypeError(
+                    f"{type(model).__name__} is a class of your own, whose methods no folder can "
+                    f"hold: export a fitted {kind.__name__}"
+                )
             if kind is not ServedModel:
                 check_is_fitted(model)
             return plan_of(model)
@@ -340,6 +345,11 @@ def log_odds_map(name: str, input_space: str = "probability", **numbers: Any) ->
 def calibration(calibrator: Any) -> Step:
     """A fitted calibrator of one score as a formula with its numbers, or as a table."""
     check_is_fitted(calibrator)
+    if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
+        raise TypeError(
+            f"calibrator is of the class {type(calibrator).__name__} of your own, whose methods no "
+            "folder can hold: use one of gbdt_objectives.estimators"
+        )
     space = getattr(calibrator, "input_space", "probability")
     if isinstance(calibrator, InterceptCalibrator):
         return log_odds_map("line", space, slope=1.0, intercept=float(calibrator.shift_))
