@@ -456,6 +456,8 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
                 "only probabilities: fit the calibrator on these"
             )
         plan = replace(plan, score=plan.score[:-1])
+    elif on_margins:
+        plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
     if isinstance(calibrator, TemperatureCalibrator):
