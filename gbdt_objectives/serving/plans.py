@@ -408,7 +408,9 @@ def of_served_model(model: ServedModel) -> Plan:
     """A model and what belongs to it: shift, then calibrator, then thresholds."""
     plan = of_model(model.model)
     calibrator = model.calibrator
-    if plan.thresholds is not None and (model.thresholds is not None or calibrator is not None):
+    if isinstance(model.model, ServedModel):
+        raise TypeError("model is a ServedModel of a ServedModel: make one of all that belongs to it")
+    if plan.thresholds is not None:
         raise ValueError(
             f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
             "be added: export it alone"
