@@ -222,7 +222,12 @@ def finite_or_word(values: Sequence[float]) -> list[float | str]:
 
 
 def of_qwk_classifier(model: QWKClassifier) -> Plan:
-    K = len(model.classes_)
+    K, found = len(model.classes_), model.thresholds_
+    if not isinstance(found, Thresholds) or list(found.labels) != list(model.classes_):
+        raise TypeError(
+            f"thresholds_ must be thresholds between the classes {shown(model.classes_)}, found "
+            f"{shown(found)}: set it to Thresholds(values, classes_)"
+        )
     folds = getattr(model, "estimators_", None) or [model.estimator_]
     plans, weights = [], []
     for fold in folds:
