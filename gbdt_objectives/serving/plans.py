@@ -371,6 +371,11 @@ def calibration(calibrator: Any) -> Step:
     if isinstance(calibrator, VennAbersCalibrator):
         return table(calibrator)
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
+        if calibrator.X_thresholds_.dtype != np.float64:
+            raise ValueError(
+                "calibrator was fitted on float32, to which it rounds what it is given: fit it on "
+                "np.asarray(p, float)"
+            )
         return polygon(calibrator.X_thresholds_, calibrator.y_thresholds_)
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
