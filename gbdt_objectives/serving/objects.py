@@ -279,12 +279,12 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
     if name == "Booster":
         if tree["library"] not in LIBRARIES:
             raise ValueError(f"library {tree['library']!r} is none of {', '.join(LIBRARIES)}")
-        return serving_of(tree["library"]).open_booster(str(folder / tree["file"]))
+        return serving_of(tree["library"]).open_booster(path_of(tree, plan, folder))
     if name in ESTIMATORS:
         library, _ = ESTIMATORS[name]
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
         return serving_of(library).restore(
-            name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
+            name, path_of(tree, plan, folder), from_json(tree["parameters"]), classes,
             read_objective(tree["objective"]), tree["names"],
         )  # fmt: skip
     if name not in OURS:
@@ -305,6 +305,13 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
     if tree["feature_names_in"] is not None:
         model.feature_names_in_ = np.array(tree["feature_names_in"], object)
     return model
+
+
+def path_of(tree: Tree, plan: Tree, folder: Path) -> str:
+    """The path of a booster, only of a file whose hash was compared."""
+    if tree["file"] not in plan["files"]:
+        raise ValueError(f"file {tree['file']!r} is none of those that model.json lists")
+    return str(folder / tree["file"])
 
 
 def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifier:
