@@ -58,7 +58,7 @@ SEGMENT_KEYS = ("format", *SegmentShift._saved)
 def write_classes(classes: Array) -> Tree:
     labels = classes.tolist()
     kinds = {type(label) for label in labels}
-    if len(kinds) > 1 or not kinds <= {int, float, str, bool}:
+    if classes.dtype.kind in "mM" or len(kinds) > 1 or not kinds <= {int, float, str, bool}:
         raise ValueError(
             "the classes must be all numbers or all strings to be written as JSON, found "
             f"{shown(labels)}: train on such labels"
