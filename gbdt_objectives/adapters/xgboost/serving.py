@@ -86,16 +86,25 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
     model_of = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
     stored = model_of.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
     return [
-        categories if categories is None or not values.get("values") else decode(values)
+        categories if categories is None or not values.get("values") else decode(values, categories)
         for categories, values in zip(own, stored, strict=True)
     ]
 
 
-def decode(stored: dict[str, Any]) -> list[Any]:
-    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts."""
+def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
+    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts. It
+    counts letters there, not bytes, so words beyond ASCII are those of X, if these give the same.
+    """
     if "offsets" not in stored:
         return list(stored["values"])
     letters = bytes(value % 256 for value in stored["values"])
+    if not letters.isascii():
+        if "".join(map(str, own)).encode() != letters:
+            raise ValueError(
+                "XGBoost stores categories beyond ASCII in a way that cannot be read back: pass X "
+                "with all categories that fit saw, in their order"
+            )
+        return own
     return [letters[start:stop].decode() for start, stop in pairwise(stored["offsets"])]
 
 
