@@ -210,7 +210,8 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
             raise ValueError(
                 f"the exported model would predict {shown(found[row])} for row {row} of those "
                 f"drawn from X, where {name} of the model gives {shown(value[row])}: nothing was "
-                "written; are the categories of X in another order than fit saw?"
+                "written; are the categories of X in another order than fit saw, is X sparse, or "
+                "is a method of the model replaced?"
             )
 
 
