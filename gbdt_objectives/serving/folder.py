@@ -271,7 +271,12 @@ def read_document(folder: Path) -> dict[str, Any]:
             f"{path} was changed after it was exported, its sha256 differs: load an unchanged "
             "folder, change the model, and export it again"
         )
-    check_files(document, path)
+    try:
+        check_files(document, path)
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is not what export wrote, {type(error).__name__} {error}: export the model again"
+        ) from error
     return document
 
 
