@@ -275,7 +275,8 @@ def read_document(folder: Path) -> dict[str, Any]:
         check_files(document, path)
     except (KeyError, TypeError) as error:
         raise ValueError(
-            f"{path} is not what export wrote, {type(error).__name__} {error}: export the model again"
+            f"{path} is not what export wrote, {type(error).__name__} {error}: export the model "
+            "again"
         ) from error
     return document
 
