@@ -86,25 +86,22 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
     model_of = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
     stored = model_of.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
     return [
-        categories if categories is None or not values.get("values") else decode(values, categories)
+        categories if categories is None or not values.get("values") else decode(values)
         for categories, values in zip(own, stored, strict=True)
     ]
 
 
-def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
-    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts. It
-    counts letters there, not bytes, so words beyond ASCII are those of X, if these give the same.
-    """
+def decode(stored: dict[str, Any]) -> list[Any]:
+    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts,
+    in letters, which are bytes in ASCII only."""
     if "offsets" not in stored:
         return list(stored["values"])
     letters = bytes(value % 256 for value in stored["values"])
     if not letters.isascii():
-        if "".join(map(str, own)).encode() != letters:
-            raise ValueError(
-                "XGBoost stores categories beyond ASCII in a way that cannot be read back: pass X "
-                "with all categories that fit saw, in their order"
-            )
-        return own
+        raise ValueError(
+            "the model has categories with letters beyond ASCII, which XGBoost cuts off and mixes "
+            "up when it stores them: rename them before fit"
+        )
     return [letters[start:stop].decode() for start, stop in pairwise(stored["offsets"])]
 
 
