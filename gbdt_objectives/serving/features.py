@@ -128,6 +128,11 @@ def plain_values(name: str, values: list[Any]) -> tuple[list[Any], bool]:
             )
         return plain, True
     if all(isinstance(value, numbers.Real) for value in plain):
+        if any(value != float(value) for value in plain):
+            raise ValueError(
+                f"column {name!r} has whole numbers beyond 2**53 as categories, {shown(plain)}, "
+                "which tables of numbers round: make them strings before fit"
+            )
         return plain, False
     raise ValueError(
         f"column {name!r} has categories that are neither all words nor all numbers, "

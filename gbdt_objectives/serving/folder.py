@@ -85,6 +85,7 @@ def write(
 
 def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
     """model.json without the hashes."""
+    tree = objects.describe(model, files)
     boosters = [
         {
             "file": files[id(part.model)], **of_library(part.model).reader(part.model),
@@ -95,13 +96,13 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     libraries = sorted({str(library_of(part.model)) for part in plan.parts})
     return {
         "format": f"{FORMAT}/{VERSION}",
-        "kind": type(model).__name__,
+        "kind": tree["class"],
         "versions": versions(libraries),
         "features": features,
         "boosters": boosters,
         **objects.plan_tree(plan, [feature["name"] for feature in features]),
         "tolerance": max([TOLERANCE[library] for library in libraries], default=1e-9),
-        "model": objects.describe(model, files),
+        "model": tree,
     }
 
 
@@ -209,7 +210,8 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
             raise ValueError(
                 f"the exported model would predict {shown(found[row])} for row {row} of those "
                 f"drawn from X, where {name} of the model gives {shown(value[row])}: nothing was "
-                "written; are the categories of X in another order than fit saw?"
+                "written; are the categories of X in another order than fit saw, is X sparse, or "
+                "is a method of the model replaced?"
             )
 
 

@@ -58,7 +58,7 @@ SEGMENT_KEYS = ("format", *SegmentShift._saved)
 def write_classes(classes: Array) -> Tree:
     labels = classes.tolist()
     kinds = {type(label) for label in labels}
-    if len(kinds) > 1 or not kinds <= {int, float, str, bool}:
+    if classes.dtype.kind in "mM" or len(kinds) > 1 or not kinds <= {int, float, str, bool}:
         raise ValueError(
             "the classes must be all numbers or all strings to be written as JSON, found "
             f"{shown(labels)}: train on such labels"
@@ -89,7 +89,8 @@ def from_dict(value: Tree | None) -> Any:
     name = value["format"].split(".")[-1].split("/")[0]
     if value["format"] == ISOTONIC:
         x, y = (np.array(_json.read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
-        return IsotonicRegression(out_of_bounds="clip").fit(x, y)
+        rises = bool(y[0] <= y[-1])
+        return IsotonicRegression(out_of_bounds="clip", increasing=rises).fit(x, y)
     kinds: dict[str, Any] = {kind.__name__: kind for kind in (Thresholds, SegmentShift)}
     kinds |= {"LogOddsShift": LogOddsShift}
     kinds |= {known: getattr(estimators, known) for known in CALIBRATORS}

@@ -109,6 +109,11 @@ def of_model(model: Any) -> Plan:
     """The plan of a fitted model; raises for one that has none, with what to do."""
     for kind, plan_of in KINDS.items():
         if isinstance(model, kind):
+            if type(model) is not kind:
+                raise TypeError(
+                    f"{type(model).__name__} is a class of your own, whose methods no folder can "
+                    f"hold: export a fitted {kind.__name__}"
+                )
             if kind is not ServedModel:
                 check_is_fitted(model)
             return plan_of(model)
@@ -218,7 +223,12 @@ def finite_or_word(values: Sequence[float]) -> list[float | str]:
 
 
 def of_qwk_classifier(model: QWKClassifier) -> Plan:
-    K = len(model.classes_)
+    K, found = len(model.classes_), model.thresholds_
+    if not isinstance(found, Thresholds) or list(found.labels) != list(model.classes_):
+        raise TypeError(
+            f"thresholds_ must be thresholds between the classes {shown(model.classes_)}, found "
+            f"{shown(found)}: set it to Thresholds(values, classes_)"
+        )
     folds = getattr(model, "estimators_", None) or [model.estimator_]
     plans, weights = [], []
     for fold in folds:
@@ -341,6 +351,11 @@ def log_odds_map(name: str, input_space: str = "probability", **numbers: Any) ->
 def calibration(calibrator: Any) -> Step:
     """A fitted calibrator of one score as a formula with its numbers, or as a table."""
     check_is_fitted(calibrator)
+    if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
+        raise TypeError(
+            f"calibrator is of the class {type(calibrator).__name__} of your own, whose methods no "
+            "folder can hold: use one of gbdt_objectives.estimators"
+        )
     space = getattr(calibrator, "input_space", "probability")
     if isinstance(calibrator, InterceptCalibrator):
         return log_odds_map("line", space, slope=1.0, intercept=float(calibrator.shift_))
@@ -357,6 +372,11 @@ def calibration(calibrator: Any) -> Step:
     if isinstance(calibrator, VennAbersCalibrator):
         return table(calibrator)
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
+        if calibrator.X_thresholds_.dtype != np.float64:
+            raise ValueError(
+                "calibrator was fitted on float32, to which it rounds what it is given: fit it on "
+                "np.asarray(p, float)"
+            )
         return polygon(calibrator.X_thresholds_, calibrator.y_thresholds_)
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
@@ -399,6 +419,8 @@ def of_served_model(model: ServedModel) -> Plan:
     """A model and what belongs to it: shift, then calibrator, then thresholds."""
     plan = of_model(model.model)
     calibrator = model.calibrator
+    if isinstance(model.model, ServedModel):
+        raise TypeError("model is a ServedModel within another: make one of all that belongs to it")
     if plan.thresholds is not None:
         raise ValueError(
             f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
@@ -449,6 +471,8 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
                 "only probabilities: fit the calibrator on these"
             )
         plan = replace(plan, score=plan.score[:-1])
+    elif on_margins:
+        plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
     if isinstance(calibrator, TemperatureCalibrator):

@@ -106,8 +106,9 @@ def damages(name: str, other: str) -> Iterator[tuple[str, Callable[[Path], Any]]
     yield "truncated", change(lambda held: held[: len(held) * 2 // 3])
     yield "longer", change(lambda held: held + b"\n ")
     for part in (0, 1, 2, 3):
-        yield f"flipped {part}", change(
-            lambda held, part=part: flipped(held, (len(held) - 1) * part // 3)
+        yield (
+            f"flipped {part}",
+            change(lambda held, part=part: flipped(held, (len(held) - 1) * part // 3)),
         )
     yield "swapped", lambda folder: swap(folder / name, folder / other)
 

@@ -38,7 +38,18 @@ def reader(model: Any) -> dict[str, Any]:
                 f"the model has {name}={parameters[name]!r}, which its file does not hold: train "
                 "without it"
             )
+    refuse_forest(model)
     return {"library": "lightgbm"}
+
+
+def refuse_forest(model: Any) -> None:
+    """LightGBM averages the trees of a forest in its predictions, but adds them up in margins."""
+    head = booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
+    if "average_output" in head.split("\n"):
+        raise ValueError(
+            "the model has boosting='rf', of which LightGBM gives the sum of the trees as margin, "
+            "but their mean as prediction: train with boosting='gbdt', 'dart' or 'goss'"
+        )
 
 
 def link_of(model: Any) -> Link:
@@ -91,6 +102,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 def margin(model: Any, X: Any) -> Array:
     """Of the rounds that it predicts with, float64."""
+    refuse_forest(model)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 
 
