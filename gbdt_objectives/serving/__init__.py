@@ -80,7 +80,7 @@ def export(
     """
     from gbdt_objectives.serving import folder as _folder
 
-    if (thresholds, shift, calibrator) != (None, None, None):
+    if any(extra is not None for extra in (thresholds, shift, calibrator)):
         model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
     _folder.export(model, folder, X, check_rows)
 

@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def export_onnx(
         raise ValueError(f"path {path} exists: give a new name, or delete it first")
     if not target.absolute().parent.is_dir():
         raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
-    extras = (thresholds, shift, calibrator) != (None, None, None)
+    extras = any(extra is not None for extra in (thresholds, shift, calibrator))
     if extras or (library_of(model) is not None and not hasattr(model, "get_params")):
         model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
     plan = of_model(model)
@@ -392,31 +393,14 @@ def boosted(g: Graph, model: Any, v: str) -> str:
 
 def converted(g: Graph, model: Any, v: str, d: int) -> str:
     """The output of an estimator or transformer of scikit-learn, converted by skl2onnx."""
-    skl2onnx = import_onnx("skl2onnx")
     from onnx import compose
-    from skl2onnx.common.data_types import DoubleTensorType
     from sklearn.base import is_classifier
 
-    is_kind = is_classifier(model)
-    options = {id(last_step(model)): {"zipmap": False}} if is_kind else None
-    what = type(last_step(model)).__name__
-    try:
-        own = skl2onnx.convert_sklearn(
-            model, initial_types=[("X", DoubleTensorType([None, d]))], target_opset=OPSETS,
-            options=options,
-        )  # fmt: skip
-    except Exception as error:
-        raise ValueError(
-            f"skl2onnx cannot convert the {what} that the model holds: use LightGBM, XGBoost or an "
-            f"estimator that it converts. It says: {error}"
-        ) from error
-    for entry in own.opset_import:
-        if entry.version > OPSETS.get(entry.domain, 0):
-            raise ValueError(f"the {what} needs operators of {entry.domain!r} {entry.version}")
+    own, is_double = convert(model, d)
     prefix = g.name() + "_"
     own = compose.add_prefix(own, prefix)
     inputs = {own.graph.input[0].name}
-    source = g.cast(v)
+    source = g.cast(v, np.float64 if is_double else np.float32)
     for node in own.graph.node:
         for k, name in enumerate(node.input):
             if name in inputs:
@@ -428,11 +412,41 @@ def converted(g: Graph, model: Any, v: str, d: int) -> str:
     f = g.cast(outputs[-1])
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return f
-    if not is_kind:
+    if not is_classifier(model):
         return g("Reshape", f, g.integers(-1))
     if len(model.classes_) > 2:
         return f
     return g.flat(g("Gather", f, g.integers(1), axis=1))
+
+
+def convert(model: Any, d: int) -> tuple[Any, bool]:
+    """A model of its own, and whether its input is float64: some operators have float32 only."""
+    skl2onnx = import_onnx("skl2onnx")
+    from onnx import checker, helper
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from sklearn.base import is_classifier
+
+    last = last_step(model)
+    options = {id(last): {"zipmap": False}} if is_classifier(model) else None
+    failure: Exception | None = None
+    for kind in (DoubleTensorType, FloatTensorType):
+        try:
+            own = skl2onnx.convert_sklearn(
+                model, initial_types=[("X", kind([None, d]))], target_opset=OPSETS, options=options
+            )
+            del own.opset_import[:]
+            own.opset_import.extend(helper.make_opsetid(*item) for item in OPSETS.items())
+            checker.check_model(own)  # no operator that the newer set has no more
+            if find_spec("onnxruntime"):
+                session(own.SerializeToString())
+            return own, kind is DoubleTensorType
+        except Exception as error:
+            failure = error
+    raise ValueError(
+        f"the {type(last).__name__} that the model holds has no ONNX graph: use LightGBM, XGBoost "
+        f"or an estimator that skl2onnx converts for ai.onnx.ml {OPSETS['ai.onnx.ml']}. skl2onnx "
+        f"or onnxruntime says: {failure}"
+    ) from failure
 
 
 # The steps.
@@ -586,24 +600,26 @@ MAPS: dict[str, Callable[[Graph, str, Step], str]] = {"line": line, "beta": beta
 # The comparison with the model.
 
 
-def run(graph: bytes, X: Array) -> dict[str, Array]:
+def session(graph: bytes) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, {"X": X}), strict=True))
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def run(graph: bytes, X: Array) -> dict[str, Array]:
+    opened = session(graph)
+    names = [output.name for output in opened.get_outputs()]
+    return dict(zip(names, opened.run(names, {"X": X}), strict=True))
 
 
 def compare(
     model: Any, plan: Plan, features: list[dict[str, Any]], dtype: str, graph: bytes, X: Any
 ) -> None:
     """Raise unless the graph predicts what the model does for rows of X."""
-    try:
-        import_onnx("onnxruntime")
-    except ImportError:
+    if not find_spec("onnxruntime"):
         warnings.warn("onnxruntime is not installed, so the graph was not compared with the model: "
                       "pip install onnxruntime", UserWarning, stacklevel=3)  # fmt: skip
         return
@@ -663,7 +679,7 @@ def explained(
         if "probabilities" in found and "score" not in found:
             p = np.sort(found["probabilities"], axis=1)
             same.append(p[:, -1] - p[:, -2] <= tolerance)
-        return np.stack(same).any(axis=0)
+        return np.asarray(np.stack(same).any(axis=0))
     values = np.stack([found[name], *(other[name] for other in near)])
     slack = tolerance * (1 + np.abs(want))
     inside = (values.min(axis=0) - slack <= want) & (want <= values.max(axis=0) + slack)
