@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
+from importlib.resources import files as resources
 from typing import Any
 
 import lightgbm as lgb
@@ -39,6 +41,7 @@ from tests.cases import each
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("skl2onnx")
+graphs = import_module("gbdt_objectives.serving.onnx")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 4))
@@ -308,29 +311,90 @@ def test_what_was_not_compared_says_so(tmp_path, monkeypatch):
     model = lgb_regressor().fit(X, grade)
     with pytest.warns(UserWarning, match="X is not given, so the graph was not compared"):
         written(model, tmp_path, None)
-    from gbdt_objectives.serving import onnx as graphs
-
     monkeypatch.setattr(graphs, "find_spec", lambda name: None)
     with pytest.warns(UserWarning, match="onnxruntime is not installed"):
         written(model, tmp_path)
 
 
-def test_a_place_is_that_of_searchsorted():
+def test_a_value_is_missing_that_never_was_in_training(tmp_path):
+    """LightGBM then takes it for 0, on either side of a threshold."""
+    for sign in (-1, 1):
+        model = lgb_regressor().fit(sign * (filled + 0.3), grade)
+        rows = np.where(rng.random(X.shape) < 0.3, np.nan, sign * (filled + 0.3))
+        found = outputs(written(model, tmp_path, sign * (filled + 0.3), dtype="float64"), rows)
+        np.testing.assert_allclose(found["score"], model.predict(rows), rtol=1e-13)
+
+
+# Operators, against numpy and the formulas of predict.py.
+
+
+def computed(build: Any, v: Any, kind: Any = None) -> Any:
+    """What the operators that ``build`` adds to a graph make of v."""
     from onnx import TensorProto, helper
 
-    from gbdt_objectives.serving.onnx import OPSETS, Graph, run
+    g = graphs.Graph()
+    out = build(g)
+    double = TensorProto.DOUBLE
+    graph = helper.make_graph(
+        g.nodes, "g", [helper.make_tensor_value_info("X", double, [None] * v.ndim)],
+        [helper.make_tensor_value_info(out, kind or double, None)],
+        initializer=list(g.constants.values()),
+    )  # fmt: skip
+    opsets = [helper.make_opsetid(*item) for item in graphs.OPSETS.items()]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=graphs.IR_VERSION)
+    (found,) = graphs.run(model.SerializeToString(), v).values()
+    return found
 
-    x = np.array([-2.0, 0.0, 0.0, 1.5, 3.0])
+
+@each("side", ["left", "right"])
+def test_a_place_is_that_of_searchsorted(side):
+    x = [-2.0, 0.0, 0.0, 1.5, 3.0]
     v = np.array([-np.inf, -3, -2, -1, 0, 1, 1.5, 2, 3, 4, np.inf])
-    for side in ("left", "right"):
-        g = Graph()
-        out = g.place("X", x.tolist(), side)
-        graph = helper.make_graph(
-            g.nodes, "g", [helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n"])],
-            [helper.make_tensor_value_info(out, TensorProto.INT64, ["n"])],
-            initializer=list(g.constants.values()),
-        )  # fmt: skip
-        opsets = [helper.make_opsetid(*item) for item in OPSETS.items()]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-        (found,) = run(model.SerializeToString(), v).values()
-        np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
+    found = computed(lambda g: g.place("X", x, side), v, onnx.TensorProto.INT64)
+    np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
+
+
+def formulas() -> dict[str, Any]:
+    text = resources("gbdt_objectives.serving").joinpath("predict.template").read_text("utf-8")
+    names: dict[str, Any] = {"np": np}
+    exec(text[text.index("#? clip") : text.index("#?\ndef run(")], names)
+    return names
+
+
+Z = np.array([-800, -60, -40, -20, -1, -1e-9, 0, 1e-9, 0.3, 2, 20, 40, 60, 800])
+P = np.array([0, 1e-300, 1e-12, 1e-7, 0.3, 0.5, 0.9, 1 - 1e-9, 1])
+KNOTS = {
+    "knots": [-3.0, 0.0, 2.0],
+    "origins": [-3.0, -3.0, 0.0, 2.0],
+    "coefficients": [[0, 0.1, -0.2, 0], [0, 0.3, 0.1, 0], [1, 2, 1, 0.5], [-3, 0, 0.2, 1]],
+}
+CORNERS = {"x": [0.0, 0.2, 0.2, 0.7], "y": [0.1, 0.3, 0.4, 0.9]}
+PLACES = {"x": [1e-7, 0.3, 0.9], "at": [0.1, 0.2, 0.3], "between": [0.0, 0.15, 0.25, 0.35]}
+BETA = {"map": "beta", "a": 1.3, "b": 0.7, "c": 0.2}
+
+
+@each("step, v", [
+    ({"formula": "clip", "low": 0, "high": 3}, Z),
+    ({"formula": "shift", "log_odds": 0.7}, Z),
+    ({"formula": "stretch", "stretch": 1.2, "center": 1.5}, Z),
+    ({"formula": "exp"}, Z[1:-1]),
+    ({"formula": "sigmoid"}, Z),
+    ({"formula": "softmax"}, np.column_stack([Z, -Z, Z / 2])),
+    ({"formula": "ordinal", "thresholds": ["-inf", -1.0, 0.5], "apart": [1.0, 0.78, 1.0]}, Z),
+    ({"formula": "focal", "gamma": 2.0, "log_class_odds": 0.4}, Z),
+    ({"formula": "focal", "gamma": 0.5, "log_class_odds": 0.0}, Z),
+    ({"formula": "interpolate", **CORNERS}, np.array([-np.inf, -1, 0, 0.1, 0.2, 0.5, 0.7, np.inf])),
+    ({"formula": "table", **PLACES}, P),
+    ({"formula": "temperature", "temperature": 2.5, "biases": [0.1, -0.4]},
+     np.column_stack([P, 1 - P])),
+    ({"formula": "calibrate", "input_space": "probability", **BETA}, P),
+    ({"formula": "calibrate", "input_space": "margin", **BETA}, Z),
+    ({"formula": "calibrate", "input_space": "probability", "map": "line", "slope": 0.8,
+      "intercept": -0.1}, P),
+    ({"formula": "calibrate", "input_space": "margin", "map": "cubic", **KNOTS}, Z[3:-3]),
+])  # fmt: skip
+def test_a_step_is_the_formula_of_predict(step, v):
+    found = computed(lambda g: graphs.FORMULAS[step["formula"]](g, "X", step), v)
+    want = formulas()[step["formula"]](v, step, None)
+    # exp of a number near 700 carries its rounding
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
