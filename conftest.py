@@ -16,6 +16,7 @@ os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 EXTRAS = {
     "click": "gbdt_objectives/_command_line",
     "dask": "gbdt_objectives/distributed/dask",
+    "onnxruntime": "gbdt_objectives/serving/onnx.py",
     "jax": "gbdt_objectives/objectives/autodiff.py",
     "pyspark": "gbdt_objectives/distributed/spark.py",
 }

@@ -14,8 +14,9 @@ from typing import Any
 
 from gbdt_objectives._names import room
 from gbdt_objectives.serving.model import ServedModel
+from gbdt_objectives.serving.onnx import export_onnx
 
-__all__ = ["ServedModel", "export", "load"]
+__all__ = ["ServedModel", "export", "export_onnx", "load"]
 
 __getattr__, __dir__ = room(__name__, __all__)
 

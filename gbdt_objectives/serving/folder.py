@@ -21,7 +21,7 @@ from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import ServedModel, of_library
-from gbdt_objectives.serving.plans import TOLERANCE, Plan, of_model
+from gbdt_objectives.serving.plans import TOLERANCE, Plan, check_boosters, of_model
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
@@ -49,6 +49,7 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     if library_of(model) is not None and not hasattr(model, "get_params"):
         model = ServedModel(model)
     plan = of_model(model)
+    check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
     try:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
@@ -119,7 +119,14 @@ def of_model(model: Any) -> Plan:
             return plan_of(model)
     if library_of(model) is not None:
         return of_booster(model)
-    raise TypeError(
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(not_served(model))
+    check_is_fitted(model)
+    return of_member(model)
+
+
+def not_served(model: Any) -> str:
+    return (
         f"{type(last_step(model)).__name__} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
@@ -235,9 +242,8 @@ def of_qwk_classifier(model: QWKClassifier) -> Plan:
         own = fold if isinstance(fold, list) else [fold]
         for each, beta in zip(own, model.weights_, strict=True):
             if beta > 0:
-                check_booster(each)
-                plan = of_booster(each)
-                if getattr(each.objective, "clip", False):
+                plan = of_member(each)
+                if getattr(getattr(last_step(each), "objective", None), "clip", False):
                     plan = plan.then({"formula": "clip", "low": 0, "high": K - 1})
                 plans.append(plan)
                 weights.append(float(beta) / len(folds))
@@ -265,15 +271,29 @@ def of_curve(curve: OrdinalCurve) -> Steps:
     return f, ordinal(loss)
 
 
-def check_booster(model: Any) -> None:
-    if booster_kind(model, "Regressor") or booster_kind(model, "Classifier"):
-        return
-    what = "a Pipeline" if last_step(model) is not model else type(model).__name__
-    raise TypeError(
-        f"the model holds {what}, and a served model holds boosters only: use LGBMRegressor, "
-        "XGBRegressor or their classifiers, and do the steps before them outside; or write all of "
-        "it as ONNX, export_onnx(model, path, X)"
-    )
+def of_member(model: Any) -> Plan:
+    """The plan of a member: of a Pipeline that ends in a booster that booster's steps."""
+    last = last_step(model)
+    if booster_kind(last, "Regressor") or booster_kind(last, "Classifier"):
+        return replace(of_booster(last), parts=(Part(model),))
+    if not is_classifier(model):
+        return Plan((Part(model),), ())
+    classes = np.asarray(model.classes_)
+    return Plan((Part(model),), (), (), classes, 1 if len(classes) == 2 else len(classes))
+
+
+def check_boosters(model: Any, plan: Plan) -> None:
+    """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
+    others = [part.model for part in plan.parts if library_of(part.model) is None]
+    if any(other is model for other in others):
+        raise TypeError(not_served(model))
+    for other in others:
+        what = "a Pipeline" if last_step(other) is not other else type(other).__name__
+        raise TypeError(
+            f"the model holds {what}, and a served model holds boosters only: use LGBMRegressor, "
+            "XGBRegressor or their classifiers, and do the steps before them outside; or write all "
+            "of it as ONNX, export_onnx(model, path, X)"
+        )
 
 
 def of_threshold_classifier(model: ThresholdClassifier) -> Plan:
@@ -283,8 +303,7 @@ def of_threshold_classifier(model: ThresholdClassifier) -> Plan:
 def of_downsampled_classifier(model: DownsampledClassifier) -> Plan:
     bags = []
     for bag in model.estimators_:
-        check_booster(bag)
-        bags.append(replace(of_booster(bag), classes=model.classes_))
+        bags.append(replace(of_member(bag), classes=model.classes_))
     shifts = model._bag_shifts
     if model.average == "log_odds" and len(bags) > 1:
         margins = [margin_plan(bag) for bag in bags]
@@ -322,10 +341,9 @@ def correct(plan: Plan, d: Any) -> Plan:
 
 
 def of_calibrated_classifier(model: CalibratedClassifier) -> Plan:
-    inner = model.estimator_
-    if not isinstance(inner, tuple(KINDS)):
-        check_booster(inner)
-    plan = replace(of_model(inner).as_probability, classes=model.classes_, thresholds=None)
+    plan = replace(
+        of_model(model.estimator_).as_probability, classes=model.classes_, thresholds=None
+    )
     return calibrated(plan, model.calibrator_)
 
 

@@ -1,0 +1,687 @@
+"""A fitted model as one ONNX graph: trees, their sum, and the steps of its plan as operators.
+
+Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. A name in a
+graph is a string. All operators compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5
+can. The formulas are those of ``predict.template``.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from functools import reduce
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gbdt_objectives
+from gbdt_objectives import _checks
+from gbdt_objectives._boosters import library_of
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.estimators._members import last_step
+from gbdt_objectives.serving import features as _features, trees as _trees
+from gbdt_objectives.serving.folder import expected
+from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.plans import TOLERANCE, Plan, Step, of_model
+from gbdt_objectives.serving.trees import Trees
+
+OPSETS = {"": 18, "ai.onnx.ml": 5}
+IR_VERSION = 9
+ROWS = 10_000
+"""How many rows of X the graph is tried on."""
+
+OTHERS = 1e-4
+"""How near the predictions of what skl2onnx converted must be: some of its operators have
+float32 only."""
+
+
+def export_onnx(
+    model: Any,
+    path: str | PathLike[str],
+    X: Any = None,
+    *,
+    thresholds: Any = None,
+    shift: Any = None,
+    calibrator: Any = None,
+    dtype: str = "float32",
+) -> None:
+    """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
+
+    The graph has one input, ``X`` of shape (n, features), in which NaN is a missing value and a
+    category is its number, and up to three outputs: ``label`` (n,), what ``predict`` returns of a
+    classifier; ``score`` (n,), and ``probabilities`` (n, classes), both float64. It needs
+    onnxruntime 1.23 or another runtime with TreeEnsemble of ai.onnx.ml 5. Its metadata hold the
+    names and categories of the features, as JSON under "features".
+
+    Parameters
+    ----------
+    model : fitted estimator or trained booster
+        What :func:`export` takes, and models whose members are other estimators of scikit-learn or
+        Pipelines, as far as skl2onnx converts them.
+    path : path
+        Of the file, which must not exist.
+    X : array-like or DataFrame of shape (n, features), optional
+        Rows as ``fit`` saw them, on up to 10,000 of which the graph is compared with the model.
+        Models with categories need it, and members that are not boosters.
+    thresholds, shift, calibrator : optional
+        What belongs to the model, as in :class:`ServedModel`.
+    dtype : {"float32", "float64"}
+        Of the input. Under "float32" a float64 feature is rounded before LightGBM's trees see it,
+        so a row within 6e-8 of a split may take its other branch; XGBoost rounds in any case.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ImportError
+        Without onnx; without skl2onnx if a member is not a booster.
+    TypeError, ValueError
+        What :func:`export` raises; a model that ONNX has no operator for, with what to do; a graph
+        that would predict otherwise: a number that differs by more than 1e-9 (LightGBM), 1e-6
+        (XGBoost) or 1e-4 (other members), absolute and relative, or another class, unless margins
+        that differ by no more explain it. X is rounded to ``dtype`` for this.
+
+    Warns
+    -----
+    UserWarning
+        If onnxruntime is not installed, or X not given, so that nothing could be compared.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np, onnxruntime, tempfile
+    >>> from gbdt_objectives import QWKClassifier, serving
+    >>> X = np.random.default_rng(0).random((200, 2)).astype("float32")
+    >>> y = np.digitize(X[:, 0], [0.3, 0.6])
+    >>> model = QWKClassifier(lgb.LGBMRegressor(n_estimators=5, verbose=-1)).fit(X, y)
+    >>> path = tempfile.mkdtemp() + "/model.onnx"
+    >>> serving.export_onnx(model, path, X)
+    >>> (label,) = onnxruntime.InferenceSession(path).run(["label"], {"X": X})
+    >>> bool((label == model.predict(X)).all())
+    True
+    """
+    import_onnx("onnx")
+    dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
+    target = Path(path)
+    if target.exists():
+        raise ValueError(f"path {path} exists: give a new name, or delete it first")
+    if not target.absolute().parent.is_dir():
+        raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
+    extras = any(extra is not None for extra in (thresholds, shift, calibrator))
+    if extras or (library_of(model) is not None and not hasattr(model, "get_params")):
+        model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
+    plan = of_model(model)
+    features = read_features(model, plan, X)
+    graph = build(plan, features, dtype)
+    if X is None:
+        warnings.warn("X is not given, so the graph was not compared with the model: pass rows "
+                      "that fit saw", UserWarning, stacklevel=2)  # fmt: skip
+    else:
+        compare(model, plan, features, dtype, graph, X)
+    target.write_bytes(graph)
+
+
+def import_onnx(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError as error:
+        raise ImportError(
+            f"{name} is needed to write ONNX: pip install 'gbdt_objectives[onnx]'"
+        ) from error
+
+
+# The input.
+
+
+def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
+    others = [part.model for part in plan.parts if library_of(part.model) is None]
+    if not others:
+        return _features.read_features(model, plan, X)
+    if X is None:
+        raise ValueError(
+            f"the model holds a {type(others[0]).__name__}, whose conversion must be tried on rows "
+            "that fit saw: pass X"
+        )
+    if np.ndim(X) != 2:
+        raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
+    names = list(getattr(X, "columns", range(np.shape(X)[1])))
+    kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
+    if set(kinds) - set("biuf"):
+        raise ValueError(
+            "X has columns that are no numbers, and the model holds members that are not boosters: "
+            "make them numbers before fit"
+        )
+    return [{"name": name, "dtype": "float64"} for name in names]
+
+
+def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
+    """Rows as the graph takes them: a category is its number, -1 if it is new, NaN if missing."""
+    if not features or not any("categories" in feature for feature in features):
+        return np.asarray(_features.cells(X, features), dtype).reshape(len_of(X), -1)
+    columns = []
+    for k, feature in enumerate(features):
+        column = X.iloc[:, k]
+        if "categories" in feature:
+            known = {value: code for code, value in enumerate(feature["categories"])}
+            values = column.astype(object).where(column.notna(), None).tolist()
+            codes = [np.nan if value is None else known.get(value, -1) for value in values]
+            columns.append(np.array(codes, float))
+        else:
+            columns.append(np.asarray(column.astype("float64").to_numpy(), float))
+    return np.column_stack(columns).astype(dtype)
+
+
+def len_of(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def rounded(X: Any, dtype: str) -> Any:
+    """X with the numbers that the graph is given, in its own dtypes."""
+    if hasattr(X, "tocsr"):
+        X = X.toarray()
+    if not hasattr(X, "iloc"):
+        X = np.asarray(X)
+        return X.astype(dtype).astype(X.dtype)
+    kinds = [(name, kind) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
+    return X.astype({name: dtype for name, _ in kinds}).astype(dict(kinds))
+
+
+# The graph.
+
+
+class Graph:
+    """Nodes and constants with a name of its own for each value."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Any] = {}
+        self.count = 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def const(self, value: Any, dtype: Any = np.float64) -> str:
+        from onnx import numpy_helper
+
+        name = self.name()
+        self.constants[name] = numpy_helper.from_array(np.asarray(value, dtype), name)
+        return name
+
+    def integers(self, *values: int) -> str:
+        return self.const(values, np.int64)
+
+    def strings(self, values: Sequence[str]) -> str:
+        return self.const(list(values), object)
+
+    def __call__(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        from onnx import helper
+
+        name = self.name()
+        self.nodes.append(
+            helper.make_node(operator, list(inputs), [name], name, domain=domain, **attributes)
+        )
+        return name
+
+    def cast(self, v: str, dtype: Any = np.float64) -> str:
+        from onnx import helper
+
+        return self("Cast", v, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def column(self, v: str) -> str:
+        """(n,) as (n, 1)."""
+        return self("Unsqueeze", v, self.integers(1))
+
+    def flat(self, v: str) -> str:
+        """(n, 1) as (n,)."""
+        return self("Squeeze", v, self.integers(1))
+
+    def add(self, a: str, b: Any) -> str:
+        return self("Add", a, b if isinstance(b, str) else self.const(b))
+
+    def multiply(self, a: str, b: Any) -> str:
+        return self("Mul", a, b if isinstance(b, str) else self.const(b))
+
+    def trees(self, v: str, found: Trees, K: int = 1) -> str:
+        """The margins (n, K) of trees that read the columns of v, float64 (n, d)."""
+        from onnx import numpy_helper
+
+        if not found.roots:  # each tree is one leaf: a tree of zeros says how many rows there are
+            zeros: dict[Any, Any] = {0: (0, _trees.LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
+            found.add(0, zeros, 0)
+
+        def own(values: Any, dtype: Any = np.float64) -> Any:
+            return numpy_helper.from_array(np.asarray(values, dtype))
+
+        attributes: dict[str, Any] = {
+            "n_targets": K,
+            "aggregate_function": 1,  # sum
+            "post_transform": 0,
+            "tree_roots": found.roots,
+            "nodes_featureids": found.features,
+            "nodes_modes": own(found.modes, np.uint8),
+            "nodes_splits": own(found.values),
+            "nodes_missing_value_tracks_true": [int(yes) for yes in found.missing_is_true],
+            "leaf_targetids": found.targets,
+            "leaf_weights": own(found.leaves),
+        }
+        for k, name in enumerate(("true", "false")):
+            attributes[f"nodes_{name}nodeids"] = [pair[k][0] for pair in found.children]
+            attributes[f"nodes_{name}leafs"] = [int(pair[k][1]) for pair in found.children]
+        if found.sets:
+            ended = [[*values, np.nan] for values in found.sets]
+            attributes["membership_values"] = own([value for values in ended for value in values])
+        sums = self("TreeEnsemble", v, domain="ai.onnx.ml", **attributes)
+        return self.add(sums, found.base) if found.base.any() else sums
+
+    def place(self, v: str, values: Sequence[float], side: str = "right") -> str:
+        """numpy.searchsorted(values, v, side), by a tree: int64 (n,)."""
+        found = self.trees(self.column(v), _trees.search(values, side))
+        return self.cast(self.flat(found), np.int64)
+
+    def take(self, values: Any, at: str) -> str:
+        return self("Gather", self.const(values), at)
+
+
+def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float = 0.0) -> bytes:
+    """The graph of a plan. ``nudge`` moves all margins, relative to what they are computed to."""
+    from onnx import TensorProto, checker, helper
+
+    g = Graph()
+    d = len(features)
+    as_double = g.cast("X")
+    each = [
+        g.multiply(steps_of(g, margins(g, part.model, d, nudge), part.steps, as_double, features),
+                   part.weight)
+        for part in plan.parts
+    ]  # fmt: skip
+    v = reduce(g.add, each) if each else g.flat(as_double)
+    v = steps_of(g, v, plan.score, as_double, features)
+    outputs: dict[str, tuple[str, Any, list[Any]]] = {}
+    if plan.is_score:
+        outputs["score"] = (v, TensorProto.DOUBLE, ["n"])
+    if plan.probability is not None:
+        p = steps_of(g, v, plan.probability, as_double, features)
+        if plan.is_score and not (
+            plan.probability and plan.probability[-1]["formula"] == "ordinal"
+        ):
+            one = g.column(p)
+            p = g("Concat", g("Sub", g.const(1.0), one), one, axis=1)
+        K = len(plan.classes) if plan.classes is not None else 2
+        outputs["probabilities"] = (p, TensorProto.DOUBLE, ["n", K])
+    if plan.thresholds is not None:
+        at = g.place(v, np.asarray(plan.thresholds, float).tolist())
+        outputs["label"] = (*labels(g, plan.thresholds.labels, at), ["n"])
+    elif plan.probability is not None:
+        at = g("ArgMax", outputs["probabilities"][0], axis=1, keepdims=0)
+        outputs["label"] = (*labels(g, plan.classes, at), ["n"])
+    infos = []
+    for name, (value, kind, dims) in outputs.items():
+        g.nodes.append(helper.make_node("Identity", [value], [name], name))
+        infos.append(helper.make_tensor_value_info(name, kind, dims))
+    kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
+    graph = helper.make_graph(
+        g.nodes, "model", [helper.make_tensor_value_info("X", kind, ["n", d])], infos,
+        initializer=list(g.constants.values()),
+    )  # fmt: skip
+    model = helper.make_model(
+        graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
+        producer_version=gbdt_objectives.__version__,
+        opset_imports=[helper.make_opsetid(*item) for item in OPSETS.items()],
+    )  # fmt: skip
+    helper.set_model_props(model, {"features": json.dumps(features, ensure_ascii=False)})
+    checker.check_model(model)
+    found: bytes = model.SerializeToString()
+    return found
+
+
+def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
+    """The class at each place, and its type: words, whole numbers, or other numbers."""
+    from onnx import TensorProto
+
+    values = np.asarray(classes)
+    if values.dtype.kind in "iu":
+        return g("Gather", g.const(values, np.int64), at), TensorProto.INT64
+    if values.dtype.kind == "f":
+        return g("Gather", g.const(values), at), TensorProto.DOUBLE
+    if values.dtype.kind == "b":
+        return g("Gather", g.const(values, bool), at), TensorProto.BOOL
+    words = [str(value) for value in values.tolist()]
+    return g("Gather", g.strings(words), at), TensorProto.STRING
+
+
+# The members.
+
+
+def margins(g: Graph, model: Any, d: int, nudge: float) -> str:
+    """What a booster's trees, or the member that skl2onnx converts, give: (n,) or (n, K)."""
+    last = last_step(model)
+    if library_of(last) is None:
+        f, eps = converted(g, model, "X", d), OTHERS
+    else:
+        Z = "X" if last is model else converted(g, model[:-1], "X", d)
+        f, eps = boosted(g, last, Z), TOLERANCE[str(library_of(last))]
+        eps = eps if last is model else OTHERS
+    if not nudge:
+        return f
+    return g.add(f, g.multiply(g.add(g("Abs", f), 1.0), nudge * eps))
+
+
+def boosted(g: Graph, model: Any, v: str) -> str:
+    library = of_library(model)
+    missing = float(library.reader(model).get("missing", "nan"))
+    if not np.isnan(missing):
+        raise ValueError(
+            f"the model has missing={missing!r}, but in ONNX only NaN is missing: train with "
+            "missing=nan, with NaN where a value is missing"
+        )
+    with tempfile.TemporaryDirectory() as folder:  # the rounds that it predicts with
+        file = str(Path(folder, f"booster{library.ENDING}"))
+        library.write(model, file)
+        found = _trees.of_booster(library.open_booster(file))
+    v = g.cast(g.cast(v, np.float32)) if found.is_float32 else g.cast(v)
+    K = len(found.base)
+    f = g.trees(v, found, K)
+    return g.flat(f) if K == 1 else f
+
+
+def converted(g: Graph, model: Any, v: str, d: int) -> str:
+    """The output of an estimator or transformer of scikit-learn, converted by skl2onnx."""
+    from onnx import compose
+    from sklearn.base import is_classifier
+
+    own, is_double = convert(model, d)
+    prefix = g.name() + "_"
+    own = compose.add_prefix(own, prefix)
+    inputs = {own.graph.input[0].name}
+    source = g.cast(v, np.float64 if is_double else np.float32)
+    for node in own.graph.node:
+        for k, name in enumerate(node.input):
+            if name in inputs:
+                node.input[k] = source
+        g.nodes.append(node)
+    for constant in own.graph.initializer:
+        g.constants[constant.name] = constant
+    outputs = [output.name for output in own.graph.output]
+    f = g.cast(outputs[-1])
+    if hasattr(model, "transform") and not hasattr(model, "predict"):
+        return f
+    if not is_classifier(model):
+        return g("Reshape", f, g.integers(-1))
+    if len(model.classes_) > 2:
+        return f
+    return g.flat(g("Gather", f, g.integers(1), axis=1))
+
+
+def convert(model: Any, d: int) -> tuple[Any, bool]:
+    """A model of its own, and whether its input is float64: some operators have float32 only."""
+    skl2onnx = import_onnx("skl2onnx")
+    from onnx import checker, helper
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from sklearn.base import is_classifier
+
+    last = last_step(model)
+    options = {id(last): {"zipmap": False}} if is_classifier(model) else None
+    failure: Exception | None = None
+    for kind in (DoubleTensorType, FloatTensorType):
+        try:
+            own = skl2onnx.convert_sklearn(
+                model, initial_types=[("X", kind([None, d]))], target_opset=OPSETS, options=options
+            )
+            del own.opset_import[:]
+            own.opset_import.extend(helper.make_opsetid(*item) for item in OPSETS.items())
+            checker.check_model(own)  # no operator that the newer set has no more
+            if find_spec("onnxruntime"):
+                session(own.SerializeToString())
+            return own, kind is DoubleTensorType
+        except Exception as error:
+            failure = error
+    raise ValueError(
+        f"the {type(last).__name__} that the model holds has no ONNX graph: use LightGBM, XGBoost "
+        f"or an estimator that skl2onnx converts for ai.onnx.ml {OPSETS['ai.onnx.ml']}. skl2onnx "
+        f"or onnxruntime says: {failure}"
+    ) from failure
+
+
+# The steps.
+
+
+def steps_of(
+    g: Graph, v: str, steps: Sequence[Step], X: str, features: list[dict[str, Any]]
+) -> str:
+    for step in steps:
+        if step["formula"] == "segment_shift":
+            v = segment_shift(g, v, step, X, features)
+        else:
+            v = FORMULAS[step["formula"]](g, v, step)
+    return v
+
+
+def segment_shift(g: Graph, s: str, step: Step, X: str, features: list[dict[str, Any]]) -> str:
+    if step["handle_unknown"] == "error":
+        raise ValueError(
+            "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
+            "with handle_unknown='common'"
+        )
+    names = [feature["name"] for feature in features]
+    column = step["column"]
+    k = names.index(column) if isinstance(column, str) else range(len(names))[column]
+    known = features[k].get("categories")
+    segments = [value if known is None else known.index(value) for value in step["segments"]]
+    value = g("Gather", X, g.integers(k), axis=1)
+    same = g.cast(g("Equal", value, g.const([float(segment) for segment in segments])))
+    shifts = g("MatMul", same, g.const(np.reshape(step["shifts"], (-1, 1))))
+    return g.add(s, g.flat(shifts))
+
+
+def clip(g: Graph, s: str, step: Step) -> str:
+    return g("Clip", s, g.const(step["low"]), g.const(step["high"]))
+
+
+def shift(g: Graph, z: str, step: Step) -> str:
+    return g.add(z, step["log_odds"])
+
+
+def stretch(g: Graph, s: str, step: Step) -> str:
+    center = g.const(step["center"])
+    return g.add(center, g.multiply(g("Sub", s, center), step["stretch"]))
+
+
+def exp(g: Graph, f: str, step: Step) -> str:
+    return g("Exp", f)
+
+
+def log1p(g: Graph, x: str) -> str:
+    """log(1 + x) to the last digits, also of small x: log(u) x / (u - 1), u = 1 + x rounded."""
+    one = g.const(1.0)
+    u = g.add(x, one)
+    same, infinite = g("Equal", u, one), g("IsInf", u)
+    ratio = g("Div", x, g("Where", same, one, g("Sub", u, one)))
+    product = g.multiply(g("Log", u), g("Where", infinite, one, ratio))
+    return g("Where", same, x, product)
+
+
+def softplus(g: Graph, z: str) -> str:
+    """log(1 + exp(z))"""
+    return g.add(g("Relu", z), log1p(g, g("Exp", g("Neg", g("Abs", z)))))
+
+
+def sigmoid(g: Graph, z: str, step: Any = None) -> str:
+    """Not the operator, which has no digits left below 1e-16."""
+    e = g("Exp", g("Neg", g("Abs", z)))
+    numerator = g("Where", g("Less", z, g.const(0.0)), e, g.const(1.0))
+    return g("Div", numerator, g.add(e, 1.0))
+
+
+def softmax(g: Graph, z: str, step: Any = None) -> str:
+    return g("Softmax", z, axis=1)
+
+
+def ordinal(g: Graph, f: str, step: Step) -> str:
+    theta = np.array(step["thresholds"], float)
+    z = g("Sub", g.const(theta), g.column(f))
+    padding = [0, 0, 0, 1], [0, 1, 0, 0]  # a column of ones behind, and before
+    below = g("Pad", sigmoid(g, z), g.integers(*padding[0]), g.const(1.0))
+    above = g.multiply(sigmoid(g, g("Neg", z)), step["apart"])
+    return g("Mul", below, g("Pad", above, g.integers(*padding[1]), g.const(1.0)))
+
+
+def focal(g: Graph, z: str, step: Step) -> str:
+    gamma = step["gamma"]
+
+    def half(s: str) -> str:
+        e = g("Clip", s, g.const(-700.0), g.const(700.0))
+        inner = g("Div", g.multiply(softplus(g, e), gamma), g("Exp", e))
+        first = g.multiply(g("Sub", s, softplus(g, s)), gamma + 1.0)
+        return g.add(first, log1p(g, inner))
+
+    difference = g("Sub", half(z), half(g("Neg", z)))
+    return sigmoid(g, g("Sub", difference, g.const(step["log_class_odds"])))
+
+
+def interpolate(g: Graph, s: str, step: Step) -> str:
+    x, y = np.array(step["x"], float), np.array(step["y"], float)
+    wide = np.diff(x) > 0
+    slope = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=wide)
+    s = g("Clip", s, g.const(x[0]), g.const(x[-1]))
+    at = g.place(s, x.tolist())
+    lines = [[x[0], *x], [y[0], *y], [0, *slope, 0]]
+    origin, value, rise = (g.take(line, at) for line in lines)
+    return g.add(g.multiply(g("Sub", s, origin), rise), value)
+
+
+def table(g: Graph, s: str, step: Step) -> str:
+    left, right = (g.place(s, step["x"], side) for side in ("left", "right"))
+    at, between = g.take([*step["at"], 0.0], left), g.take(step["between"], left)
+    return g("Where", g("Less", left, right), at, between)
+
+
+def temperature(g: Graph, p: str, step: Step) -> str:
+    return softmax(g, g.add(g("Div", g("Log", p), g.const(step["temperature"])), step["biases"]))
+
+
+def calibrate(g: Graph, p: str, step: Step) -> str:
+    z = p
+    if step["input_space"] == "probability":
+        z = g("Sub", g("Log", p), log1p(g, g("Neg", p)))
+    return sigmoid(g, g("Where", g("IsInf", z), z, MAPS[step["map"]](g, z, step)))
+
+
+def line(g: Graph, z: str, step: Step) -> str:
+    return g.add(g.multiply(z, step["slope"]), step["intercept"])
+
+
+def beta(g: Graph, z: str, step: Step) -> str:
+    lower = g.multiply(softplus(g, g("Neg", z)), -step["a"])
+    return g.add(g.add(lower, g.multiply(softplus(g, z), step["b"])), step["c"])
+
+
+def cubic(g: Graph, z: str, step: Step) -> str:
+    at = g.place(z, step["knots"])
+    a, b, c, d = (g.take(values, at) for values in step["coefficients"])
+    x = g("Sub", z, g.take(step["origins"], at))
+    return reduce(lambda sum_, term: g.add(g.multiply(sum_, x), term), (b, c, d), a)
+
+
+FORMULAS: dict[str, Callable[[Graph, str, Step], str]] = {
+    "clip": clip, "shift": shift, "stretch": stretch, "exp": exp, "sigmoid": sigmoid,
+    "softmax": softmax, "ordinal": ordinal, "focal": focal, "interpolate": interpolate,
+    "table": table, "temperature": temperature, "calibrate": calibrate,
+}  # fmt: skip
+MAPS: dict[str, Callable[[Graph, str, Step], str]] = {"line": line, "beta": beta, "cubic": cubic}
+
+
+# The comparison with the model.
+
+
+def session(graph: bytes) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def run(graph: bytes, X: Array) -> dict[str, Array]:
+    opened = session(graph)
+    names = [output.name for output in opened.get_outputs()]
+    return dict(zip(names, opened.run(names, {"X": X}), strict=True))
+
+
+def compare(
+    model: Any, plan: Plan, features: list[dict[str, Any]], dtype: str, graph: bytes, X: Any
+) -> None:
+    """Raise unless the graph predicts what the model does for rows of X."""
+    if not find_spec("onnxruntime"):
+        warnings.warn("onnxruntime is not installed, so the graph was not compared with the model: "
+                      "pip install onnxruntime", UserWarning, stacklevel=3)  # fmt: skip
+        return
+    rows = rounded(_features.draw_rows(X, ROWS), dtype)
+    given = tensor(rows, features, dtype)
+    try:
+        found = run(graph, given)
+    except Exception as error:
+        raise ValueError(f"onnxruntime does not run the graph, so nothing was written: {error}"
+                         ) from error  # fmt: skip
+    method = "label" if "label" in found else "score"
+    names = {"predict": method, "predict_proba": "probabilities", "predict_score": "score"}
+    expects = {names[key]: value for key, value in expected(model, plan, rows).items()}
+    tolerance = tolerance_of(plan)
+    wrong = differing(found, expects, tolerance)
+    if not any(bad.any() for bad in wrong.values()):
+        return
+    near = [run(build(plan, features, dtype, nudge), given) for nudge in (-1.0, 1.0)]
+    for name, bad in wrong.items():
+        want = expects[name]
+        bad &= ~explained(name, want, found, near, tolerance)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"the graph would give the {name} {shown(found[name][row])} for row {row} of those "
+                f"drawn from X, where the model gives {shown(want[row])}, and so for {bad.sum()} "
+                f"of {len(bad)} rows: nothing was written; export a folder with serving.export"
+            )
+
+
+def tolerance_of(plan: Plan) -> float:
+    libraries = [library_of(part.model) for part in plan.parts]
+    return max([OTHERS if own is None else TOLERANCE[own] for own in libraries], default=1e-9)
+
+
+def differing(
+    found: dict[str, Array], expects: dict[str, Array], tolerance: float
+) -> dict[str, Array]:
+    """The rows, by output, whose numbers are not within the tolerance, or whose class differs."""
+    wrong = {}
+    for name, want in expects.items():
+        if name == "label":
+            wrong[name] = found[name].astype(want.dtype) != want
+        else:
+            near = np.isclose(found[name], want, rtol=tolerance, atol=tolerance, equal_nan=True)
+            wrong[name] = ~near.reshape(len(want), -1).all(axis=1)
+    return wrong
+
+
+def explained(
+    name: str, want: Array, found: dict[str, Array], near: list[dict[str, Array]], tolerance: float
+) -> Array:
+    """The rows whose difference follows from margins within their tolerance: beside a threshold,
+    between two classes that are equally probable, or where a calibrator is steep."""
+    if name == "label":
+        same = [other[name].astype(want.dtype) == want for other in near]
+        if "probabilities" in found and "score" not in found:
+            p = np.sort(found["probabilities"], axis=1)
+            same.append(p[:, -1] - p[:, -2] <= tolerance)
+        return np.asarray(np.stack(same).any(axis=0))
+    values = np.stack([found[name], *(other[name] for other in near)])
+    slack = tolerance * (1 + np.abs(want))
+    inside = (values.min(axis=0) - slack <= want) & (want <= values.max(axis=0) + slack)
+    rows: Array = inside.reshape(len(want), -1).all(axis=1)
+    return rows

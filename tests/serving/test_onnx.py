@@ -1,0 +1,400 @@
+"""One ONNX graph predicts what the fitted model does, or is not written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from importlib.resources import files as resources
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gbdt_objectives import (
+    CalibratedClassifier,
+    DownsampledClassifier,
+    QWKClassifier,
+    ThresholdClassifier,
+    estimators,
+    focal_objective,
+    log_odds_shift,
+    ordinal_logit_objective,
+    qwk_objective,
+    serving,
+)
+from gbdt_objectives.adapters import lightgbm as on_lgb, xgboost as on_xgb
+from gbdt_objectives.priors import LogOddsShift
+from gbdt_objectives.thresholds import Thresholds
+from tests.cases import each
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("skl2onnx")
+graphs = import_module("gbdt_objectives.serving.onnx")
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 4))
+X[rng.random(X.shape) < 0.1] = np.nan
+latent = np.nan_to_num(X[:, 0] + 0.5 * X[:, 1] * X[:, 2])
+grade = np.digitize(latent + rng.normal(0, 0.3, 400), [-0.7, 0, 0.7])
+event = (latent + rng.normal(0, 0.3, 400) > 0.8).astype(int)
+words = np.array(["bad", "fair", "good", "top"])[grade]
+filled = np.nan_to_num(X)
+
+SMALL = {"n_estimators": 8, "n_jobs": 1}
+LGB = {**SMALL, "verbose": -1, "min_child_samples": 5}
+XGB = {**SMALL, "max_depth": 3}
+QUIET = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
+
+
+def lgb_regressor(**parameters: Any) -> Any:
+    return lgb.LGBMRegressor(**LGB, **parameters)
+
+
+def classifiers(**parameters: Any) -> tuple[Any, Any]:
+    own = on_lgb.LGBMClassifier(**LGB, **parameters), on_xgb.XGBClassifier(**XGB, **parameters)
+    return own
+
+
+def boosters(lightgbm: str, xgboost: str, y: Any, **parameters: Any) -> tuple[Any, Any]:
+    return (
+        lgb.train({"objective": lightgbm, **QUIET, **parameters}, lgb.Dataset(X, y), 8),
+        xgb.train({"objective": xgboost, "nthread": 1, **parameters}, xgb.DMatrix(X, y), 8),
+    )
+
+
+def calibrated(name: str, own: Any, y: Any) -> Any:
+    return CalibratedClassifier(own, calibrator=getattr(estimators, name)()).fit(X, y)
+
+
+CALIBRATORS = (
+    "InterceptCalibrator", "LogitCalibrator", "BetaCalibrator", "SplineCalibrator",
+    "ROCConvexHullCalibrator", "TemperatureCalibrator",
+)  # fmt: skip
+
+
+@cache
+def models() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Fitted models with what belongs to them, by name; most of both libraries."""
+    pairs: dict[str, tuple[Any, Any]] = {
+        "ordinal": classifiers(objective=ordinal_logit_objective(4)),
+        "focal": classifiers(objective=focal_objective(2)),
+        "two classes": (lgb.LGBMClassifier(**LGB), xgb.XGBClassifier(**XGB)),
+        "K classes": (lgb.LGBMClassifier(**LGB), xgb.XGBClassifier(**XGB)),
+        "poisson": (lgb.LGBMRegressor(objective="poisson", **LGB),
+                    xgb.XGBRegressor(objective="count:poisson", **XGB)),
+        "dart": (lgb.LGBMRegressor(boosting_type="dart", **LGB),
+                 xgb.XGBRegressor(booster="dart", rate_drop=0.5, **XGB)),
+        "forest": (lgb.LGBMRegressor(boosting_type="rf", subsample=0.5, subsample_freq=1, **LGB),
+                   xgb.XGBRegressor(num_parallel_tree=3, **XGB)),
+    }  # fmt: skip
+    labels = {"two classes": event, "focal": event, "ordinal": grade, "K classes": grade}
+    found: dict[str, tuple[Any, dict[str, Any]]] = {}
+    for name, pair in pairs.items():
+        for k, own in enumerate(pair):
+            found[f"{name} {k}"] = own.fit(X, labels.get(name, grade)), {}
+    for k in (0, 1):
+        plain = (lgb.LGBMClassifier(**LGB), xgb.XGBClassifier(**XGB))[k]
+        for average in ("probability", "log_odds"):
+            bags = DownsampledClassifier(plain, negative_keep_rate=0.5, n_bags=2, average=average)
+            found[f"bags {average} {k}"] = bags.fit(X, event), {}
+        for name in CALIBRATORS:
+            found[f"{name} {k}"] = calibrated(name, plain, event), {}
+        found[f"temperature {k}"] = calibrated("TemperatureCalibrator", plain, grade), {}
+        logit = boosters("binary", "binary:logistic", event)[k]
+        number = boosters("regression", "reg:squarederror", latent)[k]
+        found[f"shift {k}"] = logit, {"shift": log_odds_shift(negative_keep_rate=0.01)}
+        found[f"thresholds {k}"] = number, {"thresholds": Thresholds([-0.5, 0.5], [0.5, 1, 7])}
+        isotonic = IsotonicRegression(out_of_bounds="clip").fit(latent, event)
+        found[f"isotonic {k}"] = number, {"calibrator": isotonic}
+        own = (lgb_regressor(), xgb.XGBRegressor(**XGB))[k]
+        found[f"qwk {k}"] = QWKClassifier(own, cv=2).fit(X, grade + 3), {}
+    found["Venn-Abers 0"] = calibrated("VennAbersCalibrator", lgb.LGBMClassifier(**LGB), event), {}
+    ranged = QWKClassifier(on_lgb.LGBMRegressor(objective=qwk_objective((0, 3)), **LGB), cv=2)
+    found["range"] = ranged.fit(X, grade), {}
+    both = [("l", lgb_regressor()), ("x", xgb.XGBRegressor(**XGB))]
+    blend = QWKClassifier(both, cv=2, labels=["bad", "fair", "good", "top"], ensemble=False)
+    found["blend"] = blend.fit(X, words), {}
+    found["one leaf"] = lgb_regressor(min_split_gain=1e9).fit(X, grade), {}
+    stopped = xgb.XGBRegressor(n_estimators=30, early_stopping_rounds=2, learning_rate=1.0)
+    found["stopped"] = stopped.fit(X, grade, eval_set=[(X[:50], grade[::-1][:50])], verbose=0), {}
+    found["scores"] = ThresholdClassifier().fit(latent, grade), {}
+    return found
+
+
+def written(model: Any, path: Any, rows: Any = X, **extras: Any) -> Any:
+    """The outputs of the graph, by name, for rows."""
+    file = path / "model.onnx"
+    file.unlink(missing_ok=True)
+    serving.export_onnx(model, file, rows, **extras)
+    return onnxruntime.InferenceSession(str(file))
+
+
+def outputs(session: Any, rows: Any) -> dict[str, Any]:
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"X": rows}), strict=True))
+
+
+@each("name", list(models()))
+def test_a_graph_predicts_what_the_model_does(name, tmp_path):
+    model, extras = models()[name]
+    given = latent[:, None] if name == "scores" else X
+    found = outputs(written(model, tmp_path, given, dtype="float64", **extras), given)
+    own = model if hasattr(model, "predict_proba") and not extras else None
+    rows = given[:, 0] if name == "scores" else given
+    served = own or (serving.ServedModel(model, **extras) if extras else model)
+    want = np.asarray(served.predict(rows))
+    is_float32 = not name.endswith("0")  # XGBoost adds up its trees in float32
+    near = {"rtol": 2e-5, "atol": 2e-6} if is_float32 else {"rtol": 1e-12, "atol": 1e-14}
+    if "label" in found:
+        assert (found["label"] == want).all()
+    else:
+        np.testing.assert_allclose(found["score"], want, **near)
+    if "probabilities" in found:
+        p = served.predict_proba(rows)
+        # a hull and a curve of few points multiply the rounding of margins by their slopes
+        is_steep = is_float32 and any(word in name for word in ("Hull", "isot", "qwk", "blend"))
+        steep = {"rtol": 1e-3, "atol": 1e-4} if is_steep else near
+        np.testing.assert_allclose(found["probabilities"], p, **steep)
+    kinds = {"label", "probabilities"} if hasattr(served, "classes_") else set()
+    assert name == "scores" or kinds <= {*found} or served.classes_ is None
+
+
+def test_small_probabilities_keep_their_digits(tmp_path):
+    booster, _ = boosters("binary", "binary:logistic", event)
+    model = serving.ServedModel(booster, shift=LogOddsShift(-19.0))
+    p = outputs(written(model, tmp_path, dtype="float64"), X)["score"]
+    assert p.max() < 1e-6
+    np.testing.assert_allclose(p, model.predict_score(X), rtol=1e-13, atol=0)
+
+
+def test_a_float32_input_is_the_rounded_table(tmp_path):
+    model = lgb_regressor().fit(X, grade)
+    session = written(model, tmp_path)
+    assert session.get_inputs()[0].type == "tensor(float)"
+    found = outputs(session, X.astype(np.float32))["score"]
+    np.testing.assert_allclose(found, model.predict(X.astype(np.float32).astype(float)), rtol=1e-13)
+
+
+# Categories and segments.
+
+
+def table() -> pd.DataFrame:
+    made = pd.DataFrame(filled, columns=list("abcd"))
+    cells = rng.choice(list("abcdefgh"), 400).astype(object)
+    cells[::17] = None
+    return made.assign(place=pd.Categorical(cells))
+
+
+@each("own", [lgb.LGBMRegressor(**LGB, min_data_per_group=5, cat_smooth=1, max_cat_to_onehot=1),
+              xgb.XGBRegressor(**XGB, enable_categorical=True, max_cat_to_onehot=1)])  # fmt: skip
+def test_a_category_is_its_number(own, tmp_path):
+    rows = table()
+    y = latent + rows["place"].cat.codes.to_numpy() % 3
+    model = own.fit(rows, y)
+    session = written(model, tmp_path, rows)
+    codes = rows["place"].cat.codes.to_numpy().astype(float)
+    given = np.column_stack([filled, np.where(codes < 0, np.nan, codes)]).astype(np.float32)
+    assert abs(np.diff(model.predict(rows))).max() > 0.1
+    np.testing.assert_allclose(outputs(session, given)["score"], model.predict(
+        rows.astype({name: "float32" for name in "abcd"})), atol=2e-6)  # fmt: skip
+    features = json.loads(session.get_modelmeta().custom_metadata_map["features"])
+    assert features[4]["categories"] == list("abcdefgh")
+
+
+@each("kind", ["number", "word"])
+def test_segments_are_shifted(kind, tmp_path):
+    segment = np.arange(400) % 3
+    y = np.clip(grade + (segment == 2), 0, 3)
+    if kind == "number":
+        rows: Any = np.column_stack([filled, segment * 10.0])
+        new, column = rows.copy(), -1
+        new[:, -1] = 7
+    else:
+        named = pd.Categorical(np.array(["x", "y", "z"])[segment])
+        rows = pd.DataFrame(filled, columns=list("abcd")).assign(place=named)
+        new, column = rows.assign(place=pd.Categorical(["x"] * 400, list("xyz"))), "place"
+    model = QWKClassifier(lgb_regressor(), cv=2, segment=column, handle_unknown="common")
+    model.fit(rows, y)
+    model.segment_shift_ = replace(model.segment_shift_, shifts=(0.3, -0.2, 0.1))
+    session = written(model, tmp_path, rows, dtype="float64")
+    codes = np.zeros(400) if kind == "word" else new[:, -1]
+    found = outputs(session, np.column_stack([filled, codes]))
+    np.testing.assert_allclose(found["score"], model.predict_score(new), rtol=1e-12)
+    model.set_params(handle_unknown="error").fit(rows, y)
+    with pytest.raises(ValueError, match=r"cannot refuse a row: fit it with handle_unknown='comm"):
+        written(model, tmp_path, rows)
+
+
+# Members that are not boosters.
+
+
+def test_other_members_are_converted(tmp_path):
+    linear = np.digitize(filled @ [1.0, 0.5, 0.2, 0.1], [-0.7, 0, 0.7])
+    ridge = make_pipeline(SimpleImputer(), StandardScaler(), Ridge())
+    scaled = make_pipeline(StandardScaler(), lgb_regressor())
+    mixed = QWKClassifier([("ridge", ridge), ("scaled", scaled)], cv=2).fit(X, linear)
+    assert (mixed.weights_ > 0).all()
+    logistic = DownsampledClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), negative_keep_rate=0.5, n_bags=2
+    )
+    several = LogisticRegression().fit(filled, grade)
+    for model, rows in ((mixed, X), (logistic.fit(filled, event), filled), (several, filled)):
+        with pytest.raises(TypeError, match=r"export_onnx\(model, path, X\)"):
+            serving.export(model, tmp_path / "folder", rows)
+        found = outputs(written(model, tmp_path, rows, dtype="float64"), rows)
+        p = model.predict_proba(rows)
+        np.testing.assert_allclose(found["probabilities"], p, rtol=1e-4, atol=1e-4)
+        assert (found["label"] == model.predict(rows)).mean() > 0.99
+        with pytest.raises(ValueError, match="must be tried on rows that fit saw: pass X"):
+            written(model, tmp_path, None)
+
+
+# Refusals.
+
+
+def test_what_has_no_graph_is_refused(tmp_path):
+    missing = xgb.XGBRegressor(**XGB, missing=-1.0).fit(X, grade)
+    linear = xgb.XGBRegressor(booster="gblinear", n_estimators=3).fit(filled, grade)
+    sloped = lgb_regressor(linear_tree=True).fit(filled, grade)
+    zeros = lgb_regressor(zero_as_missing=True).fit(np.where(filled > 1, 0, filled), grade)
+    forest = QWKClassifier(RandomForestRegressor(5, random_state=0), cv=2).fit(filled, grade)
+    for model, words in (
+        (missing, r"missing=-1.0, but in ONNX only NaN is missing: train with"),
+        (linear, "gblinear', which has no trees: export a folder"),
+        (sloped, "linear_tree=True, which ONNX has no operator for"),
+        (zeros, "zero_as_missing=True, which ONNX has no operator for"),
+        (forest, "RandomForestRegressor that the model holds has no ONNX graph: use LightGBM"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            written(model, tmp_path, filled)
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(TypeError, match="no booster"):
+        written("model", tmp_path)
+    model = lgb_regressor().fit(X, grade)
+    with pytest.raises(ValueError, match="path .* exists: give a new name"):
+        serving.export_onnx(model, tmp_path, X)
+    with pytest.raises(ValueError, match="dtype must be"):
+        written(model, tmp_path, dtype="float16")
+
+
+@pytest.mark.parametrize("name", ["two classes 0", "two classes 1", "thresholds 0", "K classes 1"])
+def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
+    from gbdt_objectives.serving import trees
+
+    model, extras = models()[name]
+    own = trees.of_booster
+
+    def moved(booster: Any) -> Any:
+        found = own(booster)
+        found.base[0] += 1e-3
+        return found
+
+    monkeypatch.setattr(trees, "of_booster", moved)
+    with pytest.raises(ValueError, match=r"the graph would give .* nothing was written; export a"):
+        written(model, tmp_path, **extras)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_not_compared_says_so(tmp_path, monkeypatch):
+    model = lgb_regressor().fit(X, grade)
+    with pytest.warns(UserWarning, match="X is not given, so the graph was not compared"):
+        written(model, tmp_path, None)
+    monkeypatch.setattr(graphs, "find_spec", lambda name: None)
+    with pytest.warns(UserWarning, match="onnxruntime is not installed"):
+        written(model, tmp_path)
+
+
+def test_a_value_is_missing_that_never_was_in_training(tmp_path):
+    """LightGBM then takes it for 0, on either side of a threshold."""
+    for sign in (-1, 1):
+        model = lgb_regressor().fit(sign * (filled + 0.3), grade)
+        rows = np.where(rng.random(X.shape) < 0.3, np.nan, sign * (filled + 0.3))
+        found = outputs(written(model, tmp_path, sign * (filled + 0.3), dtype="float64"), rows)
+        np.testing.assert_allclose(found["score"], model.predict(rows), rtol=1e-13)
+
+
+# Operators, against numpy and the formulas of predict.py.
+
+
+def computed(build: Any, v: Any, kind: Any = None) -> Any:
+    """What the operators that ``build`` adds to a graph make of v."""
+    from onnx import TensorProto, helper
+
+    g = graphs.Graph()
+    out = build(g)
+    double = TensorProto.DOUBLE
+    graph = helper.make_graph(
+        g.nodes, "g", [helper.make_tensor_value_info("X", double, [None] * v.ndim)],
+        [helper.make_tensor_value_info(out, kind or double, None)],
+        initializer=list(g.constants.values()),
+    )  # fmt: skip
+    opsets = [helper.make_opsetid(*item) for item in graphs.OPSETS.items()]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=graphs.IR_VERSION)
+    (found,) = graphs.run(model.SerializeToString(), v).values()
+    return found
+
+
+@each("side", ["left", "right"])
+def test_a_place_is_that_of_searchsorted(side):
+    x = [-2.0, 0.0, 0.0, 1.5, 3.0]
+    v = np.array([-np.inf, -3, -2, -1, 0, 1, 1.5, 2, 3, 4, np.inf])
+    found = computed(lambda g: g.place("X", x, side), v, onnx.TensorProto.INT64)
+    np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
+
+
+def formulas() -> dict[str, Any]:
+    text = resources("gbdt_objectives.serving").joinpath("predict.template").read_text("utf-8")
+    names: dict[str, Any] = {"np": np}
+    exec(text[text.index("#? clip") : text.index("#?\ndef run(")], names)
+    return names
+
+
+Z = np.array([-800, -60, -40, -20, -1, -1e-9, 0, 1e-9, 0.3, 2, 20, 40, 60, 800])
+P = np.array([0, 1e-300, 1e-12, 1e-7, 0.3, 0.5, 0.9, 1 - 1e-9, 1])
+KNOTS = {
+    "knots": [-3.0, 0.0, 2.0],
+    "origins": [-3.0, -3.0, 0.0, 2.0],
+    "coefficients": [[0, 0.1, -0.2, 0], [0, 0.3, 0.1, 0], [1, 2, 1, 0.5], [-3, 0, 0.2, 1]],
+}
+CORNERS = {"x": [0.0, 0.2, 0.2, 0.7], "y": [0.1, 0.3, 0.4, 0.9]}
+PLACES = {"x": [1e-7, 0.3, 0.9], "at": [0.1, 0.2, 0.3], "between": [0.0, 0.15, 0.25, 0.35]}
+BETA = {"map": "beta", "a": 1.3, "b": 0.7, "c": 0.2}
+
+
+@each("step, v", [
+    ({"formula": "clip", "low": 0, "high": 3}, Z),
+    ({"formula": "shift", "log_odds": 0.7}, Z),
+    ({"formula": "stretch", "stretch": 1.2, "center": 1.5}, Z),
+    ({"formula": "exp"}, Z[1:-1]),
+    ({"formula": "sigmoid"}, Z),
+    ({"formula": "softmax"}, np.column_stack([Z, -Z, Z / 2])),
+    ({"formula": "ordinal", "thresholds": ["-inf", -1.0, 0.5], "apart": [1.0, 0.78, 1.0]}, Z),
+    ({"formula": "focal", "gamma": 2.0, "log_class_odds": 0.4}, Z),
+    ({"formula": "focal", "gamma": 0.5, "log_class_odds": 0.0}, Z),
+    ({"formula": "interpolate", **CORNERS}, np.array([-np.inf, -1, 0, 0.1, 0.2, 0.5, 0.7, np.inf])),
+    ({"formula": "table", **PLACES}, P),
+    ({"formula": "temperature", "temperature": 2.5, "biases": [0.1, -0.4]},
+     np.column_stack([P, 1 - P])),
+    ({"formula": "calibrate", "input_space": "probability", **BETA}, P),
+    ({"formula": "calibrate", "input_space": "margin", **BETA}, Z),
+    ({"formula": "calibrate", "input_space": "probability", "map": "line", "slope": 0.8,
+      "intercept": -0.1}, P),
+    ({"formula": "calibrate", "input_space": "margin", "map": "cubic", **KNOTS}, Z[3:-3]),
+])  # fmt: skip
+def test_a_step_is_the_formula_of_predict(step, v):
+    found = computed(lambda g: graphs.FORMULAS[step["formula"]](g, "X", step), v)
+    want = formulas()[step["formula"]](v, step, None)
+    # exp of a number near 700 carries its rounding
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
