@@ -115,7 +115,7 @@ def of_model(model: Any) -> Plan:
     if library_of(model) is not None:
         return of_booster(model)
     raise TypeError(
-        f"{type(last_step(model)).__name__} is no booster, and a served model holds nothing else: "
+        f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
     )
@@ -247,12 +247,15 @@ def of_curve(curve: OrdinalCurve) -> Steps:
     return f, ordinal(loss)
 
 
+def what_is(model: Any) -> str:
+    return "a Pipeline" if last_step(model) is not model else type(model).__name__
+
+
 def check_booster(model: Any) -> None:
     if booster_kind(model, "Regressor") or booster_kind(model, "Classifier"):
         return
-    what = "a Pipeline" if last_step(model) is not model else type(model).__name__
     raise TypeError(
-        f"the model holds {what}, and a served model holds boosters only: use LGBMRegressor, "
+        f"the model holds {what_is(model)}, and a served model holds boosters only: use LGBMRegressor, "
         "XGBRegressor or their classifiers, and do the steps before them outside; or write all of "
         "it as ONNX, export_onnx(model, path, X)"
     )
