@@ -256,8 +256,8 @@ def check_booster(model: Any) -> None:
         return
     raise TypeError(
         f"the model holds {what_is(model)}, and a served model holds boosters only: use "
-        "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them outside; or write all of "
-        "it as ONNX, export_onnx(model, path, X)"
+        "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them outside; "
+        "or write all of it as ONNX, export_onnx(model, path, X)"
     )
 
 
