@@ -3,11 +3,11 @@
     python -m benchmarks.serving [--quick]
 
 ``Model(folder).predict`` of the written ``predict.py`` beside the prediction that the same boosters
-make themselves, each its own classes' way, and one ``searchsorted``: five models on positions
+make themselves, as their library has it, and one ``searchsorted``: five models on positions
 (QWKClassifier), and three of log-odds (DownsampledClassifier with a threshold on the probability).
 Both turn by turn in one process; the ratio is the median over pairs. XGBoost's own prediction is
-``inplace_predict``, its fastest. Memory is the peak of both beyond the arguments. LightGBM's own
-memory is not numpy's and is not counted.
+``inplace_predict``. Time is processor time. Memory is the peak of each beyond the arguments, without
+what the libraries allocate themselves.
 """
 
 from __future__ import annotations
