@@ -20,7 +20,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("theory/*.md")),
 ]
-MISSING = [name for name in ("dask", "distributed", "pyarrow") if not find_spec(name)]
+MISSING = [name for name in ("dask", "distributed", "pyarrow", "treelite") if not find_spec(name)]
 """Those that are missing here."""
 
 

@@ -127,7 +127,7 @@ def of_model(model: Any) -> Plan:
 
 def not_served(model: Any) -> str:
     return (
-        f"{type(last_step(model)).__name__} is no booster, and a served model holds nothing else: "
+        f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
     )
@@ -282,15 +282,18 @@ def of_member(model: Any) -> Plan:
     return Plan((Part(model),), (), (), classes, 1 if len(classes) == 2 else len(classes))
 
 
+def what_is(model: Any) -> str:
+    return "a Pipeline" if last_step(model) is not model else type(model).__name__
+
+
 def check_boosters(model: Any, plan: Plan) -> None:
     """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
     others = [part.model for part in plan.parts if library_of(part.model) is None]
     if any(other is model for other in others):
         raise TypeError(not_served(model))
     for other in others:
-        what = "a Pipeline" if last_step(other) is not other else type(other).__name__
         raise TypeError(
-            f"the model holds {what}, and a served model holds boosters only: use LGBMRegressor, "
+            f"the model holds {what_is(other)}, and a served model holds boosters only: use LGBMRegressor, "
             "XGBRegressor or their classifiers, and do the steps before them outside; or write all "
             "of it as ONNX, export_onnx(model, path, X)"
         )

@@ -1,0 +1,75 @@
+"""docs/deploy.md from top to bottom: its blocks in their order, and commands without this package.
+
+``test_readme.py`` runs each ```python block alone as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gbdt_objectives.serving.folder import KEYS
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parents[1] / "docs" / "deploy.md"
+STEP = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", flags=re.M | re.S)
+ABSENT = ("gbdt_objectives", "sklearn", "pandas", "xgboost")
+"""What is not there where the page's commands run."""
+
+
+def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
+    for name in ("lightgbm", "pandas"):
+        pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "bare").mkdir()
+    blocked = "\n".join(f"sys.modules[{name!r}] = None" for name in ABSENT)
+    (tmp_path / "bare" / "sitecustomize.py").write_text(f"import sys\n{blocked}\n")
+    namespace: dict[str, object] = {}
+    commands = 0
+    for language, block in STEP.findall(PAGE.read_text()):
+        if language == "python":
+            if "import treelite" not in block:
+                exec(block, namespace)
+            continue
+        for line in block.splitlines():
+            command = line.removeprefix("$ python ").replace("> ", ">").split()
+            output = [word[1:] for word in command if word[0] == ">"]
+            out = subprocess.run(
+                [sys.executable, *(word for word in command if word[0] != ">")],
+                env=os.environ | {"PYTHONPATH": str(tmp_path / "bare")},
+                capture_output=True, text=True, timeout=60,
+            )  # fmt: skip
+            assert (out.returncode, out.stderr) == (0, "")
+            for name in output:
+                Path(name).write_text(out.stdout)
+            commands += 1
+    assert commands == 2
+    header, *rows = csv.reader(Path("graded.csv").read_text().splitlines())
+    assert header == ["prediction", "1", "2", "3", "4"]
+    assert [int(row[0]) for row in rows] == np.asarray(namespace["grades"]).tolist()
+    check_the_schema(json.loads(Path("essays/model.json").read_text()))
+
+
+def check_the_schema(document: dict[str, object]) -> None:
+    """The page's table has the keys that there are."""
+    table = PAGE.read_text().partition("| key of `model.json` |")[2].partition("\n\n")[0]
+    described = {re.split(r"[.\[]", name)[0] for name in re.findall(r"^\| `([^`]+)`", table, re.M)}
+    assert described == set(document) == set(KEYS)
+
+
+def test_every_formula_is_on_the_page() -> None:
+    template = Path(sys.modules["gbdt_objectives.serving"].__file__).parent / "predict.template"
+    formulas = set(re.findall(r"^def (\w+)\(\w+, (?:step,|\*_)", template.read_text(), re.M))
+    rows = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.M))
+    assert len(formulas) == 16
+    assert formulas <= rows
