@@ -61,7 +61,7 @@ class Case:
     name: str
     train: Callable[[], Fitted]
 
-    @cache
+    @cache  # noqa: B019, as the table is there until the end
     def fit(self) -> Fitted:
         """The model, fitted once."""
         return self.train()
@@ -206,7 +206,9 @@ def predict_booster(library: str, trained: Any, X: Any, margin: bool) -> Any:
 def score_thresholds(labels: Any) -> Fitted:
     rng = np.random.default_rng(0)
     s = rng.normal(size=ROWS)
-    y = np.asarray(labels)[np.digitize(s + 0.3 * rng.normal(size=ROWS), np.linspace(-1, 1, len(labels) - 1))]
+    y = np.asarray(labels)[
+        np.digitize(s + 0.3 * rng.normal(size=ROWS), np.linspace(-1, 1, len(labels) - 1))
+    ]
     model = go.ThresholdClassifier(labels=labels).fit(s, y)
     return Fitted(model, s, rng.normal(size=NEW_ROWS))
 
@@ -276,9 +278,7 @@ def cases() -> Iterator[Case]:
                 yield case(
                     f"{lib}-cal-{name}-{inner}", calibrated, library, kind, [0, 1], make(), inner
                 )
-        yield case(
-            f"{lib}-cal-3", calibrated, library, "array", [0, 1, 2], TemperatureCalibrator()
-        )
+        yield case(f"{lib}-cal-3", calibrated, library, "array", [0, 1, 2], TemperatureCalibrator())
         for name, (role, labels, parameters) in SINGLE.items():
             yield case(
                 f"{lib}-{name}", single, library, "categories", labels, role,
@@ -294,9 +294,7 @@ def cases() -> Iterator[Case]:
     yield case("lgb-booleans", single, "lightgbm", "frame", [False, True], "Classifier")
     yield case("lgb-down-booleans", downsampled, "lightgbm", "frame", [False, True], n_bags=2)
     yield case("xgb-numbers", single, "xgboost", "missing", [0, 1], "Classifier", missing=-1.0)
-    yield case(
-        "xgb-linear", single, "xgboost", "frame", [0, 1], "Classifier", booster="gblinear"
-    )
+    yield case("xgb-linear", single, "xgboost", "frame", [0, 1], "Classifier", booster="gblinear")
     yield case("xgb-dart", single, "xgboost", "frame", [0, 1, 2], "Classifier", booster="dart")
     yield case("blend-array", blend, "missing", [1, 2, 3, 4])
     yield case("blend-categories", blend, "categories", WORDS[:3])
@@ -352,7 +350,8 @@ TWO, FOUR = Thresholds([0.4], ["reject", "accept"]), Thresholds([0.6, 1.2, 2.0],
 BOOSTERS: dict[str, dict[str, Any]] = {
     "logit": {"ours": go.weighted_logloss_objective(0.5)},
     "logit-all": {
-        "ours": go.weighted_logloss_objective(0.5), "shift": go.log_odds_shift(negative_keep_rate=0.2),
+        "ours": go.weighted_logloss_objective(0.5),
+        "shift": go.log_odds_shift(negative_keep_rate=0.2),
         "calibrator": LogitCalibrator(), "thresholds": TWO,
     },
     "margin": {
@@ -369,7 +368,10 @@ BOOSTERS: dict[str, dict[str, Any]] = {
         "calibrator": IsotonicRegression(out_of_bounds="clip"), "kind": "missing",
     },
     "log": {"ours": LOG, "labels": [0, 1, 3], "thresholds": Thresholds([1.0], [0, 1])},
-    "softmax": {"ours": SOFTMAX, "labels": [0, 1, 2], "shift": go.log_odds_shift(class_keep_rates=[0.1, 0.5, 1])},
+    "softmax": {
+        "ours": SOFTMAX, "labels": [0, 1, 2],
+        "shift": go.log_odds_shift(class_keep_rates=[0.1, 0.5, 1]),
+    },
     "focal-score": {"ours": go.focal_objective(2.0), "thresholds": Thresholds([0.0], [0, 1])},
     **{
         f"plain-{link}": {"plain": True, "as_": link, "labels": labels, "kind": kind}

@@ -146,7 +146,9 @@ def is_auditable(folder: Path, document: dict[str, Any]) -> None:
         for name in node.names
     }
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(source)))
-    libraries = {booster["library"].replace("gblinear", "xgboost") for booster in document["boosters"]}
+    libraries = {
+        booster["library"].replace("gblinear", "xgboost") for booster in document["boosters"]
+    }
     assert imported - sys.stdlib_module_names == {"numpy", *libraries}
     files = {"model.json", *document["files"]}
     assert files == {path.name for path in folder.iterdir()}
@@ -234,7 +236,11 @@ def test_the_table_has_every_kind() -> None:
     names = [case.name for case in CASES]
     assert len(names) == len(set(names))
     for library in LIBRARIES:
-        mine = [name for name in names if name.startswith({"lightgbm": "lgb", "xgboost": "xgb"}[library])]
+        mine = [
+            name
+            for name in names
+            if name.startswith({"lightgbm": "lgb", "xgboost": "xgb"}[library])
+        ]
         assert all(any(f"-qwk-{K}-" in name for name in mine) for K in range(2, 11))
         assert all(any(f"-log_odds-{bags}-" in name for name in mine) for bags in range(1, 6))
         assert sum("-cal-" in name for name in mine) == 19
@@ -251,7 +257,9 @@ def test_the_script_runs_by_itself(name: str, tmp_path: Path) -> None:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-I", str(folder / "predict.py"), *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
+        )
 
     assert run("--check").returncode == 0
     out = run(str(tmp_path / "data.csv"))
