@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives
 from gbdt_objectives import serving
@@ -18,7 +19,7 @@ from tests.formats.write import HELD, MODELS, VALUES, answers, predictions, rows
 from tests.serving.models import served
 
 HERE = Path(__file__).parent
-VERSIONS = sorted(path.name for path in HERE.iterdir() if (path / "expected.json").is_file())
+VERSIONS = sorted((path.parent.name for path in HERE.glob("*/expected.json")), key=parse_version)
 EACH = pytest.mark.parametrize("version", VERSIONS)
 KINDS = {kind.__name__: kind for kind in (Thresholds, SegmentShift, LogOddsShift)}
 KINDS["DelayDistribution"] = DelayDistribution
@@ -105,8 +106,7 @@ def test_todays_formats_are_those_of_the_newest_folder(tmp_path: Path) -> None:
 
 def test_the_newest_folder_is_of_this_version() -> None:
     assert VERSIONS
-    number = gbdt_objectives.__version__.partition(".dev")[0]
-    assert VERSIONS[-1].partition(".dev")[0] <= number
+    assert parse_version(VERSIONS[-1]) <= parse_version(gbdt_objectives.__version__)
 
 
 def test_every_kind_is_kept() -> None:

@@ -146,7 +146,8 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
         "use one of gbdt_objectives.estimators"),
     "calibrator on margins of a calibrated model": (
         lambda: extra(calibrated("lightgbm", "array", [0, 1], None),
-                      calibrator=fitted_logit(input_space="margin")), "which CalibratedClassifier does not have"),
+                      calibrator=fitted_logit(input_space="margin")),
+        "which CalibratedClassifier does not have"),
 }  # fmt: skip
 
 
