@@ -457,6 +457,12 @@ def of_served_model(model: ServedModel) -> Plan:
             )
         plan = correct(plan, check_shift(plan, model.shift))
     if calibrator is not None:
+        is_of_margins = getattr(calibrator, "input_space", "probability") == "margin"
+        if is_of_margins and library_of(model.model) is None:
+            raise ValueError(
+                f"calibrator is for margins, which {type(model.model).__name__} does not have: fit "
+                "one with input_space='probability'"
+            )
         plan = calibrate_any(plan, calibrator)
     if model.thresholds is not None:
         if not plan.is_score:

@@ -61,7 +61,7 @@ class Case:
     name: str
     train: Callable[[], Fitted]
 
-    @cache
+    @cache  # noqa: B019, as the table is there until the end
     def fit(self) -> Fitted:
         """The model, fitted once."""
         return self.train()
@@ -350,7 +350,8 @@ TWO, FOUR = Thresholds([0.4], ["reject", "accept"]), Thresholds([0.6, 1.2, 2.0],
 BOOSTERS: dict[str, dict[str, Any]] = {
     "logit": {"ours": go.weighted_logloss_objective(0.5)},
     "logit-all": {
-        "ours": go.weighted_logloss_objective(0.5), "shift": go.log_odds_shift(negative_keep_rate=0.2),
+        "ours": go.weighted_logloss_objective(0.5),
+        "shift": go.log_odds_shift(negative_keep_rate=0.2),
         "calibrator": LogitCalibrator(), "thresholds": TWO,
     },
     "margin": {
@@ -367,7 +368,10 @@ BOOSTERS: dict[str, dict[str, Any]] = {
         "calibrator": IsotonicRegression(out_of_bounds="clip"), "kind": "missing",
     },
     "log": {"ours": LOG, "labels": [0, 1, 3], "thresholds": Thresholds([1.0], [0, 1])},
-    "softmax": {"ours": SOFTMAX, "labels": [0, 1, 2], "shift": go.log_odds_shift(class_keep_rates=[0.1, 0.5, 1])},
+    "softmax": {
+        "ours": SOFTMAX, "labels": [0, 1, 2],
+        "shift": go.log_odds_shift(class_keep_rates=[0.1, 0.5, 1]),
+    },
     "focal-score": {"ours": go.focal_objective(2.0), "thresholds": Thresholds([0.0], [0, 1])},
     **{
         f"plain-{link}": {"plain": True, "as_": link, "labels": labels, "kind": kind}

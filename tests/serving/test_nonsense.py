@@ -1,0 +1,221 @@
+"""What cannot be exported or served is refused, with a remedy, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import gbdt_objectives as go
+from gbdt_objectives import serving
+from gbdt_objectives.estimators import LogitCalibrator, SplineCalibrator
+from gbdt_objectives.thresholds import Thresholds
+from tests.serving.models import (
+    ROWS,
+    TWO,
+    Fitted,
+    booster,
+    calibrated,
+    estimator,
+    features,
+    qwk,
+    served,
+    single,
+)
+
+
+def classifier(library: str = "lightgbm", kind: str = "array", K: int = 2, **given: Any) -> Fitted:
+    return single(library, kind, list(range(K)), "Classifier", **given)
+
+
+def regressor(library: str = "lightgbm", **given: Any) -> Fitted:
+    return single(library, "array", [0.0, 1.0, 2.0], "Regressor", **given)
+
+
+def around(member: Any) -> Fitted:
+    X = features("array", ROWS, 1)
+    model = go.QWKClassifier(member, cv=2).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    return Fitted(model, X, X)
+
+
+def foreign() -> Fitted:
+    X = features("array", 60, 1)
+    model = HistGradientBoostingRegressor(max_iter=2)
+    return Fitted(model.fit(X, X[:, 0]), X, X)
+
+
+def ranker() -> Fitted:
+    X = features("array", 60, 1)
+    model = lgb.LGBMRanker(n_estimators=2, verbose=-1)
+    return Fitted(model.fit(X, (X[:, 0] > 0).astype(int), group=[30, 30]), X, X)
+
+
+def with_X(fitted: Fitted, change: Callable[[Any], Any]) -> Fitted:
+    return Fitted(fitted.model, change(fitted.X), fitted.new, fitted.extras)
+
+
+def extra(fitted: Fitted, **extras: Any) -> Fitted:
+    return Fitted(fitted.model, fitted.X, fitted.new, extras)
+
+
+def other_categories(X: Any) -> Any:
+    return X.assign(colour=X["colour"].cat.rename_categories(["p", "q", "r", "s"]))
+
+
+def unfitted(model: Any) -> Fitted:
+    return Fitted(model, None, None)
+
+
+def fitted_logit(**given: Any) -> Any:
+    return LogitCalibrator(**given).fit(np.linspace(0.1, 0.9, 40), np.arange(40) % 3 // 2)
+
+
+CAT = "categories"
+REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
+    "unfitted classifier": (
+        lambda: unfitted(estimator("lightgbm", "Classifier")), "not fitted|fit"),
+    "unfitted XGBoost": (lambda: unfitted(estimator("xgboost", "Regressor")), "not fitted|fit"),
+    "unfitted qwk": (lambda: unfitted(go.QWKClassifier(Ridge())), "not fitted"),
+    "unfitted thresholds": (lambda: unfitted(go.ThresholdClassifier()), "not fitted"),
+    "a class": (lambda: unfitted(lgb.LGBMClassifier), "pass|use"),
+    "a word": (lambda: unfitted("model.txt"), "use LGBMRegressor"),
+    "Ridge": (lambda: around(Ridge()), "holds Ridge.*export_onnx"),
+    "Pipeline": (
+        lambda: around(make_pipeline(StandardScaler(), estimator("lightgbm", "Regressor"))),
+        "a Pipeline.*outside"),
+    "another library": (foreign, "HistGradientBoostingRegressor is no booster"),
+    "ranker": (ranker, "LGBMRanker cannot be exported: pass"),
+    "a column less": (lambda: with_X(classifier(), lambda X: X[:, 1:]), "X must have the 4"),
+    "one row": (lambda: with_X(classifier(), lambda X: X[0]), "X must have the 4"),
+    "other columns": (
+        lambda: with_X(classifier(kind="frame"), lambda X: X.rename(columns={"size": "a"})),
+        "trained on"),
+    "other order": (
+        lambda: with_X(classifier(kind="frame"), lambda X: X[X.columns[::-1]]), "in its order"),
+    "an array for a frame": (
+        lambda: with_X(classifier(kind="frame"), lambda X: X.to_numpy(float)),
+        "X must be a DataFrame"),
+    "a frame for an array": (
+        lambda: with_X(classifier(), lambda X: features("frame", ROWS, 1)), "pass an array"),
+    "object columns": (
+        lambda: with_X(classifier(kind="frame"), lambda X: X.assign(size=X["size"].astype(str))),
+        "'size' of dtype"),
+    "categories without X": (lambda: with_X(classifier(kind=CAT), lambda X: None), "pass X"),
+    "other categories": (lambda: with_X(classifier("xgboost", CAT), other_categories), "order"),
+    "no category": (
+        lambda: with_X(classifier(kind=CAT), lambda X: X.assign(colour=1.0)), "pass X"),
+    "reg_sqrt": (lambda: regressor(reg_sqrt=True), "without reg_sqrt"),
+    "sigmoid": (lambda: classifier(sigmoid=2.0), "without reg_sqrt and sigmoid"),
+    "multiclassova": (lambda: classifier(K=3, objective="multiclassova"), "train on one of"),
+    "hinge": (lambda: classifier("xgboost", objective="binary:hinge"), "train on one of"),
+    "multi:softmax": (
+        lambda: booster("xgboost", "array", [0, 1, 2], plain=True, objective="multi:softmax",
+                        num_class=3), "train on one of"),
+    "quantiles": (
+        lambda: regressor("xgboost", objective="reg:quantileerror", quantile_alpha=[0.2, 0.8]),
+        "a model for each"),
+    "ranking": (
+        lambda: regressor("xgboost", objective="rank:pairwise"), "train on one of"),
+    "thresholds of 3 classes": (lambda: extra(classifier(K=3), thresholds=TWO), "leave them out"),
+    "plain thresholds": (lambda: extra(regressor(), thresholds=[0.5]), "Thresholds\\(values"),
+    "thresholds of a class": (
+        lambda: extra(qwk("lightgbm", "array", [1, 2, 3]), thresholds=Thresholds([1], [0, 1])),
+        "export it alone"),
+    "shift of a classifier with thresholds": (
+        lambda: extra(qwk("lightgbm", "array", [1, 2, 3]), shift=go.log_odds_shift(negative_keep_rate=0.5)),
+        "export it alone"),
+    "shift of a regressor": (
+        lambda: extra(regressor(), shift=go.log_odds_shift(negative_keep_rate=0.5)),
+        "pass a classifier"),
+    "a plain shift": (lambda: extra(classifier(), shift=0.5), "LogOddsShift\\(number\\)"),
+    "calibrator, unfitted": (
+        lambda: extra(classifier(), calibrator=LogitCalibrator()), "not fitted"),
+    "calibrator, a class": (lambda: extra(classifier(), calibrator=SplineCalibrator), "pass what"),
+    "calibrator of 3 classes": (
+        lambda: extra(classifier(K=3), calibrator=fitted_logit()), "use TemperatureCalibrator"),
+    "calibrator of another kind": (
+        lambda: extra(classifier(), calibrator=Ridge().fit([[0.0], [1.0]], [0, 1])),
+        "use one of gbdt_objectives.estimators"),
+    "calibrator on margins of a calibrated model": (
+        lambda: extra(calibrated("lightgbm", "array", [0, 1], None),
+                      calibrator=fitted_logit(input_space="margin")),
+        "which CalibratedClassifier does not have"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_exported(name: str, tmp_path: Path) -> None:
+    make, words = REFUSED[name]
+    fitted = make()
+    with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
+        serving.export(fitted.model, tmp_path / "model", fitted.X, **fitted.extras)
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
+    fitted = classifier()
+    for rows in (-1, 1.5, None):
+        with pytest.raises((TypeError, ValueError), match="check_rows must be"):
+            serving.export(fitted.model, tmp_path / "model", fitted.X, check_rows=rows)
+    with pytest.raises(ValueError, match="delete it first"):
+        serving.export(fitted.model, tmp_path, fitted.X)
+    with pytest.raises(ValueError, match="does not exist: make it first"):
+        serving.export(fitted.model, tmp_path / "a" / "b", fitted.X)
+    assert not list(tmp_path.iterdir())
+
+
+# What a served model is given.
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_rows_that_a_served_model_refuses(library: str, tmp_path: Path) -> None:
+    fitted = classifier(library, CAT)
+    serving.export(fitted.model, tmp_path / "model", fitted.X)
+    model, new = served(tmp_path / "model"), fitted.new.iloc[:5]
+    columns = {name: new[name].tolist() for name in new.columns}
+    with pytest.raises(KeyError, match="size"):
+        model.predict(new.drop(columns="size"))
+    for width in (3, 8):
+        with pytest.raises(ValueError, match="zip"):
+            model.predict(np.zeros((5, width)))
+    with pytest.raises(ValueError, match="convert string to float"):
+        model.predict({**columns, "size": ["much"] * 5})
+    unknown, missing = {**columns, "colour": ["pink"] * 5}, {**columns, "colour": [None] * 5}
+    if library == "xgboost":
+        with pytest.raises(ValueError, match="colour"):
+            model.predict_proba(unknown)
+    else:
+        assert model.predict_proba(unknown).tolist() == model.predict_proba(missing).tolist()
+
+
+def test_arrays_that_a_served_model_refuses(tmp_path: Path) -> None:
+    fitted = regressor("xgboost")
+    serving.export(fitted.model, tmp_path / "model", fitted.X)
+    model = served(tmp_path / "model")
+    for X in (np.zeros((5, 3)), np.zeros((5, 5)), np.zeros(4)):
+        with pytest.raises(ValueError, match="X has other columns"):
+            model.predict(X)
+    with pytest.raises(ValueError, match="convert string to float"):
+        model.predict([["a"] * 4])
+
+
+def test_a_segment_that_fit_did_not_see(tmp_path: Path) -> None:
+    for handle, at in (("error", "refused"), ("common", "served")):
+        fitted = qwk("lightgbm", CAT, [1, 2, 3], segment="site", handle_unknown=handle)
+        serving.export(fitted.model, tmp_path / at, fitted.X)
+        model = served(tmp_path / at)
+        new = {name: fitted.new[name].tolist() for name in fitted.new.columns}
+        new["site"] = ["west"] * len(fitted.new)
+        if handle == "error":
+            with pytest.raises(ValueError, match="site"):
+                model.predict(new)
+        else:
+            assert len(model.predict(new)) == len(fitted.new)
