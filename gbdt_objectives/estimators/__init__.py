@@ -7,8 +7,8 @@ Conventions of this room
 of rows the model was not trained on. ``y``: shape (n,); labels 0 and 1 for calibrators.
 ``sample_weight``: shape (n,), >= 0, or None; w means the same as w copies of the row, except
 where rows are sampled. ``groups``: rows of one group stay on one side of each split.
-Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON. Classifiers
-are exported to a folder that predicts without this package, ``model.export(folder, X)``.
+Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON.
+``model.export(folder, X)`` of a classifier writes a folder that predicts without this package.
 """
 
 from gbdt_objectives._names import room

@@ -8,10 +8,10 @@ import re
 import runpy
 import shutil
 import sys
-import tempfile
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -51,10 +51,10 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     plan = of_model(model)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
+    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
+    temporary.mkdir()
     try:
         write(temporary, model, plan, features, X, check_rows)
-        temporary.chmod(0o755)
         temporary.rename(target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -158,7 +158,7 @@ def needed(document: dict[str, Any]) -> dict[str, Any]:
     if boosters and "codes" not in names:
         sections.add("numbers")
     is_named = isinstance(document["features"][0]["name"], str)
-    sections |= {"named"} if is_named else set()
+    sections.add("named" if is_named else "unnamed")
     has_score, proba = document["outputs"] == 1, document["probability"] is not None
     if proba:
         ordinal = bool(document["probability"]) and steps_end(document) == "ordinal"

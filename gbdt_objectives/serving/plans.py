@@ -107,6 +107,9 @@ def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
 
 def of_model(model: Any) -> Plan:
     """The plan of a fitted model; raises for one that has none, with what to do."""
+    own = {"predict", "predict_proba", "predict_score"} & getattr(model, "__dict__", {}).keys()
+    if own:
+        raise TypeError(f"model.{min(own)} was replaced, by what no folder can hold: delete it")
     for kind, plan_of in KINDS.items():
         if isinstance(model, kind):
             if type(model) is not kind:
@@ -293,9 +296,9 @@ def check_boosters(model: Any, plan: Plan) -> None:
         raise TypeError(not_served(model))
     for other in others:
         raise TypeError(
-            f"the model holds {what_is(other)}, and a served model holds boosters only: use LGBMRegressor, "
-            "XGBRegressor or their classifiers, and do the steps before them outside; or write all "
-            "of it as ONNX, export_onnx(model, path, X)"
+            f"the model holds {what_is(other)}, and a served model holds boosters only: use "
+            "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
+            "outside; or write all of it as ONNX, export_onnx(model, path, X)"
         )
 
 

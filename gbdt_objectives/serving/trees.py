@@ -106,14 +106,13 @@ def of_lightgbm(booster: Any) -> Trees:
     K = int(document["num_tree_per_iteration"])
     trees = document["tree_info"]
     found = Trees(np.zeros(K), is_float32=False)
-    share = K / len(trees) if document.get("average_output") else 1.0
     for k, tree in enumerate(trees):
         nodes: dict[int, Any] = {}
         waiting = [tree["tree_structure"]]
         while waiting:
             node = waiting.pop()
             if "split_feature" not in node:
-                nodes[id(node)] = float(node["leaf_value"]) * share
+                nodes[id(node)] = float(node["leaf_value"])
                 continue
             left, right = node["left_child"], node["right_child"]
             nodes[id(node)] = (*lightgbm_test(node), (id(left), id(right)))

@@ -192,7 +192,7 @@ def booster(
         score = predict_booster(library, trained, X, margin)
         rng = np.random.default_rng(7)
         positive = (rng.random(ROWS) < 0.1 + 0.7 * (y > y.min())).astype(int)
-        extras["calibrator"] = calibrator.fit(score, positive)
+        extras["calibrator"] = calibrator.fit(score.astype(np.float64), positive)
     extras = {key: value for key, value in extras.items() if value is not None}
     return Fitted(trained, X, features(kind, NEW_ROWS, 2), extras)
 

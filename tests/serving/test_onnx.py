@@ -96,7 +96,7 @@ def models() -> dict[str, tuple[Any, dict[str, Any]]]:
                     xgb.XGBRegressor(objective="count:poisson", **XGB)),
         "dart": (lgb.LGBMRegressor(boosting_type="dart", **LGB),
                  xgb.XGBRegressor(booster="dart", rate_drop=0.5, **XGB)),
-        "forest": (lgb.LGBMRegressor(boosting_type="rf", subsample=0.5, subsample_freq=1, **LGB),
+        "forest": (lgb.LGBMRegressor(boosting_type="goss", **LGB),
                    xgb.XGBRegressor(num_parallel_tree=3, **XGB)),
     }  # fmt: skip
     labels = {"two classes": event, "focal": event, "ordinal": grade, "K classes": grade}
