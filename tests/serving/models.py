@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import xgboost as xgb
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 import gbdt_objectives as go
@@ -192,7 +193,7 @@ def booster(
         score = predict_booster(library, trained, X, margin)
         rng = np.random.default_rng(7)
         positive = (rng.random(ROWS) < 0.1 + 0.7 * (y > y.min())).astype(int)
-        extras["calibrator"] = calibrator.fit(score.astype(np.float64), positive)
+        extras["calibrator"] = clone(calibrator).fit(score.astype(float), positive)
     extras = {key: value for key, value in extras.items() if value is not None}
     return Fitted(trained, X, features(kind, NEW_ROWS, 2), extras)
 

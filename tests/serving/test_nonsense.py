@@ -130,9 +130,8 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
         lambda: extra(qwk("lightgbm", "array", [1, 2, 3]), thresholds=Thresholds([1], [0, 1])),
         "export it alone"),
     "shift of a classifier with thresholds": (
-        lambda: extra(
-            qwk("lightgbm", "array", [1, 2, 3]), shift=go.log_odds_shift(negative_keep_rate=0.5)
-        ),
+        lambda: extra(qwk("lightgbm", "array", [1, 2, 3]),
+                      shift=go.log_odds_shift(negative_keep_rate=0.5)),
         "export it alone"),
     "shift of a regressor": (
         lambda: extra(regressor(), shift=go.log_odds_shift(negative_keep_rate=0.5)),
