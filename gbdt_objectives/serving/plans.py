@@ -108,7 +108,7 @@ def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
 def of_model(model: Any) -> Plan:
     """The plan of a fitted model; raises for one that has none, with what to do."""
     own = {"predict", "predict_proba", "predict_score"} & getattr(model, "__dict__", {}).keys()
-    if own:
+    if own and not isinstance(model, type):
         raise TypeError(f"model.{min(own)} was replaced, by what no folder can hold: delete it")
     for kind, plan_of in KINDS.items():
         if isinstance(model, kind):
