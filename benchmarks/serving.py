@@ -6,8 +6,8 @@
 make themselves, as their library has it, and one ``searchsorted``: five models on positions
 (QWKClassifier), and three of log-odds (DownsampledClassifier with a threshold on the probability).
 Both turn by turn in one process; the ratio is the median over pairs. XGBoost's own prediction is
-``inplace_predict``. Time is processor time. Memory is the peak of each beyond the arguments, without
-what the libraries allocate themselves.
+``inplace_predict``. Time is processor time. Memory is the peak of each beyond the arguments,
+without what the libraries allocate themselves.
 """
 
 from __future__ import annotations
