@@ -1,0 +1,171 @@
+"""What once was exported, or served, as something else than the model, and without a word."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import runpy
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.isotonic import IsotonicRegression
+
+import gbdt_objectives as go
+from gbdt_objectives import serving
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
+from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 3))
+Y = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+GRADES = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+SMALL: dict[str, Any] = {"n_estimators": 5, "verbose": -1, "n_jobs": 1}
+
+
+def qwk() -> go.QWKClassifier:
+    return go.QWKClassifier(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES)
+
+
+def served(folder: Path) -> Any:
+    return runpy.run_path(str(folder / "predict.py"))["Model"](folder)
+
+
+def test_a_mean_of_trees_is_refused(tmp_path: Path) -> None:
+    """LightGBM's margin of a forest is the sum of its trees, its prediction their mean."""
+    forest = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+    with pytest.raises(ValueError, match="boosting='rf'.*train with"):
+        LGBMClassifier(**forest, **SMALL).fit(X, Y).export(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_category_is_missing_for_lightgbm(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    place = pd.Categorical(rng.choice(["low", "mid", "high"], 400), ["low", "mid", "high"], True)
+    table = pd.DataFrame({"place": place, "x": X[:, 0]})
+    table.loc[::5, "place"] = np.nan
+    model = LGBMRegressor(**SMALL, min_child_samples=2).fit(table, Y + (table.place == "mid") * 3)
+    model.export(tmp_path / "m", table)
+    new = pd.DataFrame({"place": pd.Categorical(["never", "mid"]), "x": [0.1, 0.1]})
+    expected = model.predict(new)
+    assert expected[0] == model.predict(new.assign(place=[np.nan, "mid"]).astype(
+        {"place": table.place.dtype}
+    ))[0]  # fmt: skip
+    np.testing.assert_allclose(served(tmp_path / "m").predict(new), expected, rtol=1e-9)
+
+
+class Table:
+    """A table of another library, such as polars: columns by name, no ``keys``."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.of, self.columns = columns, list(columns)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.of[name]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.column_stack(list(self.of.values())).astype(dtype or float)
+
+
+def test_columns_of_any_table_are_found_by_name(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    names = ["a", "b", "c"]
+    model = LGBMRegressor(**SMALL).fit(pd.DataFrame(X, columns=names), Y)
+    model.export(tmp_path / "m", pd.DataFrame(X, columns=names))
+    turned = Table({name: X[:, names.index(name)] for name in ("c", "a", "b")})
+    expected = model.predict(pd.DataFrame(X, columns=names))
+    np.testing.assert_allclose(served(tmp_path / "m").predict(turned), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("a,b,c\n1,2,3,4\n", "ValueError"), ("\ufeffa,b,c\n1,2,3\n", ""), ("b,c,a\n2,3,1\n", "")],
+)
+def test_cells_belong_to_the_names_above_them(tmp_path: Path, text: str, word: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = LGBMRegressor(**SMALL).fit(table, Y)
+    model.export(tmp_path / "m", table)
+    (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "m" / "predict.py"), str(tmp_path / "new.csv")]
+    out = subprocess.run(command, capture_output=True, text=True)
+    assert (out.returncode, word in out.stderr) == (bool(word), True)
+    if not word:
+        (_, row) = csv.reader(out.stdout.splitlines())
+        expected = model.predict(pd.DataFrame([[1.0, 2, 3]], columns=["a", "b", "c"]))
+        assert float(row[0]) == pytest.approx(expected[0], rel=1e-9)
+
+
+def test_a_file_without_names_is_refused(tmp_path: Path) -> None:
+    LGBMRegressor(**SMALL).fit(X, Y).export(tmp_path / "m", X)
+    (tmp_path / "new.csv").write_text("1.5,2,3\n1,2,3\n")
+    command = [sys.executable, str(tmp_path / "m" / "predict.py"), str(tmp_path / "new.csv")]
+    out = subprocess.run(command, capture_output=True, text=True)
+    assert out.returncode == 1
+    assert "line 1" in out.stderr
+
+
+@pytest.mark.parametrize("objective", ["poisson", "regression"])
+def test_calibrators_of_margins_get_margins(tmp_path: Path, objective: str) -> None:
+    booster = lgb.train({"objective": objective, "verbose": -1}, lgb.Dataset(X, Y), 5)
+    margin = booster.predict(X, raw_score=True)
+    calibrator = LogitCalibrator(input_space="margin").fit(margin, Y)
+    serving.export(booster, tmp_path / "m", calibrator=calibrator)  # without X, to compare with
+    found = served(tmp_path / "m").predict_proba(X)[:, 1]
+    np.testing.assert_allclose(found, calibrator.predict(margin), rtol=1e-9)
+
+
+def test_scores_of_the_calibrators_rows_have_their_places_in_its_table(tmp_path: Path) -> None:
+    """Venn-Abers jumps at them: they are found although a sigmoid differs in its last bit."""
+    model = xgb.XGBClassifier(n_estimators=5, n_jobs=1).fit(X, Y)
+    calibrator = VennAbersCalibrator()
+    classifier = go.CalibratedClassifier(model, calibrator, cv="prefit").fit(X, Y)
+    classifier.export(tmp_path / "m")
+    found = served(tmp_path / "m").predict_proba(X)
+    np.testing.assert_allclose(found, classifier.predict_proba(X), rtol=0, atol=1e-6)
+
+
+class Halved(go.QWKClassifier):
+    def predict_score(self, X: Any) -> Any:
+        return super().predict_score(X) / 2
+
+
+class Changed(LogitCalibrator):
+    def predict(self, score: Any) -> Any:
+        return super().predict(score) / 2
+
+
+@cache
+def refused() -> dict[str, Any]:
+    """Models that cannot be written, and what their errors say."""
+    dates = np.array([datetime.date(2026, 1, day) for day in (1, 2)], "datetime64[D]")[Y]
+    plain = LGBMClassifier(**SMALL).fit(X, Y)
+    p = np.float32(plain.predict_proba(X)[:, 1])
+    replaced, other = qwk(), qwk()
+    replaced.thresholds_ = np.array([0.5, 1.5])
+    other.predict = lambda X: 0
+    float32 = IsotonicRegression(out_of_bounds="clip").fit(p, Y)
+    return {
+        "a method": (lambda: Halved(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES),
+                     {}, "class of your own"),
+        "a calibrator": (lambda: plain, {"calibrator": Changed().fit(p, Y)}, "your own"),
+        "another decision": (lambda: serving.ServedModel(qwk()), {}, "export it alone"),
+        "an array for thresholds": (lambda: replaced, {}, "thresholds_"),
+        "a function for predict": (lambda: other, {}, "replaced"),
+        "float32": (lambda: plain, {"calibrator": float32}, "float32"),
+        "dates": (lambda: LGBMClassifier(**SMALL).fit(X, dates), {}, "numbers or all strings"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", refused())
+def test_what_a_folder_cannot_hold_is_refused(tmp_path: Path, kind: str) -> None:
+    make, extras, words = refused()[kind]
+    with pytest.raises((TypeError, ValueError), match=words):
+        serving.export(make(), tmp_path / "m", **extras)
+    assert not list(tmp_path.iterdir())
