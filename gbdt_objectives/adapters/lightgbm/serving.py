@@ -112,7 +112,7 @@ def write(model: Any, path: str) -> None:
 
 
 def open_booster(path: str) -> lgb.Booster:
-    """The model in a file; LightGBM aborts the process, or never ends, on one that was cut."""
+    """The model in a file; LightGBM can abort the process on one that was cut."""
     if "\nend of trees\n" not in Path(path).read_text(encoding="utf-8"):
         raise ValueError(f"{Path(path).name} is no whole model of LightGBM: copy it again")
     return lgb.Booster(model_file=path)

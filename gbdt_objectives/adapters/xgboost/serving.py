@@ -94,7 +94,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
     """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts.
 
-    XGBoost 3.1 and 3.2 count characters there, and cut off as many bytes at the end as others than
+    XGBoost 3.2 counts characters there, and cuts off as many bytes at the end as others than
     ASCII have more: such words can be compared with those of X, but not read.
     """
     if "offsets" not in stored:
