@@ -106,7 +106,7 @@ def load(folder: str | PathLike[str]) -> Any:
         A missing or changed file, a format of a newer version, or a ``model.json`` that is not what
         :func:`export` wrote; the message says which. Nothing of the folder is executed.
     ImportError
-        A booster that is not installed.
+        A booster that is not installed, or an XGBoost older than the one that wrote the file.
 
     Examples
     --------

@@ -8,6 +8,7 @@ import re
 import runpy
 import shutil
 import sys
+from importlib import import_module
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     boosters = [
         {
             "file": files[id(part.model)], **of_library(part.model).reader(part.model),
+            **since(str(library_of(part.model))),
             "weight": part.weight, "steps": list(part.steps),
         }
         for part in plan.parts
@@ -111,6 +113,29 @@ def versions(libraries: list[str]) -> dict[str, str]:
     found = {"gbdt_objectives": gbdt_objectives.__version__, "numpy": np.__version__}
     found["python"] = ".".join(map(str, sys.version_info[:3]))
     return found | {name: sys.modules[name].__version__ for name in libraries}
+
+
+def since(library: str) -> dict[str, list[int]]:
+    """The oldest version that reads the file right: XGBoost misreads those of later ones."""
+    return {"since": release(library)} if library == "xgboost" else {}
+
+
+def release(library: str) -> list[int]:
+    """Major and minor version of a library that is loaded."""
+    return [int(part) for part in sys.modules[library].__version__.split(".")[:2]]
+
+
+def check_versions(document: dict[str, Any]) -> None:
+    for booster in document["boosters"]:
+        if "since" not in booster:
+            continue
+        import_module("gbdt_objectives.adapters.xgboost")
+        if release("xgboost") < booster["since"]:
+            written = ".".join(map(str, booster["since"]))
+            raise ImportError(
+                f"{booster['file']} was written by xgboost {written}, which an older one, here "
+                f"{sys.modules['xgboost'].__version__}, misreads: update xgboost"
+            )
 
 
 def digest(path: Path) -> str:
@@ -225,6 +250,7 @@ def load(folder: Any) -> Any:
     try:
         check_files(document)
         check_digests(document, folder)
+        check_versions(document)
         model = objects.restore(document["model"], document, folder)
         check_same(model, document)
     except ImportError:  # of a booster
@@ -314,6 +340,8 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
         for part, booster in zip(plan.parts, document["boosters"], strict=True)
     }
     again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
+    for booster, given in zip(again["boosters"], document["boosters"], strict=True):
+        booster |= {"since": given["since"]} if "since" in booster else {}  # not of this version
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
         if again[key] != document[key]:
             raise ValueError(

@@ -131,6 +131,16 @@ def test_scores_of_the_calibrators_rows_have_their_places_in_its_table(tmp_path:
     np.testing.assert_allclose(found, classifier.predict_proba(X), rtol=0, atol=1e-6)
 
 
+def test_an_older_xgboost_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """XGBoost 2.1 reads a file of 3.2 without a word, and predicts something else."""
+    serving.export(xgb.XGBClassifier(n_estimators=3, n_jobs=1).fit(X, Y), tmp_path / "m", X)
+    monkeypatch.setattr(xgb, "__version__", "2.0.9")
+    with pytest.raises(ImportError, match="update xgboost"):
+        serving.load(tmp_path / "m")
+    with pytest.raises(ImportError, match="since"):
+        served(tmp_path / "m")
+
+
 class Halved(go.QWKClassifier):
     def predict_score(self, X: Any) -> Any:
         return super().predict_score(X) / 2
