@@ -42,10 +42,14 @@ def reader(model: Any) -> dict[str, Any]:
     return {"library": "lightgbm"}
 
 
+def head_of(model: Any) -> str:
+    """The text of the model before its trees."""
+    return booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
+
+
 def refuse_forest(model: Any) -> None:
     """LightGBM averages the trees of a forest in its predictions, but adds them up in margins."""
-    head = booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
-    if "average_output" in head.split("\n"):
+    if "average_output" in head_of(model).split("\n"):
         raise ValueError(
             "the model has boosting='rf', of which LightGBM gives the sum of the trees as margin, "
             "but their mean as prediction: train with boosting='gbdt', 'dart' or 'goss'"
@@ -54,8 +58,7 @@ def refuse_forest(model: Any) -> None:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of LightGBM that no link names."""
-    head = booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
-    found = re.search(r"(?m)^objective=(.*)$", head)
+    found = re.search(r"(?m)^objective=(.*)$", head_of(model))
     if found is None:
         return UNDECLARED
     name, *words = found[1].split()
