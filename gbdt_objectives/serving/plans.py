@@ -129,6 +129,8 @@ def of_model(model: Any) -> Plan:
 
 
 def not_served(model: Any) -> str:
+    if hasattr(model, "best_estimator_"):
+        return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "

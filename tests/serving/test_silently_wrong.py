@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
 from gbdt_objectives import serving
@@ -165,6 +166,8 @@ def refused() -> dict[str, Any]:
         "a method": (lambda: Halved(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES),
                      {}, "class of your own"),
         "a calibrator": (lambda: plain, {"calibrator": Changed().fit(p, Y)}, "your own"),
+        "a search": (lambda: GridSearchCV(LGBMRegressor(**SMALL), {"max_depth": [3]}, cv=2).fit(X, Y),
+                     {}, "best_estimator_"),
         "another decision": (lambda: serving.ServedModel(qwk()), {}, "export it alone"),
         "an array for thresholds": (lambda: replaced, {}, "thresholds_"),
         "a function for predict": (lambda: other, {}, "replaced"),
