@@ -161,13 +161,13 @@ def refused() -> dict[str, Any]:
     replaced, other = qwk(), qwk()
     replaced.thresholds_ = np.array([0.5, 1.5])
     other.predict = lambda X: 0
+    search = GridSearchCV(LGBMRegressor(**SMALL), {"max_depth": [3]}, cv=2).fit(X, Y)
     float32 = IsotonicRegression(out_of_bounds="clip").fit(p, Y)
     return {
         "a method": (lambda: Halved(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES),
                      {}, "class of your own"),
         "a calibrator": (lambda: plain, {"calibrator": Changed().fit(p, Y)}, "your own"),
-        "a search": (lambda: GridSearchCV(LGBMRegressor(**SMALL), {"max_depth": [3]}, cv=2).fit(X, Y),
-                     {}, "best_estimator_"),
+        "a search": (lambda: search, {}, "best_estimator_"),
         "another decision": (lambda: serving.ServedModel(qwk()), {}, "export it alone"),
         "an array for thresholds": (lambda: replaced, {}, "thresholds_"),
         "a function for predict": (lambda: other, {}, "replaced"),
