@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Any
 
 from gbdt_objectives._names import room
-from gbdt_objectives.serving.model import ServedModel
+from gbdt_objectives.serving.model import ServedModel, with_extras
 from gbdt_objectives.serving.onnx import export_onnx
 
 __all__ = ["ServedModel", "export", "export_onnx", "load"]
@@ -80,9 +80,8 @@ def export(
     """
     from gbdt_objectives.serving import folder as _folder
 
-    if any(extra is not None for extra in (thresholds, shift, calibrator)):
-        model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
-    _folder.export(model, folder, X, check_rows)
+    served = with_extras(model, thresholds, shift, calibrator)
+    _folder.export(served, folder, X, check_rows)
 
 
 def load(folder: str | PathLike[str]) -> Any:

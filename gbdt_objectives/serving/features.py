@@ -18,8 +18,6 @@ Feature = dict[str, Any]
 SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]
 """Of a model without boosters."""
 
-PASS_X = "pass X, a DataFrame with the dtypes that fit saw"
-
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     """Name, dtype and categories of each feature, of X where it is given."""

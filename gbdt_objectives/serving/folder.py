@@ -21,7 +21,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.serving import features as _features, objects
-from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.model import of_library
 from gbdt_objectives.serving.plans import TOLERANCE, Plan, check_boosters, of_model
 
 VERSION = 1
@@ -42,13 +42,7 @@ FORMULAS_INSIDE = {
 
 def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
-    target = Path(folder)
-    if target.exists():
-        raise ValueError(f"folder {folder} exists: give a new name, or delete it first")
-    if not target.absolute().parent.is_dir():
-        raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
-    if library_of(model) is not None and not hasattr(model, "get_params"):
-        model = ServedModel(model)
+    target = new_path("folder", folder)
     plan = of_model(model)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
@@ -62,6 +56,16 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
         raise
 
 
+def new_path(name: str, path: Any) -> Path:
+    """Where something is to be written: there is nothing yet, but a folder for it."""
+    target = Path(path)
+    if target.exists():
+        raise ValueError(f"{name} {path} exists: give a new name, or delete it first")
+    if not target.absolute().parent.is_dir():
+        raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
+    return target
+
+
 def write(
     folder: Path, model: Any, plan: Plan, features: list[Any], X: Any, check_rows: int
 ) -> None:
@@ -73,8 +77,9 @@ def write(
     (folder / "predict.py").write_text(source_of(document), encoding="utf-8")
     rows = None if X is None else _features.draw_rows(X, check_rows or COMPARED)
     held: dict[str, Array] = {}
-    if rows is not None and len(_features.cells(rows, features)):
-        held = {"X": _features.cells(rows, features), **expected(model, plan, rows)}
+    X_held = np.empty(0) if rows is None else _features.cells(rows, features)
+    if len(X_held):
+        held = {"X": X_held, **expected(model, plan, rows)}
         if check_rows:
             np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
     names = sorted(path.name for path in folder.iterdir())
@@ -177,7 +182,7 @@ def needed(document: dict[str, Any]) -> dict[str, Any]:
     names |= {inner for name in names for inner in FORMULAS_INSIDE.get(name, ())}
     names |= {booster["library"] for booster in boosters}
     coded = any("categories" in feature for feature in document["features"])
-    if coded or "codes" in names:
+    if coded:
         names.add("codes")
     sections = {"boosters" if boosters else "scores"}
     if boosters and "codes" not in names:

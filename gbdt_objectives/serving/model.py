@@ -158,6 +158,15 @@ class ServedModel(Exported):
         return label
 
 
+def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any:
+    """A ServedModel of a plain booster, and of a model with something that belongs to it."""
+    given = any(extra is not None for extra in (thresholds, shift, calibrator))
+    is_booster = library_of(model) is not None and not hasattr(model, "get_params")
+    if not (given or is_booster):
+        return model
+    return ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
+
+
 def of_library(model: Any) -> Any:
     """What the adapter of its library knows of a trained model's file."""
     library = library_of(model)

@@ -25,8 +25,8 @@ from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.serving import features as _features, trees as _trees
-from gbdt_objectives.serving.folder import expected
-from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.folder import expected, new_path
+from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import TOLERANCE, Plan, Step, of_model
 from gbdt_objectives.serving.trees import Trees
 
@@ -108,14 +108,8 @@ def export_onnx(
     """
     import_onnx("onnx")
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
-    target = Path(path)
-    if target.exists():
-        raise ValueError(f"path {path} exists: give a new name, or delete it first")
-    if not target.absolute().parent.is_dir():
-        raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
-    extras = any(extra is not None for extra in (thresholds, shift, calibrator))
-    if extras or (library_of(model) is not None and not hasattr(model, "get_params")):
-        model = ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
+    target = new_path("path", path)
+    model = with_extras(model, thresholds, shift, calibrator)
     plan = of_model(model)
     features = read_features(model, plan, X)
     graph = build(plan, features, dtype)
@@ -308,9 +302,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
         outputs["score"] = (v, TensorProto.DOUBLE, ["n"])
     if plan.probability is not None:
         p = steps_of(g, v, plan.probability, as_double, features)
-        if plan.is_score and not (
-            plan.probability and plan.probability[-1]["formula"] == "ordinal"
-        ):
+        if plan.is_score and not plan.makes_columns:
             one = g.column(p)
             p = g("Concat", g("Sub", g.const(1.0), one), one, axis=1)
         K = len(plan.classes) if plan.classes is not None else 2

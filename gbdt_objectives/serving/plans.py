@@ -81,6 +81,11 @@ class Plan:
     def is_score(self) -> bool:
         return self.outputs == 1
 
+    @property
+    def makes_columns(self) -> bool:
+        """Whether one score becomes the probability of each class, not of label 1 alone."""
+        return any(step["formula"] == "ordinal" for step in (self.probability or ())[-1:])
+
     def then(self, *steps: Step) -> Plan:
         return replace(self, score=(*self.score, *steps))
 
@@ -89,8 +94,7 @@ class Plan:
         """The plan whose score is the probability."""
         if self.probability is None or self.classes is None:
             raise ValueError("the model predicts no probabilities: pass a classifier")
-        ordinal = bool(self.probability) and self.probability[-1]["formula"] == "ordinal"
-        outputs = len(self.classes) if ordinal else self.outputs
+        outputs = len(self.classes) if self.makes_columns else self.outputs
         return replace(
             self, score=(*self.score, *self.probability), probability=(), outputs=outputs
         )
