@@ -6,6 +6,7 @@ Symbols: X features (n, d), y integer labels (n,), score a prediction in label u
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ import platform
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,6 +52,8 @@ LEAST_ROWS = 100
 LEAST_IN_SECOND_CLASS = 10
 """What a data file must have at least and at most."""
 
+BEGAN = time.monotonic()  # of the process, nearly: a study is one
+RECORD = "environment.json"
 LIBRARIES = ("gbdt_objectives", "xgboost", "lightgbm", "numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -365,8 +369,10 @@ def features(frame: pd.DataFrame) -> Array:
 
 
 def write_environment(folder: Path, seeds: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """environment.json: what is needed to run it again; no path and no host name."""
+    """environment.json: when it ran, and what is needed to run it again; no path, no host name."""
     record = {
+        "date": datetime.date.today().isoformat(),
+        "seconds": round(time.monotonic() - BEGAN),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "platform": {
@@ -378,30 +384,31 @@ def write_environment(folder: Path, seeds: Mapping[str, Any], settings: Mapping[
         "settings": dict(settings),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False)
-    (folder / "environment.json").write_text(text + "\n", encoding="utf-8")
+    (folder / RECORD).write_text(text + "\n", encoding="utf-8")
 
 
 @contextmanager
 def results_folder(folder: Path) -> Iterator[Path]:
     """A folder to write to, whose files go to ``folder`` unless every figure there is the same.
 
-    So a run that confirms the committed results leaves them as they are, pictures and the
-    record of the environment included.
+    So a run that confirms the committed results leaves them as they are, pictures included,
+    and renews the record of the environment.
     """
     with tempfile.TemporaryDirectory() as temporary:
         new = Path(temporary)
         yield new
         folder.mkdir(parents=True, exist_ok=True)
         files = sorted(new.iterdir())
-        if not all(_same_figures(file, folder / file.name) for file in files):
-            for file in files:
-                shutil.copy(file, folder / file.name)
+        if all(_same_figures(file, folder / file.name) for file in files):
+            files = [file for file in files if file.name == RECORD]
+        for file in files:
+            shutil.copy(file, folder / file.name)
 
 
 def _same_figures(new: Path, old: Path) -> bool:
     if not old.exists():
         return False
-    if new.name == "environment.json":
+    if new.name == RECORD:
         return all(read_json(new)[part] == read_json(old)[part] for part in ("seeds", "settings"))
     return new.suffix == ".png" or new.read_text("utf-8") == old.read_text("utf-8")
 

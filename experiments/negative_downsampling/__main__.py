@@ -151,13 +151,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if partial
             else RESULTS / options.part
         )
-    folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     try:
-        if options.part == "published":
-            holds = run_published(folder, quick=options.quick)
-        else:
-            holds = run_files(folder, options.folder, quick=options.quick)
+        with _common.results_folder(folder) as results:
+            if options.part == "published":
+                holds = run_published(results, quick=options.quick)
+            else:
+                holds = run_files(results, options.folder, quick=options.quick)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
