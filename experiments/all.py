@@ -42,7 +42,7 @@ class Study:
 
     @property
     def record(self) -> Path:
-        return HERE / self.module.split(".")[0] / self.results / "environment.json"
+        return HERE / self.module.split(".")[0] / self.results / _common.RECORD
 
 
 def on_files(module: str) -> Study:
@@ -90,25 +90,28 @@ def date_of(record: Path) -> str:
     return str(_common.read_json(record).get("date", "")) if record.exists() else ""
 
 
-def run(study: Study, arguments: Sequence[str]) -> str:
-    """What the study printed; RuntimeError with all of it unless its status is 0 or 1.
+def run(study: Study, arguments: Sequence[str], record: Path) -> str:
+    """What the study printed; RuntimeError with all of it if it wrote no record of its run.
 
-    1 says that a claim fails, which is a result; a traceback has that status, too.
+    Its status does not say: 1 is a claim that fails, which is a result.
     """
     command = [sys.executable, "-m", f"experiments.{study.module}", *arguments]
+    began = time.time_ns()
     done = subprocess.run(command, cwd=HERE.parent, text=True, capture_output=True)
-    if done.returncode not in (0, 1) or "Traceback" in done.stderr:
-        raise RuntimeError(f"{study.name}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    if not record.exists() or record.stat().st_mtime_ns < began:
+        raise RuntimeError(f"status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def in_full(study: Study, folder: Path) -> str:
-    return run(study, [a.replace("{folder}", str(folder.resolve())) for a in study.arguments])
+    arguments = [a.replace("{folder}", str(folder.resolve())) for a in study.arguments]
+    return run(study, arguments, study.record)
 
 
 def in_small(study: Study) -> str:
     with tempfile.TemporaryDirectory() as nowhere:
-        return run(study, [*(study.quick or ()), "--quick", "--output", nowhere])
+        arguments = [*(study.quick or ()), "--quick", "--output", nowhere]
+        return run(study, arguments, Path(nowhere) / _common.RECORD)
 
 
 def _last_line(text: str) -> str:
