@@ -50,8 +50,11 @@ def peak_bytes(function: Callable[[], Any]) -> int:
     return peak - before
 
 
-def report(what: str, found: float, limit: float, *, at_least: bool = False) -> None:
-    """One line: a ratio beside its goal."""
+def report(what: str, found: float, limit: float | None = None, *, at_least: bool = False) -> None:
+    """One line: a ratio, beside its goal where there is one."""
+    if limit is None:
+        print(f"{what:<78} {found:7.2f}", flush=True)
+        return
     met = found >= limit if at_least else found <= limit
     goal = f"{'at least' if at_least else 'at most'} {limit:g}"
     print(f"{what:<78} {found:7.2f}  {goal:<14} {'met' if met else 'MISSED'}", flush=True)

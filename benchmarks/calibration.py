@@ -175,7 +175,7 @@ def spline(quick: bool) -> None:
     seconds = in_turns(ways, turns, 2, time.process_time)
     ratio = seconds["predict"] / seconds["search"]
     report(f"spline, predict / searchsorted among its {len(knots)} knots, {n:,} rows", ratio, 2)
-    report("its peak, bytes a row", peak_bytes(lambda: fitted.predict(p)) / n, 24)
+    report("  its peak, bytes a row", peak_bytes(lambda: fitted.predict(p)) / n, 24)
     for rows in (2_000, 16_000) if quick else (2_000, 16_000, 1_000_000):
         fits = {
             "spline": lambda rows=rows: SplineCalibrator(shrink=True).fit(p[:rows], y[:rows]),
@@ -183,11 +183,7 @@ def spline(quick: bool) -> None:
         }
         seconds = in_turns(fits, turns, 3, time.process_time)
         ratio = seconds["spline"] / seconds["logit"]
-        milliseconds = 1e3 * seconds["spline"]
-        print(
-            f"spline, shrunk, fit / logit, fit, {rows:,} rows: {ratio:.1f} times, "
-            f"{milliseconds:.0f} ms, no goal"
-        )
+        report(f"spline, shrunk, fit / logit, fit, {rows:,} rows", ratio)
 
 
 if __name__ == "__main__":

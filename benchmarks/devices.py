@@ -17,7 +17,7 @@ import numpy as np
 import xgboost as xgb
 
 import gbdt_objectives as go
-from benchmarks._timing import quick_run
+from benchmarks._timing import quick_run, report
 
 
 def gpu() -> Any:
@@ -73,9 +73,7 @@ def main() -> None:
         print(f"{name}, a round: "
               + ", ".join(f"{which} {1e3 * s:.1f} ms" for which, s in a_round.items()))  # fmt: skip
         for which in ("ours", "bound"):
-            print(
-                f"{f'  times {built_in}, {which}':<78} {a_round[which] / a_round['built-in']:7.2f}"
-            )
+            report(f"  times {built_in}, {which}", a_round[which] / a_round["built-in"])
 
 
 if __name__ == "__main__":

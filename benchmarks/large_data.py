@@ -80,9 +80,9 @@ def on_workers(chunks: int) -> None:
     bound = statistics.qwk_loss_bound()
     seconds["two kinds of thresholds, and the bound"] = time.perf_counter() - placing
     for what, found in seconds.items():
-        print(f"{what:<78} {found:7.2f}  s")
-    print(f"{'peak of a worker before any rows, MB':<78} {before:7.0f}")
-    print(f"{'after the sums, MB':<78} {summed:7.0f}")
+        report(f"{what}, seconds", found)
+    report("peak of a worker before any rows, MB", before)
+    report("the same after the sums, MB", summed)
     rows = chunks * CHUNK
     report(f"peak of a worker, MB, {rows:,} rows", peak, 200)
     ratio = (end[1] - middle[1]) / (middle[1] - start[1])
@@ -104,7 +104,7 @@ def in_chunks(chunks: int) -> None:
         statistics = statistics.add(y, score)
         seconds += time.process_time() - start
     rows = chunks * CHUNK
-    print(f"{'processor time of the sums in chunks':<78} {seconds:7.2f}  s")
+    report("processor time of the sums in chunks, seconds", seconds)
     report(f"{rows:,} rows in chunks / making them", seconds / making, 10)
     report("peak beyond what was there before, MB", peak_mb() - before, 200)
 

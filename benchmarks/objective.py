@@ -160,7 +160,7 @@ def any_cost(quick: bool) -> None:
           + ", ".join(f"{name} {1e3 * s:.2f} ms" for name, s in seconds.items()))  # fmt: skip
     for name in ("squared", "absolute", "matrix"):
         ratio = seconds[name] / seconds["qwk"]
-        print(f"{f'  times the QWK objective: kappa_objective, {name} cost':<78} {ratio:7.2f}")
+        report(f"  times the QWK objective: kappa_objective, {name} cost", ratio)
 
 
 def ordinal_logit(quick: bool) -> None:
@@ -288,8 +288,8 @@ def differentiated(quick: bool) -> None:
         )
         print(f"loss differentiated, hessian {hessian}, {n:,} rows: "
               + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in seconds.items()))  # fmt: skip
-        print(f"  {seconds['by jax'] / seconds['ours']:.1f} times the bound logistic objective (no "
-              f"goal); the first call, which checks and compiles, {first:.2f} s")  # fmt: skip
+        report("  times the bound logistic objective", seconds["by jax"] / seconds["ours"])
+        report("  seconds of the first call, which checks and compiles", first)
 
 
 class Timed:

@@ -125,7 +125,7 @@ def main() -> None:
                 f"{min(ratios):7.3f} {max(ratios):.3f}; {statistics.median(seconds):.1f} s"
             )
             for which, way in ways.items():
-                print(f"{f'  peak memory, {which}, bytes a row':<78} {peak_bytes(way) / n:7.1f}")
+                report(f"  peak memory, {which}, bytes a row", peak_bytes(way) / n)
 
 
 if __name__ == "__main__":

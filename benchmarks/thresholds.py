@@ -118,7 +118,7 @@ def main() -> None:
     report(f"Nelder-Mead, 10 x {n // 10:,} rows / exact", search / seconds["exact"], 200,
            at_least=True)  # fmt: skip
     for name in [*ways][3:]:
-        print(f"{name + ' / argsort':<78} {seconds[name] / seconds['sort']:7.2f}")
+        report(f"{name} / argsort", seconds[name] / seconds["sort"])
     resamples()
     rows = 10 * n
     report(f"peak memory of exact, GB, {rows:,} rows", peak_memory(rows), 1.5)
