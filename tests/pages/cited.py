@@ -24,8 +24,9 @@ ALL = ""
 """The section that is the whole page."""
 CITES = re.compile(r"\]\([^)]*\b(?:experiments|benchmarks)/|±")
 WORDS = (
-    "none two three four five six seven eight nine ten eleven twelve fifteen twenty twice half"
-).split()
+    "none", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "twice", "half",
+)  # fmt: skip
 DIGITS = r"(?:\d+(?:,\d{3})+|\d+)(?:\.\d+)?(?:e-?\d+)?|\.\d+"
 NUMBER = re.compile(rf"(?<![\w.-])(?:{DIGITS})|\b(?:{'|'.join(WORDS)})\b|(?<=-)(?:{DIGITS})", re.I)
 SIGNED = re.compile(rf"(?<![\w.])[-+]?(?:{DIGITS})")
@@ -105,6 +106,7 @@ class Page:
     exempt: Mapping[str, str] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    untrue: list[str] = field(default_factory=list)
 
     def check(self, function: Check) -> Check:
         """A function that says sentences."""
@@ -118,6 +120,11 @@ class Page:
     def says(self, *texts: str) -> None:
         self.said.extend(" ".join(text.split()) for text in texts)
 
+    def holds(self, true: bool, what: str) -> None:
+        """A conclusion that the page draws in words."""
+        if not true:
+            self.untrue.append(what)
+
     def shows(self, table: str) -> None:
         """Every row of a table in Markdown."""
         lines = [line for line in table.splitlines() if line.startswith("|")]
@@ -128,12 +135,15 @@ class Page:
         raw = self.file.read_text(encoding="utf-8")
         own = list(blocks(raw))
         self.said.clear()
+        self.untrue.clear()
         for function in self.checks:
             function(self)
         text = "\n".join(block.text for block in own)
-        wrong = []
+        everything = " ".join(raw.split())  # blocks of code, too
+        wrong = [f"{self.path}: it does not hold that {what}" for what in self.untrue]
         for said in self.said:
-            if text.count(said) != 1:
+            times = text.count(said) or everything.count(said)
+            if times != 1:
                 found = skeleton(said).search(text)
                 instead = f"but {found[0]!r}" if found else "nor anything like it"
                 times = (
@@ -261,3 +271,8 @@ def plus_minus(mean: float, error: float, digits: int = 4, sign: str = "") -> st
 def word(count: int) -> str:
     """A count as pages write it."""
     return ["none", "one", *WORDS[1:12]][count] if count <= 12 else str(count)
+
+
+def short(value: float, form: str = "g") -> str:
+    """A figure without the zero before its point: .5, 5."""
+    return f"{value:{form}}".removeprefix("0")
