@@ -474,8 +474,8 @@ def delays(page: Page) -> None:
     page.says(
         f"Where delays are {word(times[0])} times as long in one half of the rows, by a feature, "
         f"one F for all has an excess of {estimated} instead of {known}. Where they became "
-        f"{'twice' if times[1] == 2 else times[1]} as long lately, predictions are {span(100 * low, 0)} % too "
-        "low."
+        f"{'twice' if times[1] == 2 else times[1]} as long lately, predictions are "
+        f"{span(100 * low, 0)} % too low."
     )
     found = results("delayed_labels", "comparison")
     waits = found[found.method.str.startswith("waiting")]

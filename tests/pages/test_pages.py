@@ -9,6 +9,8 @@ import pytest
 from tests.pages import guide, which_one
 from tests.pages.cited import CITES, ROOT, Page, blocks
 
+pytestmark = pytest.mark.slow
+
 CHECKED = {
     page.path: page
     for page in chain.from_iterable(vars(module).values() for module in (guide, which_one))

@@ -123,8 +123,8 @@ def defaults_of_qwk_classifier(page: Page) -> None:
     page.says(
         f"*Early stopping* ({of['stopped']}, {of['early_stopping_rounds']} without a gain) is "
         f"better than all rounds by two errors on {more} of {len(stopped)} files, worse on {less}, "
-        f"and {stopped.gain.mean():+.4f} in the mean; most on few rows with a linear signal ({few} at "
-        f"200, {some} at 500)"
+        f"and {stopped.gain.mean():+.4f} in the mean; most on few rows with a linear signal "
+        f"({few} at 200, {some} at 500)"
     )
 
 
