@@ -344,17 +344,17 @@ def rare_events(page: Page) -> None:
     )
 
 
-def bounded_counts() -> tuple[int, int, int]:
-    """The bounded hessian against the exact one at large weights: better, of, worse."""
-    table = results("curvature", "counts")
-    own = table[(table.kind == "weighted") & (table.weight > 1)]
-    own = own[(own["first"] == "bounded") & (own.second == "exact")]
+def bounded_against(second: str = "exact", first: str = "bounded") -> tuple[int, int, int]:
+    """At large weights: better, of how many, worse."""
+    found = results("curvature", "counts")
+    own = found[(found.kind == "weighted") & (found.weight > 1)]
+    own = own[(own["first"] == first) & (own.second == second)]
     return own.better.sum(), own[["better", "level", "worse"]].to_numpy().sum(), own.worse.sum()
 
 
 @WHICH_ONE.check
 def bounded_hessians_and_focal_loss(page: Page) -> None:
-    better, total, worse = bounded_counts()
+    better, total, worse = bounded_against()
     page.says(
         f"the bounded hessian is better than the exact one in {better} of {total} comparisons, "
         f"worse in {worse} ([study]"
