@@ -57,7 +57,7 @@ def test_the_rule_counts_errors() -> None:
     assert found.gated.tolist() == [True, True, False]
 
 
-def test_readme_and_page_say_what_the_results_say() -> None:
+def test_readme_says_what_the_results_say() -> None:
     readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
     for table in (experiment.RESULTS / "table.md").read_text(encoding="utf-8").split("\n\n"):
         assert table.strip() in readme
@@ -66,11 +66,3 @@ def test_readme_and_page_say_what_the_results_say() -> None:
     )
     assert comparison.holds[comparison.gated].all()
     assert set(summary.delays) == set(SETTINGS["delays"])
-    page = (experiment.HERE.parents[1] / "docs" / "delayed_labels.md").read_text(encoding="utf-8")
-    mean = summary[summary.booster == "LightGBM"].set_index(["method", "delays"])
-    for method in (
-        experiment.NAIVE, "waiting 15 days", "waiting 30 days", experiment.FEATURE,
-        experiment.KNOWN, experiment.ESTIMATED,
-    ):  # fmt: skip
-        cells = (mean.loc[(method, d), ["excess", "error"]] for d in SETTINGS["delays"])
-        assert " | ".join(f"{a:.2f} ± {b:.2f}" for a, b in cells) in page

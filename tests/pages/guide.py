@@ -1,0 +1,780 @@
+"""Sentences of README.md, the guide and its theory, with figures from the results."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from experiments.delayed_labels import __main__ as delayed_labels
+from experiments.ordinal_benchmark import report
+from experiments.segment_repair import __main__ as segment_repair
+from tests.pages import which_one
+from tests.pages.cited import (
+    Page,
+    benchmark,
+    plus_minus,
+    results,
+    settings,
+    short,
+    table,
+    word,
+)
+from tests.pages.which_one import bounded_against, verdicts
+
+BOOSTERS = ("XGBoost", "LightGBM")
+
+
+def span(values: pd.Series | list[float], digits: int = 2) -> str:
+    """From the least to the greatest; one figure if these are shown alike."""
+    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+# README.md and docs/thresholds.md
+
+
+def recipes() -> tuple[int, int, int, list[str]]:
+    """On how many files QWKClassifier is ahead of all recipes, of how many, behind, on which."""
+    lines, _ = report.against_recipes(
+        results("ordinal_benchmark"), results("ordinal_benchmark", "gains"),
+        settings("ordinal_benchmark"),
+    )  # fmt: skip
+    behind = [line.split(": ")[0] for line in lines if line.endswith(": BEHIND")]
+    return sum(line.endswith(": first") for line in lines), len(lines), len(behind), behind
+
+
+def number_of_recipes() -> int:
+    """How many arms of the benchmark are none of ours."""
+    found = results("ordinal_benchmark", "gains").other.unique()
+    return len(set(found) - set(settings("ordinal_benchmark")["ours"]))
+
+
+README = Page("README.md")
+
+
+@README.check
+def readme(page: Page) -> None:
+    ahead, files, behind, _ = recipes()
+    page.says(
+        f"beside {word(number_of_recipes())} recipes of users (ahead of them all on {word(ahead)} "
+        f"of {word(files)} files, behind on {word(behind)})"
+    )
+
+
+STUDIES = Page("docs/studies.md", exempt={"the difference of two estimators": "what is compared"})
+
+
+@STUDIES.check
+def studies(page: Page) -> None:
+    ahead, files, behind, _ = recipes()
+    page.says(
+        f"`QWKClassifier` beside {word(number_of_recipes())} recipes of users, three boosters and "
+        f"their blend, {word(files)} files. It is ahead of all recipes on {word(ahead)}, behind on "
+        f"{word(behind)}.",
+        f"{word(results('comparison_level').test.nunique())} tests of the difference of",
+        f"their choice by cross-validation, and {word(number_of_peers())} peers.",
+        f"scores of the {word(results('migration', 'cells').pair.nunique())} pairs of",
+    )
+    found = results("negative_downsampling", "files/methods_differences").data.unique()
+    page.says(f"on {word(len(set(found) - {'simulated'}))} files and both boosters.")
+    page.holds(results("qwk_draws").draws.eq(60).all(), "the models were tried on sixty draws")
+    page.says("[its models on sixty test draws]")
+
+
+def number_of_peers() -> int:
+    """How many calibrators of the study are other packages'."""
+    peers = {"betacal", "venn-abers", "scikit-learn isotonic", "SplineCalib"}
+    return len(peers & set(results("calibrators").calibrator))
+
+
+THRESHOLDS = Page(
+    "docs/thresholds.md",
+    exempt={
+        "for two classes": "a definition",
+        "none below 0": "what the weights may be",
+        "leave out two folds": "what the estimate does",
+        "the difference of two estimators": "what is compared",
+        "that the two are equal": "of a pair",
+        "one for the two models": "of a pair",
+        "an interval without 0": "no difference",
+        "one with 0 is no evidence": "no difference",
+        "The default of 10 repeats trains 150 models of each; `n_repeats=2` trains 30": "settings",
+    },
+)
+
+
+@THRESHOLDS.check
+def thresholds(page: Page) -> None:
+    lost, rows = which_one.curved_losses()
+    rare = [len(which_one.rare_losses("curved", o)) for o in ("exact", "plugin", "nelder-mead")]
+    page.says(
+        f"It was worse than exact, plug-in or Nelder-Mead by two standard errors in {lost} of "
+        f"{rows} rows of the study; of {len(results('threshold_study', 'rare/summary'))} more with "
+        f"rare classes and weak scores it was worse than exact in {rare[0]}, plug-in in {rare[1]} "
+        f"and Nelder-Mead in {rare[2]} ("
+    )
+    found = results("qwk_default", "differences")
+    found = found[(found.booster == "both") & (found.compared == "None, stopped minus not")]
+    more, less = verdicts(found.verdict)
+    page.says(
+        f"in {len(found)} files better than {settings('qwk_default')['stopped']} on {word(more)}, "
+        f"worse on {word(less)} ("
+    )
+    ahead, files, behind, which = recipes()
+    kinds = {
+        "car": "a file without noise",
+        "linear, 500 rows": "one with a linear signal in 500 rows",
+    }
+    page.says(
+        f"it is ahead of all in kappa on {word(ahead)} of {word(files)} files; it is behind on "
+        f"{word(behind)}: {', and '.join(kinds.get(file, file) for file in which)}."
+    )
+
+
+@THRESHOLDS.check
+def blends(page: Page) -> None:
+    gains = which_one.benchmark_gains()
+    found = which_one.blend_over(gains)
+    blend = gains[gains.arm == "blend"].groupby("other").verdict
+    ridge = verdicts(blend.get_group("QWKClassifier, ridge"))
+    equal = verdicts(blend.get_group("blend, equal weights"))
+    light, xgb, cat = (found[name] for name in ("LightGBM", "XGBoost", "CatBoost"))
+    page.says(
+        "a blend of three boosters and ridge regression is better by two errors than LightGBM "
+        f"alone on {light[0]} of {gains.file.nunique()} files, than XGBoost on {xgb[0]}, CatBoost "
+        f"{cat[0]}, ridge {ridge[0]}, and worse on {light[1]}, {xgb[1]}, {cat[1]} and {ridge[1]}.",
+        f"Equal weights are better on {word(equal[1])} and worse on {equal[0]}.",
+    )
+
+
+@THRESHOLDS.check
+def segments(page: Page) -> None:
+    made, real = (results("segment_thresholds", name) for name in ("simulated", "real"))
+    both = pd.concat([made, real])
+    worse = (both.shifts < -2 * both["shifts se"]).sum()
+    middle = made[(made.effects == 0.3) & (made.confounded == 0)].shifts
+    weak = made[(made.effects == 0.1) & (made["rows"] == 1000)].shifts.max()
+    name = "shifts over separate exact"
+    exact = (made[name] > 2 * made[f"{name} se"]).sum()
+    page.says(
+        f"shifts are worse than common thresholds in {word(worse)} of {len(both)} cells; effects "
+        f"of .3 classes are worth {span(middle, 3)}, and those of .1 at most {weak:.4f} in 1,000 "
+        f"rows. Separate exact thresholds lose to them in "
+        f"{'all ' * int(exact == len(made))}{exact} simulated cells."
+    )
+    has = real["segment is a feature"] == "yes"
+    best, without = real[has].loc[real[has].shifts.idxmax()], real[~has]
+    page.says(
+        f"on {word(real.file.str.split(',').str[0].nunique())} real files shifts then gained "
+        f"{plus_minus(best.shifts, best['shifts se'])} at most; without, up to "
+        f"{without.shifts.max():.4f}, and the feature was worth more."
+    )
+    common = real.set_index(["file", "segment is a feature"]).common
+    most = without.loc[without.shifts.idxmax()]
+    worth = common[most.file, "yes"] - common[most.file, "no"]
+    page.holds(worth > most.shifts, "the segment as a feature is worth more than shifts")
+
+
+@THRESHOLDS.check
+def differences(page: Page) -> None:
+    pair = results("performance_coverage").query("models == 'linear - tree'").iloc[0]
+    column = results("decisions", "differences").verdict_corrected
+    better, worse = verdicts(column)
+    page.holds(worse == 0 and better < len(column) / 4, "decide is as good as exact thresholds")
+    page.says(
+        "it held the expected difference in "
+        f"{short(pair.covers_expected)} of draws where .90 was asked for.",
+        "as good as exact thresholds on the score in [our study]",
+    )
+
+
+# docs/decide.md
+
+
+DECIDE = Page("docs/decide.md", exempt={"On ordered classes the two": "of a pair"})
+
+
+@DECIDE.check
+def decisions(page: Page) -> None:
+    column = results("decisions", "differences").verdict_corrected
+    level = (column == "within two standard errors").sum()
+    page.says(f"On ordered classes the two are {'level' if level > 0.9 * len(column) else 'not'} (")
+
+
+# docs/training.md
+
+
+TRAINING = Page(
+    "docs/training.md",
+    exempt={
+        "gets the probability 0": "a definition",
+        "With two classes it is not log loss": "a definition",
+        "no leaf steps past its optimum, and none by more than 2": "the bound, which tests check",
+    },
+)
+
+
+@TRAINING.check
+def ordinal_logit(page: Page) -> None:
+    found = results("ordinal_probabilities", "differences")
+    own = found[(found.measure == "log_loss") & (found.method == "ordinal logit")]
+    better, worse = verdicts(own.verdict)
+    page.says(
+        f"its log loss was clearly lower than that of multi-class boosting in {better} of "
+        f"{len(own)} comparisons and clearly higher in {worse}, most of all where classes follow "
+        "rules that no single score orders ("
+    )
+    page.holds(own.file[own.difference.idxmax()] == "car", "the ordinal logit loses most on rules")
+
+
+@TRAINING.check
+def differentiated(page: Page) -> None:
+    ratio = {}
+    for hessian in ("exact", "constant"):
+        of = benchmark("objective")
+        ours, jax = of.numbers(f"loss differentiated, hessian {hessian}, 1,000,000 rows:")[:2]
+        ratio[hessian] = f"{jax / ours:.0f}"
+    page.says(
+        f"at 1,000,000 rows a call for the logistic loss takes {ratio['constant']} times "
+        f"(constant) to {ratio['exact']} times (exact) as long as our own objective's ("
+    )
+
+
+@TRAINING.check
+def bounded(page: Page) -> None:
+    first, of, worse = bounded_against("exact, max_delta_step 1")
+    page.holds(first + worse <= of / 4, "max_delta_step protects about as well")
+    page.says("So does `max_delta_step=1`, about as well ([study]")
+
+
+# docs/rare_events.md
+
+
+RARE = Page(
+    "docs/rare_events.md",
+    exempt={
+        "that predicts exactly 0 and 1": "of forests",
+        "Do not weigh the kept negatives by 1/r": "a formula",
+    },
+)
+
+
+@RARE.check
+def bags(page: Page) -> None:
+    found = results("bag_averages")
+    own = found[(found.bags == 5) & found.model.isin(BOOSTERS)]
+    mean = own.groupby("average").mean_ratio.mean()
+    page.says(
+        f"its mean is low for rare events ({mean.log_odds:.2f} of the truth with five bags, where "
+        f"that of probabilities is {mean.probability:.2f})"
+    )
+    several = found[(found.bags > 1) & (found.average == "log_odds")]
+    losers = set(several.model[several.loses])
+    page.holds(
+        "forest of 20" in losers and not losers & set(BOOSTERS),
+        "log-odds lose to one bag with forests only",
+    )
+    both = own.set_index(["data", "model", "average"])
+    apart = both.difference.xs("log_odds", level=2) - both.difference.xs("probability", level=2)
+    page.holds(
+        (apart.abs() < both.error.xs("probability", level=2)).all(),
+        "the averages are level in log loss for boosters",
+    )
+
+
+@RARE.check
+def kept_negatives(page: Page) -> None:
+    of = settings("few_events")["kept"]
+    normal = NormalDist(of["mean"], of["spread"]).quantiles(10_000)
+    events = 100 * expit(normal).mean()
+    page.says(
+        "a model that is overconfident, and negatives kept at "
+        f"{short(of['rate'])} of {of['rows']:,} rows ([the study]",
+        f"in e-5, with {short(events, '.1f')} % events,",
+        "| | all rows | weights 1/r |",
+    )
+    names = {
+        "logit": "LogitCalibrator", "spline": "SplineCalibrator", "beta": "BetaCalibrator",
+        "Venn-Abers": "VennAbersCalibrator",
+        "ROC hull": 'ROCConvexHullCalibrator(m=2, prior="base_rate")',
+    }  # fmt: skip
+    kept = results("few_events", "kept").set_index("calibrator")
+    for row, name in zip(kept.index, names.values(), strict=True):
+        cells = " | ".join(f"{kept.loc[row, way]:.1f}" for way in ("all rows", "weights", "rate"))
+        page.says(f"| `{name}` | {cells} |")
+
+
+@RARE.check
+def weights(page: Page) -> None:
+    better, of, worse = bounded_against()
+    page.says(
+        f'At the boosters\' defaults and rates of .1 and .01, `hessian="bounded"` was better in '
+        f"{better} of {of} comparisons and worse in {word(worse)}; `max_delta_step=1` did as well, "
+        "and with that tuned the two are mostly level."
+    )
+    found = results("curvature", "counts")
+    rates = set(found.weight[found.kind == "weighted"])
+    page.holds(rates == {1, 10, 100}, "the rates of large weights are .1 and .01")
+    ahead, of, behind = bounded_against("exact, max_delta_step 1")
+    page.holds(ahead + behind <= of / 4, "max_delta_step=1 did as well as the bounded hessian")
+    ahead, of, behind = bounded_against("exact, tuned", "bounded, tuned")
+    page.holds(ahead + behind <= of / 4, "tuned, bounded and exact are mostly level")
+
+
+@RARE.check
+def sampling(page: Page) -> None:
+    found = results("negative_downsampling", "files/methods_differences")
+    own = found[(found["first"] == "weighted, tuned") & (found.second == "corrected, tuned")]
+    tenth, fiftieth = (own[own.keep_rate == rate].verdict for rate in (0.1, 0.02))
+    level, lose = verdicts(tenth)[1] <= len(tenth) / 4, verdicts(fiftieth)[1] > len(fiftieth) / 2
+    one = found[(found["first"] == "corrected, tuned") & (found.second == "all rows, tuned")]
+    auc = one[one.keep_rate == 0.02].auc
+    page.says(
+        f"weights are {'level with' if level else 'behind'} a correction at a tenth of the "
+        f"negatives and {'lose' if lose else 'do not lose'} at a fiftieth, where one sample also "
+        "ranks a little worse than all rows."
+    )
+    page.holds(-0.02 < auc.mean() < 0, "one sample ranks a little worse than all rows")
+
+
+# docs/probabilities.md
+
+
+PROBABILITIES = Page(
+    "docs/probabilities.md",
+    exempt={
+        "expected calibration error is above 0": "a definition",
+        "in 25 fits": "five calibrators on five folds, which tests of choose_calibrator count",
+        "where one in twenty was kept": "the rate of the study, .05, checked with the coverage",
+    },
+)
+
+
+@PROBABILITIES.check
+def calibrators(page: Page) -> None:
+    found = results("few_events", "comparison")
+    page.holds(found.holds.all(), "the shrunk spline loses nothing where events are many")
+    page.says(f"With few events, say two to {word(settings('few_events')['most_events_of_few'])},")
+    page.says(f"beside {word(number_of_peers())} other packages.")
+
+
+@PROBABILITIES.check
+def limits(page: Page) -> None:
+    found = results("calibration_coverage")
+    found = found[~found.model.str.endswith("no groups")]  # where the rows of users are named
+    few = found[(found.what == "error") & (found.rate == 0.05)].coverage
+    page.holds(found.coverage.drop(few.index).min() > 0.92, "other limits hold as promised")
+    page.says(
+        "about as often as promised, but for the interval of the calibration error where few "
+        f"negatives were kept ({short(few.min(), '.2f')} instead of .95"
+    )
+
+
+@PROBABILITIES.check
+def focal(page: Page) -> None:
+    own = results("focal")
+    own = own[own.method.str.startswith("focal")]
+    ranks = sum(
+        (own[f"{name}_difference"] > 2 * own[f"{name}_error"]).sum()
+        for name in ("auc", "average_precision")
+    )
+    page.says(
+        f"the focal loss ranked {'no better' if ranks == 0 else 'better'} than plain log loss."
+    )
+
+
+@PROBABILITIES.check
+def moved_segments(page: Page) -> None:
+    of = settings("segment_repair")
+    page.says(f"Excess log loss on fresh rows in e-3, means of {of['draws']} draws (")
+    found = results("segment_repair")
+    at = found.set_index(["booster", "moved", "method"])
+    for booster in BOOSTERS:
+        for case in segment_repair.CASES:
+            cells = [f"{at.excess[booster, case, arm]:.2f}" for arm in segment_repair.ARMS]
+            page.says(f"| {booster}: {case} | {' | '.join(cells)} |")
+    excess = found.pivot(index=["moved", "booster"], columns="method", values="excess")
+    nearest = excess.loc[["some segments", "many segments"]].idxmin(axis=1)
+    page.says(
+        "Where segments moved, it is "
+        f"{'' if (nearest == 'repair_segments').all() else 'not always '}the nearest to the truth."
+    )
+    changed = found[(found.moved == "nothing") & (found.method == "repair_segments")].changed
+    others = found[(found.moved == "some segments") & (found.method == "repair_segments")].others
+    share = changed.sum() / (len(changed) * of["draws"])
+    page.says(
+        f"Where nothing moved, about one model in {word(round(1 / share))} is changed, by little. "
+        f"Segments that stayed get small errors, too: {shortened(span(others))} of the log ratio "
+        f"in the study, from {of['rows']:,} rows."
+    )
+    slope = excess.loc["slope"]
+    page.holds(
+        (slope["global logit"] < 0.1 * slope.repair_segments).all(),
+        "a logit is far better on slopes",
+    )
+
+
+def shortened(text: str) -> str:
+    """Figures without the zero before their points."""
+    return " ".join(part.removeprefix("0") for part in text.split(" "))
+
+
+# docs/delayed_labels.md
+
+
+DELAYED = Page(
+    "docs/delayed_labels.md",
+    sections=("What the study found",),
+    exempt={"The last two columns break the assumption": "longer by a feature, longer lately"},
+)
+
+
+@DELAYED.check
+def delays(page: Page) -> None:
+    of = settings("delayed_labels")
+    rng = np.random.default_rng(0)
+    rows = delayed_labels.draw(rng, 200_000, of["delays"]["exponential"], of)
+    positives = 100 * rows.p.mean()  # a standard error of .01
+    page.says(
+        f"{of['rows']:,} rows of up to {of['oldest']} days, {positives:.1f} % positives in the "
+        f"end, and labels that arrive within {of['window']} days.",
+        f"e-3, with LightGBM, over {of['draws']} draws (",
+    )
+    summary = results("delayed_labels")
+    mean = summary.set_index(["booster", "method", "delays"]).sort_index()
+    rows = {
+        "unseen labels as negatives": "as negatives",
+        **{f"rows of {days} days or more": f"waiting {days} days" for days in of["waits"]},
+        "the age as a feature": "age as a feature",
+        "the objective, F known": "objective, F known",
+        "**the objective, F estimated**": "objective, F estimated",
+    }
+    for name, method in rows.items():
+        cells = mean.loc["LightGBM", method].loc[list(of["delays"])]
+        shown = [plus_minus(*cell, 2) for cell in cells[["excess", "error"]].to_numpy()]
+        page.says(f"| {name} | {' | '.join(shown)} |")
+    own = mean.loc["LightGBM"]
+    estimated, known = (
+        short(own.excess[f"objective, F {how}", "longer by a feature"], ".2f")
+        for how in ("estimated", "known")
+    )
+    low = 1 - mean.ratio.xs("objective, F estimated", level="method").xs("longer lately", level=1)
+    times = of["delays"]["longer by a feature"]["ratio"], of["delays"]["longer lately"]["ratio"]
+    page.says(
+        f"Where delays are {word(times[0])} times as long in one half of the rows, by a feature, "
+        f"one F for all has an excess of {estimated} instead of {known}. Where they became "
+        f"{'twice' if times[1] == 2 else times[1]} as long lately, predictions are "
+        f"{span(100 * low, 0)} % too low."
+    )
+    found = results("delayed_labels", "comparison")
+    waits = found[found.method.str.startswith("waiting")]
+    page.says(f"In both the objective is {'still' if waits.holds.all() else 'not always'} ahead of")
+    age = found[found.method == "age as a feature"]
+    level = age[~age.holds]
+    page.says(
+        f"of {word(len(age))} comparisons it is level with the objective in {word(len(level))}, "
+        f"with {' and '.join(level.booster)}, and behind in {word(age.holds.sum())}."
+    )
+
+
+# docs/large_data.md, docs/deploy.md, docs/scaling.md
+
+
+LARGE = Page("docs/large_data.md")
+
+
+@LARGE.check
+def chunks(page: Page) -> None:
+    of = benchmark("large_data")
+    (seconds,) = of.numbers("processor time of the sums in chunks")
+    peak = of.figure("peak beyond what was there before, MB")
+    page.says(
+        f"50,000,000 scores of six classes, in chunks of 500,000, took {seconds:.0f} s of "
+        f"processor time and {peak:.0f} MB beyond what the process held before ("
+    )
+    of.after("50,000,000 rows in chunks / making them")
+
+
+DEPLOY = Page("docs/deploy.md")
+
+
+@DEPLOY.check
+def served(page: Page) -> None:
+    of = benchmark("serving")
+    models = [line for line in of.lines if "/ its boosters" in line]
+    page.holds(
+        all("5 folds" in line or "3 bags" in line for line in models),
+        "models are of 5 folds, 3 bags",
+    )
+    ratios = [of.after(line).figure(line.split("  ")[0].strip()) for line in models]
+    held, alone = (
+        [of.after(line).figure(f"peak memory, {way}, bytes a row") for line in models]
+        for way in ("served", "alone")
+    )
+    page.says(
+        f"For 1,000,000 rows it took {span(ratios)} times the boosters' own prediction and a "
+        "`searchsorted`, in medians over pairs on shared cores (",
+        f"These models (five folds, three bags) held at most {max(held):.0f} bytes a row beside "
+        f"the arguments, and the boosters alone {span(alone, 0)};",
+    )
+
+
+SCALING = Page("docs/scaling.md", sections=("Measured", "1,000,000,000 rows on 100 workers"))
+
+
+@SCALING.check
+def rounds(page: Page) -> None:
+    """h and g of one worker, in ns a row of 10 features; what follows for more."""
+    of = benchmark("distributed")
+    measured = {}
+    for world in (1, 2, 4):
+        own = of.after(f"{world} worker")
+        plain, qwk = own.numbers("a round:")[:2]
+        processor = own.figure("the same in processor time of a worker")
+        message = own.numbers("32 numbers: median")[0] if world > 1 else 0.0
+        measured[world] = plain, qwk, message, processor
+    plain, qwk, _, _ = measured[1]
+    g = round(qwk - plain)  # ms for a million rows: ns a row
+    numpy = benchmark("objective").numbers("bound gradient, 1,000,000 rows:")[0]
+    page.says(
+        f"on one worker, g is {g} ns: {numpy:.0f} are our numpy on one thread,",
+        f"seconds_per_row={g}e-9):",
+    )
+    missing = []
+    for world, (plain, qwk, message, processor) in measured.items():
+        ours = plain + g / min(world, 2) + message
+        if world > 1:
+            missing.append(qwk - ours)
+        name = "4, on two cores" if world == 4 else str(world)
+        bare = f"{message:.2f} ms" if message else ""
+        row = f"| {name} | {bare} | {plain:.0f} ms | {qwk:.0f} ms | {ours:.0f} ms |"
+        page.says(f"{row} {processor:.2f} |")
+    guarded = of.after("2 workers").figure(
+        "ms of a guarded message: a metric of a row, less the same without workers"
+    )
+    (metric, *_) = of.after("2 workers").numbers("metric of a row: median")
+    page.says(
+        f"The model's QWK is the measured squared error, {g} ns for each row of the two cores, and "
+        f"one message. It is {span(missing, 0)} ms short with several workers:",
+        f"took {metric:.2f} ms on two workers, with {metric - guarded:.2f} ms without.",
+        "measures the terms for 1, 2 and 4 workers of one machine:",
+    )
+    histograms = measured[1][0] * 100 / 16 / 1000
+    latency, volume = 7 * 198 * 50e-6, 2 * 13e6 / 1e9
+    objective, messages = 1e7 * g * 1e-9, 2 * 99 * 50e-6
+    theirs, added = histograms + latency + volume, objective + messages
+    page.says(
+        f"| XGBoost's histograms, 16 threads | {histograms:.2f} | {measured[1][0]:.0f} ms for 10^6 "
+        "rows x 10 features on one thread, times 100, by 16 |",
+        f"| its messages: latency, bytes | {latency:.2f}, {volume:.2f} | 7 x 198 x 50 us; 2 x 13 "
+        "MB at 1 GB/s |",
+        f"| an objective in Python, one thread | {objective:.2f} | 10^7 x {g} ns |",
+        f"| our messages, objective and one evaluation set | {messages:.2f} | 2 x 99 x 50 us |",
+        f"The prediction is {theirs:.2f} s a round of XGBoost's own and {added:.2f} s of ours, "
+        f"{100 * added / theirs:.0f} %.",
+        f"At 500 us, on a slow or shared network, the messages take {10 * latency:.1f} s of "
+        f"XGBoost and {10 * messages:.1f} s of ours;",
+        f"50e-6), 2)) # {added:.2f} s",
+    )
+
+
+SCALING.exempt = {
+    "Of 100 features, depth 6, 50 us of latency and 1 GB/s: a worker has 10,000,000 rows.": "given",
+    "nothing here was run on 100 machines": "given",
+    "With 64 threads a worker h shrinks and g does not: our share of a round doubles or": "given",
+    "at 1,000 workers the ring has ten times the steps. The ratio of the two stays.": "follows",
+    "On GPUs h falls by another factor of ten": "an expectation, of no measurement of ours",
+    "They are of float64, of 10^9 rows: relative errors of 10^-13": "of the type",
+    "an all-reduce of 32 numbers, many times": "what to measure",
+    "| workers, 10^6 rows x 10 | all-reduce of 32 numbers |": "what is measured",
+    "its workers share two cores": "the machine",
+}
+
+# docs/theory
+
+
+PERFORMANCE = Page(
+    "docs/theory/performance.md",
+    exempt={
+        "for the two models that are trained": "of a pair",
+    },
+)
+
+
+@PERFORMANCE.check
+def coverage(page: Page) -> None:
+    percent = 100 * results("performance_coverage")[["coverage", "naive_coverage"]]
+    ours, naive = (span(percent[name].dropna(), 0) for name in percent)
+    page.says(
+        f"intervals of 90 % covered in {ours} %, those with the naive error in {naive} %. They are "
+        "too wide where features are many for the rows."
+    )
+    found = results("performance_coverage")
+    many = found[(found.features == found.features.max())]
+    page.holds((many.coverage > 0.93).all(), "intervals are too wide where features are many")
+    held = results("comparison_level")
+    held = held[held.equal]
+    levels = held.groupby("test").holds.agg(["sum", "size"])
+    page.holds((levels["sum"] < levels["size"]).all(), "no test keeps its level everywhere")
+    page.says(
+        f"none of {word(len(levels))} tests with the losses and fold scores of the nested run kept "
+        f"its level for it in all of {word(levels['size'].iloc[0])} settings ("
+    )
+    at = {test: own["at_0.1"] for test, own in held.groupby("test")}
+    nested, naive = (shortened(span(at[test])) for test in ("nested", "naive"))
+    low, high = (short(round(end, 3)) for end in (at["corrected t"].min(), at["corrected t"].max()))
+    page.says(
+        f"it called one better in {nested} of draws at .10. The naive error, {naive}, and the "
+        f"corrected t-test over folds, {low} to {float(high):.2f}, are no better.".replace(
+            "to 0.", "to .")
+    )  # fmt: skip
+
+
+LOG_ODDS = Page("docs/theory/log_odds.md", exempt={
+    "That of two classes": "a definition", "near 0, too": "a definition",
+    "within 0 and 1": "a definition",
+})  # fmt: skip
+
+
+@LOG_ODDS.check
+def priors(page: Page) -> None:
+    found = results("prior_uncertainty")
+    near = found[(found.way == "held-out rows") & (found.prior == "0.05")].coverage
+    covers = "as it should" if ((near - 0.9).abs() < 0.02).all() else "not as it should"
+    page.says(f"near 0, too, it covers [{covers}](")
+    own = results("negative_downsampling", "files/methods_differences")
+    own = own[(own["first"] == "weighted, tuned") & (own.second == "corrected, tuned")]
+    few = own[own.keep_rate == own.keep_rate.min()].verdict
+    page.says(
+        f"That {'costs' if verdicts(few)[1] > len(few) / 2 else 'does not cost'} where few "
+        "negatives are kept ([measured]"
+    )
+
+
+LEAVES = Page("docs/theory/leaf_steps.md")
+
+
+@LEAVES.check
+def leaves(page: Page) -> None:
+    found = results("curvature", "counts")
+    plain = found[(found.kind == "weighted") & (found.weight == 1) & (found["first"] == "bounded")]
+    plain = plain[plain.second.isin(["exact", "exact, max_delta_step 1"])]
+    word_ = "neither" if plain.better.sum() < plain.worse.sum() else "one"
+    page.says(f"Which of them helps where, and that {word_} is a better default without weights,")
+
+
+CALIBRATION = Page(
+    "docs/theory/calibration.md",
+    exempt={"one segment in twenty is beyond its 95 % limits": "what 95 % means"},
+)
+
+
+@CALIBRATION.check
+def calibration(page: Page) -> None:
+    page.says("[How often all these limits hold]")
+
+
+QWK = Page("docs/theory/qwk.md")
+
+
+@QWK.check
+def averages(page: Page) -> None:
+    gains = which_one.benchmark_gains()
+    own = gains[(gains.arm == "QWKClassifier") & (gains.other == "folds averaged, Nelder-Mead")]
+    more, less = verdicts(own.verdict)
+    page.says(
+        "are worse by two standard errors than these with curved thresholds on "
+        f"{word(more)} of {word(len(own))} files, and better on {word(less)} ("
+    )
+
+
+THEORY_THRESHOLDS = Page(
+    "docs/theory/thresholds.md",
+    exempt={"the plug-in rule has three and does not": "parameters of the rule"},
+)
+
+
+@THEORY_THRESHOLDS.check
+def common(page: Page) -> None:
+    found = results("segment_thresholds", "simulated")
+    found = found[found.effects == 0]
+    least = found.loc[found["stay common"].idxmin()]
+    rest = found["stay common"].drop(least.name).min()
+    page.says(
+        f"Without effects, thresholds stay common in {100 * least['stay common']:.0f} % of draws "
+        f"with {least.segments} {least.sizes} segments of {least['rows']:,} rows together, and in "
+        f"{100 * rest:.0f} % or more of others ([study]"
+    )
+
+
+# docs/migration.md: experiments/migration/page.py writes its tables, which are shown here
+
+
+MIGRATION = Page(
+    "docs/migration.md",
+    exempt={
+        "Each pair below is two files": "a pair",
+        "grades 1 to 6, no weights": "how the pasted code is called",
+        "the first four blocks": "of the page",
+    },
+)
+
+
+def paired(pair: str, first: str, second: str) -> tuple[float, float]:
+    """Mean and error over draws of the first way's score less the second's, of the plain case."""
+    cells = results("migration", "cells")
+    own = cells[(cells.pair == pair) & cells.case.isna()].set_index(["way", "draw"]).score
+    gap = own[first] - own[second]
+    return gap.mean(), gap.sem()
+
+
+@MIGRATION.check
+def migration(page: Page) -> None:
+    for part in table("migration").split("\n\n"):
+        page.shows(part)
+    of = settings("migration")
+    cells = results("migration", "cells")
+    plain = cells[cells.case.isna()]
+    page.says(f"of simulated rows, {word(of['draws'])} draws, one thread.")
+    ordinal = list(plain.pair[plain.unit == "kappa"].unique())
+    ahead = [pair for pair in ordinal if (lambda m, e: m > 2 * e)(*paired(pair, "after", "before"))]
+    level = ("lgb_train_feval", "downsampling", "tuned_threshold")
+    for pair in level:
+        mean, error = paired(pair, "after", "before")
+        page.holds(abs(mean) < 2 * error, f"{pair} is level")
+    mean, error = paired("calibrated", "after", "before")
+    page.holds(mean > 2 * error, "scikit-learn's calibration is ahead")
+    seconds = plain.groupby(["pair", "way"]).seconds.mean().unstack()
+    longer = seconds.index[seconds.after > 1.2 * seconds.before]
+    page.says(
+        f"{word(len(ahead)).capitalize()} of the {word(len(ordinal))} ordinal pairs are ahead "
+        "afterwards by more than two errors; `lgb.train`, the downsampling module and the tuned "
+        "threshold are level; scikit-learn's calibration is ahead of ours. "
+        f"{word(len(longer)).capitalize()} pairs take longer afterwards, since they train more "
+        "models."
+    )
+    own = which_one.benchmark_gains()
+    own = own[(own.arm == "QWKClassifier") & (own.other == "QWKClassifier, QWK objective")]
+    more, less = verdicts(own.verdict)
+    page.says(
+        f"squared error with thresholds was better than the QWK objective on {word(more)} of "
+        f"{word(len(own))} files and worse on {word(less)}."
+    )
+    mean, error = paired("downsampling", "all rows, no sampling", "after")
+    page.says(f"(All rows were worse by {shortened(plus_minus(mean, error))} here,")
+    mean, error = paired("under_sampler", "after", "all rows, no sampling")
+    page.says(f"a model of all rows was better by {shortened(plus_minus(mean, error))}.")
+    mean, _ = paired("lgbm_folds", "`QWKClassifier`", "after")
+    half = seconds.loc["lgbm_folds", "`QWKClassifier`"] / seconds.before["lgbm_folds"]
+    page.holds(0.4 < half < 0.6, "QWKClassifier takes half the seconds")
+    page.says(f"{short(round(mean, 3))} better still, in half the seconds of the pasted block")
+    third = seconds.after["tuned_threshold"] / seconds.before["tuned_threshold"]
+    page.holds(0.25 < third < 0.42, "our threshold takes a third of the seconds")
+    page.says("No gain in score: F1 is level.", "in a third of the seconds.")
+    found = results("ordinal_probabilities", "differences")
+    found = found[(found.file == "car") & (found.measure == "log_loss")]
+    page.holds((found.verdict == "worse").any(), "multi-class boosting is better on rules")
+    page.says("the boosters' own multi-class objective has the better probabilities ([study]")

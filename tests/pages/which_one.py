@@ -1,0 +1,377 @@
+"""Sentences of docs/which_one.md, with figures from the results."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments._common import corrected_error, mean_and_error
+from experiments.threshold_study import rare
+from tests.pages.cited import ALL, Page, plus_minus, results, settings, short, word
+
+WHICH_ONE = Page(
+    "docs/which_one.md",
+    sections=(ALL,),
+    exempt={
+        "exceeds two of the larger errors": "what clearly means",
+        "(Nadeau and Bengio, 2003)": "a year",
+        "one to three negatives per positive": "settings of by-row rates, of 1, 3 and 10",
+    },
+)
+TEST_SHARE = 0.25
+"""Test rows over training rows of five folds."""
+BOOSTERS = ["XGBoost", "LightGBM"]
+
+
+def signed(mean: float, error: float, digits: int = 4) -> str:
+    return plus_minus(mean, error, digits, "+")
+
+
+def paired(folds: pd.DataFrame, key: str, ours: str, theirs: str) -> list[tuple[float, ...]]:
+    """Squared error's column less extended QWK's by file and booster: mean and both errors."""
+    found = []
+    for _, own in folds.groupby(["file", "booster"]):
+        table = own.set_index(["repeat", "fold", key])
+        first = table[ours].xs("squared error", level=2)
+        values = (first - table[theirs].xs("extended QWK", level=2)).to_numpy()
+        found.append((*mean_and_error(values), corrected_error(values, TEST_SHARE)))
+    return found
+
+
+def count(pairs: list[tuple[float, ...]], error: int = 1, sign: int = 1) -> int:
+    return sum(sign * pair[0] > 2 * pair[error] for pair in pairs)
+
+
+def verdicts(column: pd.Series) -> tuple[int, int]:
+    """How often better, and how often worse."""
+    return (column == "better").sum(), (column == "worse").sum()
+
+
+@WHICH_ONE.check
+def rounded(page: Page) -> None:
+    gains = []
+    for file in ("winequality-white", "skill", "californiahousing"):
+        folds = results("ordinal_data", f"{file}/folds")
+        kappa = folds.pivot(index=["booster", "repeat", "fold"], columns="objective").qwk_rounded
+        gap = kappa["extended QWK"] - kappa["squared error"]
+        gains.append([signed(*mean_and_error(gap[booster].to_numpy())) for booster in BOOSTERS])
+    (white, light), skill, houses = gains
+    page.says(
+        f"the objective gains {white} (XGBoost) and {light} (LightGBM) on winequality-white, "
+        f"{' and '.join(skill)} on skill, and on californiahousing {' and '.join(houses)} ("
+    )
+
+
+@WHICH_ONE.check
+def squared_error_with_thresholds(page: Page) -> None:
+    folds = results("ordinal_data", "ordinal-logit/folds")
+    pairs = paired(folds, "method", "qwk", "qwk")
+    page.says(
+        "*With plug-in thresholds on both*, squared error is ahead of the objective by two plain "
+        f"errors in {count(pairs)} of {len(pairs)} comparisons ({word(folds.file.nunique())} "
+        f"files, two boosters), clearly in {count(pairs, 2)}, and behind in "
+        f"{word(count(pairs, sign=-1))}: from {signed(*min(pairs)[:2])} to "
+        f"{signed(*max(pairs)[:2])} ("
+    )
+    folds = results("threshold_study", "folds")
+    pairs = paired(folds, "objective", "plugin", "rounding")
+    page.says(
+        f"ahead in {count(pairs)} of {len(pairs)} ({word(folds.file.nunique())} files, two "
+        f"boosters), clearly in {count(pairs, 2)}, by {signed(*min(pairs)[:2])} to "
+        f"{signed(*max(pairs)[:2])} ("
+    )
+
+
+NAMES = {
+    "linear, 200 rows": "a linear signal in 200 rows",
+    "linear, 500 rows": "a linear signal in 500 rows",
+    "rare, 5 and 1 %": "a made file with grades of 5 and 1 %",
+    "rules, no noise": "rules without noise",
+}
+"""What pages call the made files."""
+
+
+@WHICH_ONE.check
+def defaults_of_qwk_classifier(page: Page) -> None:
+    table = results("qwk_default", "differences")
+    own = table[table.booster == "both"].set_index(["compared", "file"])
+    objective = own.loc["None minus qwk"]
+    better = objective.index[objective.verdict == "better"]
+    worse = objective[objective.verdict == "worse"].sort_values("gain")
+    lost = [
+        f"{plus_minus(-row.gain, row.se_corrected) if k == 0 else f'{-row.gain:.4f}'} on "
+        f"{NAMES.get(row.Index, row.Index)}"
+        for k, row in enumerate(worse.itertuples())
+    ]
+    seconds = results("qwk_default", "seconds").ratio
+    page.says(
+        f'`objective=None` is better than `"qwk"` by two errors on {len(better)} of '
+        f"{len(objective)} files ({', '.join(NAMES.get(file, file) for file in better)}) and "
+        f"worse on {len(worse)} (by {', by '.join(lost)}), and training takes "
+        f"{seconds.min():.2f} to {seconds.max():.2f} of the processor time."
+    )
+    stopped = own.loc["None, stopped minus not"]
+    more, less = verdicts(stopped.verdict)
+    of = settings("qwk_default")
+    few, some = (
+        signed(*stopped.loc[f"linear, {rows} rows", ["gain", "se_corrected"]])
+        for rows in (200, 500)
+    )
+    page.holds(
+        set(stopped.gain.nlargest(2).index) == {"linear, 200 rows", "linear, 500 rows"},
+        "stopping gains most on few rows with a linear signal",
+    )
+    page.says(
+        f"*Early stopping* ({of['stopped']}, {of['early_stopping_rounds']} without a gain) is "
+        f"better than all rounds by two errors on {more} of {len(stopped)} files, worse on {less}, "
+        f"and {stopped.gain.mean():+.4f} in the mean; most on few rows with a linear signal "
+        f"({few} at 200, {some} at 500)"
+    )
+
+
+def benchmark_gains() -> pd.DataFrame:
+    table = results("ordinal_benchmark", "gains")
+    return table[table.metric == "qwk"]
+
+
+def blend_over(gains: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """The blend against QWKClassifier on one booster: on how many files better, worse."""
+    blend = gains[(gains.arm == "blend") & (gains.other == "QWKClassifier")]
+    return {name: verdicts(own.verdict) for name, own in blend.groupby("other_booster")}
+
+
+def against_best_member() -> tuple[int, int]:
+    """Blends better and worse by two errors than the member with the best test kappa of a file."""
+    summary = results("ordinal_benchmark", "summary")
+    members = summary[
+        (summary.arm == "QWKClassifier") & (summary.booster != "all")
+        | (summary.arm == "QWKClassifier, ridge")
+    ]
+    gains = benchmark_gains()
+    blend = gains[gains.arm == "blend"].set_index(["file", "other", "other_booster"]).verdict
+    best = members.loc[members.groupby("file").qwk.idxmax()]
+    return verdicts(pd.Series([blend[row.file, row.arm, row.booster] for row in best.itertuples()]))
+
+
+@WHICH_ONE.check
+def benchmark(page: Page) -> None:
+    table = benchmark_gains()
+    gains = table[table.arm == "QWKClassifier"]
+    own = gains[gains.other == "QWKClassifier, QWK objective"]
+    more, less = verdicts(own.verdict)
+    files = table.file.nunique()
+    page.says(
+        f'on {word(files)} such files `objective=None` is ahead of `"qwk"` by two plain errors on '
+        f"{more} and behind on {less}."
+    )
+    found = blend_over(table)
+    light, xgb, cat = (found[name] for name in ("LightGBM", "XGBoost", "CatBoost"))
+    better, worse = against_best_member()
+    page.says(
+        f"three boosters and ridge regression, are ahead of LightGBM alone on {light[0]} of "
+        f"{files} files, of XGBoost on {xgb[0]}, of CatBoost on {cat[0]}, and behind on "
+        f"{light[1]}, {xgb[1]} and {cat[1]} (same benchmark). Against the best member, chosen on "
+        f"the test rows, it is better on {word(better)} and worse on {worse}:"
+    )
+    gains = gains.set_index(["file", "other"])
+    car = gains.loc[("car", "multi-class, argmax")]
+    linear = gains.loc[("linear, 500 rows", "mord LogisticAT")]
+    summary = results("ordinal_benchmark", "summary")
+    kappa = summary.set_index(["file", "arm"]).qwk
+    ridge, mord = (
+        kappa["linear, 500 rows", arm] for arm in ("QWKClassifier, ridge", "mord LogisticAT")
+    )
+    page.says(
+        f"on car, multi-class boosting is {plus_minus(-car.gain, car.se)} ahead of",
+        "in 500 rows with a linear signal ordinal logistic regression is "
+        f"{plus_minus(-linear.gain, linear.se)} ahead of boosters. `QWKClassifier` on ridge "
+        f"regression has a kappa of {ridge:.3f} there, it {mord:.3f}.",
+    )
+    mae = summary[(summary.booster == "all") & (summary.file == "winequality-white")]
+    mae = mae.set_index("arm").mae
+    page.says(
+        f"mean absolute error {mae['QWKClassifier']:.3f} against {mae['refitted, rounded']:.3f} of "
+        "plain rounding on winequality-white."
+    )
+
+
+def curved_losses() -> tuple[int, int]:
+    """How many rows of the threshold study curved loses to any other by two errors; of how many."""
+    table = results("threshold_study", "simulated_summary")
+    real = results("threshold_study", "differences")
+    others = ("plugin", "exact", "nelder-mead")
+    pairs = [(row[f"curved_minus_{other}"], row[f"curved_minus_{other}_se"])
+             for _, row in table.iterrows() for other in others]  # fmt: skip
+    own = real[(real.method == "curved") & real.other.isin(others)]
+    pairs += list(zip(own.difference, own.se, strict=True))
+    return count(pairs, sign=-1), len(pairs) // len(others)
+
+
+@WHICH_ONE.check
+def thresholds(page: Page) -> None:
+    table = results("threshold_study", "simulated_summary").rename(columns={"rows": "size_"})
+    largest = table[table.size_ == table.size_.max()].set_index("family")
+    bent = (
+        signed(*largest.loc[family, ["plugin_minus_exact", "plugin_minus_exact_se"]])
+        for family in (
+            "4 equal classes, 0.5; score exp(2m)",
+            ".05 .2 .3 .25 .12 .08, 0.5; score cubed",
+        )
+    )
+    calibrated = table[~table.family.str.contains("score")]
+    many = calibrated[calibrated.size_ >= 10_000]
+    best = calibrated[["rounding", "nelder-mead", "exact"]].max(axis=1)
+    page.holds((calibrated.plugin >= best - 1e-4).all(), "plug-in is the best on calibrated scores")
+    exponential, cubed = bent
+    page.says(
+        f"On calibrated scores plug-in is the best at every number of rows, and exact comes "
+        f"within {(many.plugin - many.exact).max():.4f} of it from 10,000 rows on.",
+        f"plug-in minus exact at {table.size_.max():,} rows is {exponential} (score exp(2m)) and "
+        f"{cubed} (cubed).",
+    )
+    lost, rows = curved_losses()
+    families = settings("threshold_study")["families"]
+    smallest = short(100 * min(min(one["prior"]) for one in families))
+    weakest = short(min(one["correlation"] for one in families))
+    page.says(
+        "they are worse than any of plug-in, exact and Nelder-Mead by two errors in "
+        f"{lost} of {rows} rows, of which the simulated ones have classes of {smallest} % or more "
+        f"and correlations of {weakest} or more."
+    )
+    real = results("threshold_study", "differences")
+    own = real[(real.method == "plugin") & (real.other == "nelder-mead")]
+    own = own[(own.file == "winequality-white") & (own.objective == "squared error")]
+    first, second = own.set_index("booster").loc[BOOSTERS, ["difference", "se"]].to_numpy()
+    page.says(
+        f"loses {plus_minus(*first)} and {plus_minus(*second)} to plug-in on winequality-white."
+    )
+
+
+def rare_losses(first: str, other: str) -> pd.DataFrame:
+    """The rows with rare classes on which the first is worse than the other by two errors."""
+    summary = results("threshold_study", "rare/summary")
+    return summary[rare.worse(summary, first, other, rare.read())]
+
+
+@WHICH_ONE.check
+def rare_classes(page: Page) -> None:
+    names = {"plugin": "plug-in", "exact": "exact", "nelder-mead": "NM", "rounding": "rounding"}
+    summary = results("threshold_study", "rare/summary")
+    for first in ("curved", "plugin", "exact"):
+        cells = ["" if first == other else str(len(rare_losses(first, other))) for other in names]
+        page.says(
+            f"| {' | '.join([names.get(first, first), *cells, f'{summary[first].mean():.4f}'])} |"
+        )
+    methods = rare.read()["methods"]
+    page.holds(
+        all(
+            any(len(rare_losses(first, other)) for other in methods if other != first)
+            for first in methods
+        ),
+        "no method is best everywhere",
+    )
+    of = rare.read()
+    ends = [min(prior[0], prior[-1]) for prior in of["priors"].values()]
+    page.says(
+        f"(outer classes of {short(100 * min(ends))} to {short(100 * max(ends))} %, correlations "
+        f"{short(min(of['correlations']))} to {short(max(of['correlations']))}; simulated): no "
+        "method is best everywhere.",
+        f"In how many of [{len(summary)} rows]",
+    )
+    lost = rare_losses("curved", "exact")
+    page.says(
+        f"lose to exact on few rows ({(lost['rows'] == 300).sum()} of the {len(lost)} have 300) "
+        f"and by {-lost.curved_minus_exact.min():.4f} at most."
+    )
+
+
+@WHICH_ONE.check
+def probabilities_and_decisions(page: Page) -> None:
+    table = results("ordinal_probabilities", "differences")
+    own = {name: of.verdict for name, of in table[table.measure == "log_loss"].groupby("method")}
+    curve, logit = verdicts(own["curve of squared error"]), verdicts(own["ordinal logit"])
+    page.says(
+        f"log loss clearly better than that of multi-class boosting in {curve[0]} of "
+        f"{len(own['ordinal logit'])} comparisons, clearly worse in {curve[1]} (`predict_proba` of "
+        f"`QWKClassifier` on squared error), and {logit[0]} and {logit[1]} "
+        "(`ordinal_logit_objective`)"
+    )
+    column = results("decisions", "differences").verdict_corrected
+    better, worse = verdicts(column)
+    page.says(
+        f"in {len(column)} comparisons `decide` is clearly better in {better}, clearly worse in "
+        f"{worse} ("
+    )
+
+
+@WHICH_ONE.check
+def rare_events(page: Page) -> None:
+    table = results("negative_downsampling", "files/methods_differences")
+    weighed = table[(table["first"] == "weighted, tuned") & (table.second == "corrected, tuned")]
+    tenth, fiftieth = (weighed[weighed.keep_rate == rate].verdict for rate in (0.1, 0.02))
+    page.says(
+        "weighting is worse than correcting by two errors in "
+        f"{verdicts(tenth)[1]} of {len(tenth)} comparisons at a tenth of the negatives and in "
+        f"{verdicts(fiftieth)[1]} of {len(fiftieth)} at a fiftieth, and better in "
+        f"{verdicts(weighed.verdict)[0]} ("
+    )
+    bags = table[(table["first"] == "corrected, tuned, 5 bags")
+                 & (table.second == "corrected, tuned")].verdict  # fmt: skip
+    better, worse = verdicts(bags)
+    page.says(
+        f"**Bags.** Five are better in log loss than one sample in {better} of {len(bags)} "
+        f"comparisons, and worse in {worse}."
+    )
+    table = results("negative_downsampling", "files/by_row_differences")
+    one, three, ten = (
+        f"in {verdicts(of.verdict)[0]} of {len(of)}" for _, of in table.groupby("per_positive")
+    )
+    page.holds(sorted(set(table.per_positive)) == [1, 3, 10], "rates are of 1, 3 and 10 negatives")
+    page.says(
+        f"**Rates by row** are better than one rate {one} comparisons at one negative per "
+        f"positive, {three} at three and {ten} at ten."
+    )
+    table = results("negative_downsampling", "published/weighting_summary")
+    curve = table[table.model == "curve missing"].set_index("rows")
+    few, many = (
+        signed(1e3 * curve.difference[rows], 1e3 * curve.difference_se[rows], digits)
+        for rows, digits in ((20_000, 1), (2_000_000, 2))
+    )
+    terms = (table[table.model == "terms missing"].verdict == "better").any()
+    page.says(
+        f"weighted minus corrected is {few} e-3 in log loss with 20,000 rows before sampling, and "
+        f"{many} e-3 with 2,000,000. With missing terms weighting "
+        f"{'wins at some' if terms else 'does not win at any'} size."
+    )
+
+
+def bounded_against(second: str = "exact", first: str = "bounded") -> tuple[int, int, int]:
+    """At large weights: better, of how many, worse."""
+    found = results("curvature", "counts")
+    own = found[(found.kind == "weighted") & (found.weight > 1)]
+    own = own[(own["first"] == first) & (own.second == second)]
+    return own.better.sum(), own[["better", "level", "worse"]].to_numpy().sum(), own.worse.sum()
+
+
+@WHICH_ONE.check
+def bounded_hessians_and_focal_loss(page: Page) -> None:
+    better, total, worse = bounded_against()
+    page.says(
+        f"the bounded hessian is better than the exact one in {better} of {total} comparisons, "
+        f"worse in {worse} ([study]"
+    )
+    focal = results("focal")
+    focal = focal[focal.method.str.startswith("focal")]
+    ahead = focal.average_precision_difference > 2 * focal.average_precision_error
+    page.says(
+        f"average precision better by two errors in {ahead.sum()} of {len(focal)} comparisons ("
+    )
+
+
+@WHICH_ONE.check
+def published_data(page: Page) -> None:
+    of = results("qwk_synthetic").set_index(["booster", "objective"]).loc["XGBoost"]
+    page.says(
+        f"squared error and extended QWK come to {of.qwk_thresholds['squared error']:.4f} and "
+        f"{of.qwk_thresholds['extended QWK']:.4f} with thresholds (XGBoost), under a ceiling of "
+        f"{of.ceiling.iloc[0]:.4f}."
+    )
