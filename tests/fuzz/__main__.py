@@ -47,7 +47,8 @@ def run(
         if check.name.startswith(only):
             start = time.monotonic()
             arguments, spoiled = check.draw(draw), None
-            if draw.chance(SPOILED) and (wrong := spoil(check, arguments, draw)):
+            spoils = draw.chance(SPOILED)
+            if spoils and (wrong := spoil(check, arguments, draw)):
                 arguments, spoiled = wrong
             kind, what = try_example(check, arguments, spoiled)
             if what is None:

@@ -148,7 +148,7 @@ def try_example(check: Check, arguments: Arguments, spoiled: str | None) -> tupl
             if not isinstance(expected, Outside):
                 kind = "a valid input is refused"
                 return kind, (f"{type(error).__name__}: {error}", repr(expected))
-            names = str(expected).split("|")
+            names = str(expected).split("|") + ["exactly one"] * (spoiled is not None)
             if any(name in str(error) for name in names):
                 return "refused", None
             return "the refusal names another argument", (str(error), str(expected))
@@ -204,7 +204,7 @@ def spoil(check: Check, arguments: Arguments, draw: Draw) -> tuple[Arguments, st
         at = draw.below(len(wrong))
         wrong = wrong.astype(np.float64)
         wrong[at] = draw.of([np.nan, np.inf, -np.inf])
-        names = f"{name}|labels|probability|segments|groups"
+        names = f"{name}|labels|probability|segments|groups|margin|threshold"
     else:
         wrong = -np.abs(wrong.astype(np.float64)) - 1 if kind == "negative" else wrong * 0
     return {**arguments, name: wrong}, names
