@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.fuzz import calibration as c, metrics as m, priors as p, thresholds as t
+from tests.fuzz import calibration as c, metrics as m, objectives as o, priors as p, thresholds as t
 from tests.fuzz.harness import Check
 
 YPW = ("y_true", "y_pred", "sample_weight")
+YMW = ("y_true", "margin", "sample_weight")
 W = ("sample_weight",)
 
 TABLE = (
@@ -87,6 +88,22 @@ TABLE = (
     Check("thresholds.fit_segment_shift", t.draw_segment_shift, t.segment_shift,
           t.segment_shift_reference, ("y_true", "score", "segments", "sample_weight"), W,
           share=0.3, covers=("thresholds.SegmentShift",)),
+    Check("objectives.weighted_logloss_objective", o.draw_logloss, o.logloss, o.logloss_reference,
+          YMW, W, covers=("metrics.loss_metric", "objectives.Objective", "objectives.Loss")),
+    Check("objectives.offset_logloss_objective", o.draw_offset, o.logloss, o.logloss_reference),
+    Check("objectives.focal_objective", o.draw_focal, o.focal, o.focal_reference, YMW, W,
+          share=0.5),
+    Check("objectives.delayed_logloss_objective", o.draw_delayed, o.delayed, o.delayed_reference,
+          (*YMW, "arrived"), W),
+    Check("objectives.ordinal_logit_objective", o.draw_ordinal, o.ordinal, o.ordinal_reference,
+          YMW, W, share=0.5),
+    Check("objectives.qwk_objective", o.draw_qwk, o.qwk, o.qwk_reference, YMW, W),
+    Check("objectives.kappa_objective", o.draw_kappa, o.kappa, o.kappa_reference, YMW, W,
+          share=0.5),
+    Check("objectives.ratio_objective", o.draw_ratio, o.ratio, o.ratio_reference, YMW, W),
+    Check("objectives.objective", o.draw_own, o.own, o.own_reference, (*YMW, "cost"), W),
+    Check("objectives.objective_from_loss", o.draw_traced, o.traced, o.traced_reference,
+          share=0.2),
 )  # fmt: skip
 
 EXEMPT: dict[str, str] = {
