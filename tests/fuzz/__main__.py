@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print(f"seed {seed}", flush=True)
-    if names := [] and missing():
+    if names := missing():
         print(f"no reference, and no reason to have none: {', '.join(names)}")
         return 1
     examples = 1000 if given.examples is None and given.seconds is None else given.examples

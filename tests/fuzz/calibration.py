@@ -30,9 +30,7 @@ def rates_of(keep: dict[str, Any], n: int) -> list[Fraction]:
 def rows_of(y: Any, p: Any, w: Any, keep: dict[str, Any]) -> Weighted:
     n = len(y)
     v, r = weights_of(w, n), rates_of(keep, n)
-    return [
-        (int(y[i]), fraction(p[i]), v[i], v[i] / (1 if y[i] else r[i])) for i in counted(w, n)
-    ]
+    return [(int(y[i]), fraction(p[i]), v[i], v[i] / (1 if y[i] else r[i])) for i in counted(w, n)]
 
 
 def draw_rows(draw: Draw, calm: bool = False) -> Arguments:
@@ -82,7 +80,9 @@ def draw_brier(draw: Draw) -> Arguments:
     return draw_columns(draw) | {"scale_by_half": draw.chance(0.5)}
 
 
-def brier(y_true: Any, probability: Any, labels: Any, sample_weight: Any, scale_by_half: Any) -> Any:
+def brier(
+    y_true: Any, probability: Any, labels: Any, sample_weight: Any, scale_by_half: Any
+) -> Any:
     return calibration.brier_score(
         y_true, probability, labels=labels, sample_weight=sample_weight,
         scale_by_half=scale_by_half,
@@ -122,9 +122,7 @@ def entropy_reference(y_true: Any, probability: Any, labels: Any, sample_weight:
 
 
 def ratio(y_true: Any, probability: Any, sample_weight: Any, keep: Any) -> Any:
-    return calibration.calibration_ratio(
-        y_true, probability, sample_weight=sample_weight, **keep
-    )
+    return calibration.calibration_ratio(y_true, probability, sample_weight=sample_weight, **keep)
 
 
 def ratio_reference(y_true: Any, probability: Any, sample_weight: Any, keep: Any) -> Near:
@@ -337,9 +335,7 @@ def refinement_reference(
         if partition == "isotonic":
             at = sorted({row[1] for row in P})
             n = [sum(v for v, row in zip(w, P, strict=True) if row[1] == x) for x in at]
-            a = [
-                sum(v for v, row, k in zip(w, P, y, strict=True) if row[1] == x and k) for x in at
-            ]
+            a = [sum(v for v, row, k in zip(w, P, y, strict=True) if row[1] == x and k) for x in at]
             fit = min_max([x / z for x, z in zip(a, n, strict=True)], n)
             if any(v.denominator > 1 for v in w):
                 if any(0 < q - p < Fraction(1, 10**12) for p, q in pairwise(fit)):
@@ -452,9 +448,7 @@ def segments_reference(
         positive = [i for i in some if y_true[i]]
         if positive and below and not any(y_true[i] for i in below):
             raise Outside("keep_rate")
-    dropped = bool(keep) and (
-        "keep_rate" in keep or min(rates_of(keep, 1)) < 1
-    )
+    dropped = bool(keep) and ("keep_rate" in keep or min(rates_of(keep, 1)) < 1)
     z2 = real(2 * mp.erfinv(real(confidence_level)) ** 2)
     names = sorted(set(g))
     found: dict[str, list[Any]] = {name: [] for name in FIELDS}
@@ -462,8 +456,9 @@ def segments_reference(
     for name in names:
         own = [k for k, s in enumerate(g) if s == name]
         y, p, w, v = zip(*(rows[k] for k in own), strict=True)
-        A, B = sum(a * b for a, b in zip(v, y, strict=True)), sum(
-            a * b for a, b in zip(v, p, strict=True)
+        A, B = (
+            sum(a * b for a, b in zip(v, y, strict=True)),
+            sum(a * b for a, b in zip(v, p, strict=True)),
         )
         W = sum(v)
         found["weight"].append(Near(W, 1e-13 * W))
@@ -636,7 +631,8 @@ def calibrator(score: Any, y: Any, sample_weight: Any, keep: Any) -> Any:
     logit = estimators.LogitCalibrator(input_space="margin").fit(score, y, **given)
     shift = estimators.InterceptCalibrator(input_space="margin").fit(score, y, **given)
     return {
-        "logit": (logit.slope_, logit.intercept_), "shift": shift.shift_,
+        "logit": (logit.slope_, logit.intercept_),
+        "shift": shift.shift_,
         "predict": logit.predict(score),
     }
 
@@ -669,8 +665,7 @@ def calibrator_reference(score: Any, y: Any, sample_weight: Any, keep: Any) -> A
         """The likelihood has slope 0, by its definition, and bends upwards everywhere."""
         a, b = map(real, found)
         error = [
-            v * (sigmoid(a * x + b + off) - t)
-            for v, x, off, t in zip(w, z, o, target, strict=True)
+            v * (sigmoid(a * x + b + off) - t) for v, x, off, t in zip(w, z, o, target, strict=True)
         ]
         return bool(
             abs(sum(error)) < 1e-6 * W
@@ -679,7 +674,9 @@ def calibrator_reference(score: Any, y: Any, sample_weight: Any, keep: Any) -> A
 
     def level(found: Any) -> bool:
         b = real(found)
-        total = sum(v * (sigmoid(x + b + off) - k) for v, x, off, k in zip(w, z, o, labels, strict=True))
+        total = sum(
+            v * (sigmoid(x + b + off) - k) for v, x, off, k in zip(w, z, o, labels, strict=True)
+        )
         return bool(abs(total) < 1e-9 * W)
 
     return {
@@ -727,7 +724,9 @@ def three_reference(score: Any, y: Any, sample_weight: Any) -> Any:
         slopes = [sum(e * x for e, x in zip(error, s, strict=True)) for s in (u, v)]
         return bool(
             abs(sum(error)) < 1e-6
-            and all(abs(s) < 1e-5 or (x == 0 and s > 0) for x, s in zip((a, b), slopes, strict=True))
+            and all(
+                abs(s) < 1e-5 or (x == 0 and s > 0) for x, s in zip((a, b), slopes, strict=True)
+            )
             and min(a, b) >= 0
         )
 

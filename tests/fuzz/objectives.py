@@ -53,20 +53,21 @@ def expected(
         h.append(v[i] * hessian(i, z, slope))
     total = sum(losses)
     far = [slack + abs(real(z)) for z in f]
-    return near_all(total, g, h, sum(v), far, eps, least, max(v), by_row)
+    return near_all(total, g, h, sum(v), far, eps, least, max(v), losses, by_row)
 
 
 def near_all(
     total: Any, g: list[Any], h: list[Any], n: Any, far: list[Any], eps: float, least: float,
-    heaviest: Any, by_row: bool = False,
+    heaviest: Any, floor: list[Any], by_row: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """A margin rounds by EPS of itself when an offset is added, and exp makes that relative."""
+    """A margin rounds by EPS of itself when an offset is added, and exp makes that relative.
+    ``floor``: losses of which differences of 50 digits are taken."""
     top = max(far)
 
     def near(values: list[Any], eps: float, least: float) -> list[Near]:
         return [
-            Near(x, 2 * eps * r * abs(x) + least * (1 + heaviest))
-            for x, r in zip(values, far, strict=True)
+            Near(x, 2 * eps * r * abs(x) + least * (1 + heaviest) + mp.mpf(10) ** -40 * own)
+            for x, r, own in zip(values, far, floor, strict=True)
         ]
 
     single = [near(values, 4e-7, 1e-30) for values in (g, h)]
@@ -207,15 +208,19 @@ def focal_reference(
     total = sum(w[i] * loss(y[i], Z[i]) for i in range(n))
     far = [(20 + max(map(abs, Z[i]))) * (2 + g) for i in range(n) for _ in Z[i]]
     found = near_all(
-        total, slopes, [factor * abs(s) for s in slopes], sum(w), far, eps, least, max(w)
-    )
+        total, slopes, [factor * abs(s) for s in slopes], sum(w), far, eps, least, max(w),
+        [w[i] * loss(y[i], Z[i]) for i in range(n) for _ in Z[i]],
+    )  # fmt: skip
 
     def is_best(P: Any) -> bool:
         """No other margin has less expected loss where classes have these probabilities."""
         for i in range(n):
             for k in range(len(Z[i])):
                 terms = [real(P[i][label]) * slope(i, k, label) for label in range(K)]
-                if abs(sum(terms)) > 1e-9 * sum(map(abs, terms)) * (1 + max(map(abs, Z[i]))) + 1e-290:
+                if (
+                    abs(sum(terms))
+                    > 1e-9 * sum(map(abs, terms)) * (1 + max(map(abs, Z[i]))) + 1e-290
+                ):
                     return False
         return True
 
@@ -427,9 +432,7 @@ def ratio_expected(
     eps: float = 1e-14,
 ) -> dict[str, Any]:  # fmt: skip
     """All of a coupled loss; ``unit`` multiplies its gradient, one margin at a time."""
-    g = [
-        unit * mp.diff(lambda t, i=i: total([*p[:i], t, *p[i + 1 :]]), x) for i, x in enumerate(p)
-    ]
+    g = [unit * mp.diff(lambda t, i=i: total([*p[:i], t, *p[i + 1 :]]), x) for i, x in enumerate(p)]
     n, loss = sum(w), total(p)
     size = max(map(abs, [*p, *y])) + 1
     R = loss / n
@@ -461,9 +464,7 @@ def qwk_reference(
     a = sum(v * t for v, t in zip(w, y, strict=True)) / sum(w)
     b = sum(v * (t - a) ** 2 for v, t in zip(w, y, strict=True)) / sum(w)
     p = [min(max(real(f), low), high) if clip else real(f) for f in margin]
-    total = kappa_sums(
-        lambda t, x: (x - t) ** 2 / 2, lambda x: ((x - a) ** 2 + b) / 2, y, w
-    )
+    total = kappa_sums(lambda t, x: (x - t) ** 2 / 2, lambda x: ((x - a) ** 2 + b) / 2, y, w)
     G = sum(v * ((x - a) ** 2 + b) / 2 for v, x in zip(w, p, strict=True))
     unit = G / sum(w) if scale == "residual" else mp.mpf(1)
     found = ratio_expected(total, G, p, w, unit, y)
@@ -483,9 +484,7 @@ def draw_kappa(draw: Draw) -> Arguments:
     }  # fmt: skip
 
 
-def kappa(
-    y_true: Any, margin: Any, sample_weight: Any, scale: Any, cost: Any, K: int
-) -> Any:
+def kappa(y_true: Any, margin: Any, sample_weight: Any, scale: Any, cost: Any, K: int) -> Any:
     made = objectives.kappa_objective(
         cost, y_true, sample_weight=sample_weight, label_range=(0, K - 1), scale=scale
     )
@@ -506,6 +505,7 @@ def kappa_reference(
     if any(abs(x - round(x)) < 1e-9 for x in p):
         raise Unclear
     if isinstance(cost, str):
+
         def c(j: Any, x: Any) -> Any:
             return (x - j) ** 2 / 2 if cost == "squared" else abs(x - j)
     else:
@@ -565,9 +565,7 @@ def ratio(y_true: Any, margin: Any, sample_weight: Any, scale: Any) -> Any:
 def ratio_reference(y_true: Any, margin: Any, sample_weight: Any, scale: Any) -> Any:
     w = [real(x) for x in weights_of(sample_weight, len(y_true))]
     y, p = [real(v) for v in y_true], [real(f) for f in margin]
-    total = kappa_sums(
-        lambda t, x: mp.log(mp.cosh(x - t)), lambda x: 1 + (x - 1) ** 2, y, w
-    )
+    total = kappa_sums(lambda t, x: mp.log(mp.cosh(x - t)), lambda x: 1 + (x - 1) ** 2, y, w)
     G = sum(v * (1 + (x - 1) ** 2) for v, x in zip(w, p, strict=True))
     unit = G / sum(w) if scale == "residual" else mp.mpf(1)
     return ratio_expected(total, G, p, w, unit, y)

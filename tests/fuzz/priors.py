@@ -379,7 +379,9 @@ def matched_reference(probability: Any, y: Any, held_out: Any) -> Any:
     pi0 = np.array([np.mean(y == k) for k in range(K)])
 
     def u(P: Any, pi: Any) -> Any:
-        return np.array([(row[:-1] / pi0[:-1] - row[-1] / pi0[-1]) / ((row / pi0) @ pi) for row in P])
+        return np.array(
+            [(row[:-1] / pi0[:-1] - row[-1] / pi0[-1]) / ((row / pi0) @ pi) for row in P]
+        )
 
     def solves(found: Any) -> bool:
         pi = found.prior
@@ -429,9 +431,7 @@ def downsample_reference(y: Any, key: Any, negative_keep_rate: Any, random_state
 
 
 def by_key(y: Any, key: Any, negative_keep_rate: Any, random_state: int) -> Any:
-    return priors.negative_downsample_by_key(
-        y, key, negative_keep_rate, random_state=random_state
-    )
+    return priors.negative_downsample_by_key(y, key, negative_keep_rate, random_state=random_state)
 
 
 def mix(z: int) -> int:

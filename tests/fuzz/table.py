@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tests.fuzz import calibration as c, metrics as m, objectives as o, priors as p, thresholds as t
+from tests.fuzz import (
+    calibration as c,
+    evaluation as e,
+    metrics as m,
+    objectives as o,
+    priors as p,
+    thresholds as t,
+)
 from tests.fuzz.harness import Check
 
 YPW = ("y_true", "y_pred", "sample_weight")
@@ -104,12 +111,26 @@ TABLE = (
     Check("objectives.objective", o.draw_own, o.own, o.own_reference, (*YMW, "cost"), W),
     Check("objectives.objective_from_loss", o.draw_traced, o.traced, o.traced_reference,
           share=0.2),
+    Check("evaluation.cross_validate_thresholds", e.draw_folds, e.folds, e.folds_reference,
+          share=0.5, covers=("evaluation.ThresholdCrossValidation",)),
+    Check("evaluation.compare_performance", e.draw_nested, e.nested, e.nested_reference,
+          share=0.05, covers=("evaluation.estimate_performance",)),
 )  # fmt: skip
 
+VALUES = "a value or a type that holds equations, whose own doctests and tests try it"
+MADE = "the class of what the factories make"
+
 EXEMPT: dict[str, str] = {
-    "metrics.ClassMetric": "the class of what the factories make",
+    "metrics.ClassMetric": MADE,
     "metrics.MatthewsMetric": "the class of threshold_metric('matthews')",
     "metrics.Metric": "the base class, called in every metric above",
-    "metrics.RatioMetric": "the class of what the factories make",
-}
+    "metrics.RatioMetric": MADE,
+    **{
+        f"objectives.{name}": VALUES
+        for name in (
+            "BINARY", "Classes", "IDENTITY", "Interval", "LOG", "LOGIT", "Link", "REAL", "Rows",
+            "Values",
+        )
+    },
+}  # fmt: skip
 """Public names without a row of their own, and why."""

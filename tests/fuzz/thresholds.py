@@ -108,9 +108,7 @@ def optimize(
             empty.add(y_true[s], score[s], None if sample_weight is None else sample_weight[s])
             for s in (slice(0, cut), slice(cut, None))
         ]
-        again = (halves[0] + halves[1]).thresholds(
-            method=method, metric=made, target_prior=prior
-        )
+        again = (halves[0] + halves[1]).thresholds(method=method, metric=made, target_prior=prior)
     return {"values": found.values, "again": again.values}
 
 
@@ -153,8 +151,9 @@ def optimize_reference(
     if metric == "matthews" and K > 2 and chosen == "exact":
         raise Outside("metric")
     if metric == "kappa_cost" and method != "rounding":
-        true, c = [sum(v for v, k in zip(w, y, strict=True) if k == j) for j in range(K)], cost_of(
-            metric, parameter, K
+        true, c = (
+            [sum(v for v, k in zip(w, y, strict=True) if k == j) for j in range(K)],
+            cost_of(metric, parameter, K),
         )
         if not min(sum(true[i] * c[i][j] for i in range(K)) for j in range(K)):
             raise Outside("cost")
@@ -421,7 +420,9 @@ def statistics_reference(
 
     def covers(found: Any) -> bool:
         low, high = found
-        inside = all(sum(a <= score[i] <= b for a, b in zip(low, high, strict=True)) == 1 for i in some)
+        inside = all(
+            sum(a <= score[i] <= b for a, b in zip(low, high, strict=True)) == 1 for i in some
+        )
         distinct = len({s[i] for i in some})
         return inside and len(low) <= max_bins and (len(low) == distinct or distinct > max_bins)
 
