@@ -142,8 +142,9 @@ class ExpectedCost:
         return float(np.dot(d * d, self.probabilities))
 
     def best_constant(self) -> float:
-        """The constant p of least cost among the labels, the middles between neighbours and the
-        stationary points there; of equal ones the nearest to the mean label."""
+        """The constant p of least cost among the labels, or all classes of a matrix, the middles
+        between neighbours and the stationary points there; of equal ones the nearest to the mean
+        label."""
         from scipy.optimize import brentq
 
         def slope(p: float) -> float:
@@ -151,6 +152,8 @@ class ExpectedCost:
             return float(self(at, at)[1][0])
 
         labels = np.array(self.labels)
+        if isinstance(self.cost, MatrixCost):  # a class that does not occur may cost least
+            labels = self.cost.low + np.arange(len(self.cost.matrix))
         candidates = [*labels, *(labels[1:] + labels[:-1]) / 2]
         slopes = self(labels, labels)[1]
         for k in np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] > 0)):
