@@ -472,6 +472,8 @@ def segments_reference(
                 found[field].append(Near(math.nan))
             else:
                 value = b / a if a else (math.inf if b else math.nan)
+                if field == "rest_ratio" and not a and b * 10**13 < sum(r[3] * r[1] for r in rows):
+                    raise Unclear  # the rest's prediction is lost in that of all rows
                 # the rest is a difference of sums of all rows
                 lost = [sum(r[3] * (r[1] if k else r[0]) for r in rows) for k in (0, 1)]
                 error = (lost[1] + value * lost[0]) / a * Fraction(1, 10**13) if a else 0
@@ -572,13 +574,13 @@ def error_test_reference(
     chance = [mp.binomial(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1)]
     gap = [abs(p - mp.mpf(i) / n) for i in range(n + 1)]
     null = sum(c * d for c, d in zip(chance, gap, strict=True))
-    spread = mp.sqrt(sum(c * d * d for c, d in zip(chance, gap, strict=True)) - null**2)
+    spread = mp.sqrt(max(sum(c * d * d for c, d in zip(chance, gap, strict=True)) - null**2, 0))
     p_value = sum(c for c, d in zip(chance, gap, strict=True) if d >= gap[k] * (1 - mp.mpf("1e-9")))
     # a mean and a share of draws, six of their standard errors
     six = 6 / mp.sqrt(n_resamples)
     return {
         "error": Near(gap[k], 1e-14), "null_error": Near(null, six * spread + 1e-14),
-        "p_value": Near(p_value, six * mp.sqrt(p_value * (1 - p_value)) + mp.mpf(4) / n_resamples),
+        "p_value": Near(p_value, six * mp.sqrt(max(p_value * (1 - p_value), 0)) + mp.mpf(4) / n_resamples),
         "ends": Same(True),
     }  # fmt: skip
 

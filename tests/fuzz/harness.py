@@ -140,6 +140,8 @@ def try_example(check: Check, arguments: Arguments, spoiled: str | None) -> tupl
             expected = refusal
         except Unclear:
             return "unclear", None
+        except Exception as error:  # a defect of the reference
+            return "the reference fails", ("not called", f"{type(error).__name__}: {error}")
         if not check.may_warn:  # a warning of numpy is a defect, as in all tests
             warnings.simplefilter("error", RuntimeWarning)
         try:
@@ -156,7 +158,10 @@ def try_example(check: Check, arguments: Arguments, spoiled: str | None) -> tupl
             return "it crashes", (f"{type(error).__name__}: {error}", repr(expected))
     if isinstance(expected, Outside):
         return "an invalid input is accepted", (shown(found), f"refuses {expected}")
-    different = difference(found, expected)
+    try:
+        different = difference(found, expected)
+    except Exception as error:
+        return "the reference fails", (shown(found), f"{type(error).__name__}: {error}")
     return ("compared", None) if different is None else ("the values differ", different)
 
 

@@ -217,10 +217,9 @@ def focal_reference(
         for i in range(n):
             for k in range(len(Z[i])):
                 terms = [real(P[i][label]) * slope(i, k, label) for label in range(K)]
-                if (
-                    abs(sum(terms))
-                    > 1e-9 * sum(map(abs, terms)) * (1 + max(map(abs, Z[i]))) + 1e-290
-                ):
+                rounding = 1e-9 * sum(map(abs, terms)) * (1 + max(map(abs, Z[i])))
+                noise = sum(loss(label, Z[i]) for label in range(K)) * mp.mpf(10) ** -38
+                if abs(sum(terms)) > rounding + noise + 1e-290:
                     return False
         return True
 
@@ -268,7 +267,7 @@ def delayed_reference(y_true: Any, margin: Any, sample_weight: Any, arrived: Any
     def row(i: int, z: Any) -> Any:
         if y[i]:
             return softplus(-z) - mp.log(F[i])
-        return -mp.log(sigmoid(-z) + (1 - F[i]) * sigmoid(z))
+        return mp.log1p(F[i] * sigmoid(z) / (sigmoid(-z) + (1 - F[i]) * sigmoid(z)))
 
     def bound(i: int, z: Any, slope: Any) -> Any:
         p, n = sigmoid(z), sigmoid(-z)

@@ -217,23 +217,37 @@ def check_rises(pools: Pools) -> None:
         raise Unclear
 
 
-def slope_and_level(pools: Pools) -> tuple[Fraction, Fraction]:
-    """Least squares of the class position on the score."""
-    n = [sum(own) for own in pools.weight]
-    m = [sum(k * v for k, v in enumerate(own)) / x for own, x in zip(pools.weight, n, strict=True)]
-    s_mean, y_mean = mean(pools.scores, n), mean(m, n)
-    var = mean([(s - s_mean) ** 2 for s in pools.scores], n)
-    slope = mean([(s - s_mean) * k for s, k in zip(pools.scores, m, strict=True)], n) / var
+def slope_and_level(
+    pools: Pools, first: int = 0, end: int | None = None
+) -> tuple[Fraction, Fraction]:
+    """Least squares of the class position on the score, over some of the pools."""
+    scores, weight = pools.scores[first:end], pools.weight[first:end]
+    n = [sum(own) for own in weight]
+    m = [sum(k * v for k, v in enumerate(own)) / x for own, x in zip(weight, n, strict=True)]
+    s_mean, y_mean = mean(scores, n), mean(m, n)
+    var = mean([(s - s_mean) ** 2 for s in scores], n)
+    slope = mean([(s - s_mean) * k for s, k in zip(scores, m, strict=True)], n) / var
     return slope, y_mean - slope * s_mean
 
 
 def plain_line(pools: Pools) -> tuple[Fraction, Fraction] | None:
-    """The line of all rows, if it stays within the classes: nothing can be better then."""
+    """The line of all rows, where the rule has no other: it stays within the classes, and so does
+    that of the middle half, unless it falls."""
     if len(pools.scores) == 1:
         return None
-    slope, level = slope_and_level(pools)
-    ends = [level + slope * s for s in (pools.scores[0], pools.scores[-1])]
-    return (slope, level) if min(ends) > 0 and max(ends) < pools.K - 1 else None
+
+    def within(line: tuple[Fraction, Fraction]) -> bool:
+        ends = [line[1] + line[0] * s for s in (pools.scores[0], pools.scores[-1])]
+        return min(ends) > 0 and max(ends) < pools.K - 1
+
+    below = [Fraction(0), *itertools.accumulate(sum(own) for own in pools.weight)]
+    i, j = (sum(x < below[-1] * share for x in below) for share in (Fraction(1, 4), Fraction(3, 4)))
+    line = slope_and_level(pools)
+    if j - i > 1:
+        middle = slope_and_level(pools, i, j)
+        if middle[0] > 0 and not within(middle):
+            return None
+    return line if within(line) else None
 
 
 def iterated(pools: Pools, slope: Fraction, level: Fraction) -> list[Fraction] | None:
