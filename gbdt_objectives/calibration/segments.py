@@ -562,7 +562,6 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     """
     A, B, E, C, S, wvp, wvpp, expected_S = sums
     B_or_1 = np.where(B > 0, B, 1.0)
-    u = A / B_or_1
     expected_e, expected_c = wvp / B_or_1, wvpp / B_or_1
     events = np.where(A + expected_e > 0, A + expected_e, 1.0)
     b = B * (E + expected_e**2) / events
