@@ -188,8 +188,10 @@ def bins_reference(
     gaps = sum(v * abs(a - b) for v, a, b in zip(W, p, y, strict=True)) / sum(W)
     return {
         "weight": [Near(v, 1e-13 * v) for v in W],
-        "probability": [Near(v, 1e-13 * v) for v in p],
-        "frequency": [Near(v, 1e-13 * v) for v in y],
+        "probability": [  # products below the least float are lost
+            Near(v, 1e-13 * v + Fraction(len(rows), 10**322) / x) for v, x in zip(p, W, strict=True)
+        ],
+        "frequency": [Near(v, 1e-13 * v + Fraction(1, 10**320)) for v in y],
         "error": Near(gaps, 1e-13),
     }
 
@@ -337,12 +339,10 @@ def refinement_reference(
             n = [sum(v for v, row in zip(w, P, strict=True) if row[1] == x) for x in at]
             a = [sum(v for v, row, k in zip(w, P, y, strict=True) if row[1] == x and k) for x in at]
             fit = min_max([x / z for x, z in zip(a, n, strict=True)], n)
-            if any(v.denominator > 1 for v in w):
-                if any(0 < q - p < Fraction(1, 10**12) for p, q in pairwise(fit)):
-                    raise Unclear
+            near = any(0 < q - p < Fraction(1, 10**12) for p, q in pairwise(fit))
+            if near and any(v.denominator > 1 for v in w):
+                raise Unclear
             keys = [fit[at.index(row[1])] for row in P]
-            if len(set(fit)) < len(fit) and any(v.denominator > 1 for v in w):
-                keys = [fit[at.index(row[1])] for row in P]
     else:
         keys = [partition[i] for i in counted(sample_weight, len(y_true))]
 
@@ -357,7 +357,8 @@ def refinement_reference(
         q = [sum(w[i] for i in own if y[i] == k) / W_g for k in range(K)]
         share = real(W_g / W)
         if loss == "brier_score":
-            parts["calibration"] += share * real(sum((a - b) ** 2 for a, b in zip(mean_p, q)) / 2)
+            gaps = [(a - b) ** 2 for a, b in zip(mean_p, q, strict=True)]
+            parts["calibration"] += share * real(sum(gaps) / 2)
             parts["refinement"] += share * real(sum(b * (1 - b) for b in q) / 2)
         else:
             parts["calibration"] += share * sum(
@@ -380,9 +381,7 @@ def refinement_reference(
     parts["uncertainty"] = real(sum(b * (1 - b) for b in q) / 2) if brier else sum(map(entr, q))
     tiny = min((x for row in P for x in row if x), default=1)
     size = 1 if brier else 40 + abs(float(mp.log(real(tiny))))
-    # logarithms of quotients near 1, and 1 - p of p near 1, which rounds by EPS/(1-p)
-    if not brier and probability.dtype == np.float32:
-        size *= 1
+    # squares of numbers up to 1; logarithms up to that of the least probability
     return {
         name: Near(value, 0 if mp.isinf(value) else 1e-13 * size) for name, value in parts.items()
     }
@@ -478,7 +477,8 @@ def segments_reference(
                 lost = [sum(r[3] * (r[1] if k else r[0]) for r in rows) for k in (0, 1)]
                 error = (lost[1] + value * lost[0]) / a * Fraction(1, 10**13) if a else 0
                 found[field].append(Near(value, error))
-        if unclear:
+        if unclear or Fraction(1, 10**130) > B:  # squares of predictions below the least float
+            unclear = True
             continue
         # the variance V(u) = b u + a u^2, of observed events and one more as expected
         S = sum((a * b) ** 2 for a, b in zip(v, p, strict=True))
@@ -487,8 +487,6 @@ def segments_reference(
         C = sum(a * a * b * c for a, b, c in zip(w, y, p, strict=True))
         e1 = sum(a * b * c for a, b, c in zip(w, v, p, strict=True)) / (B or 1)
         c1 = sum(a * b * c * c for a, b, c in zip(w, v, p, strict=True)) / (B or 1)
-        unit = sum(row[2] for row in rows) / len(rows)  # "one more" is a row of the mean weight
-        del unit
         events = wy + e1
         if not B or not events:
             unclear = True
@@ -514,7 +512,7 @@ def segments_reference(
             p_value = mp.mpf(1) if A == B else mp.mpf(0)
         else:
             p_value = mp.erfc(abs(real(A - B)) / mp.sqrt(2 * real(V)))
-        if A != B and V < Fraction(1, 10**8) * (a if a > 0 else -a):
+        if A != B and abs(a) > V * 10**8:  # a difference of sums
             unclear = True
             continue
         found["p_value"].append(Near(p_value, 1e-6 * p_value + 1e-300))
@@ -578,9 +576,10 @@ def error_test_reference(
     p_value = sum(c for c, d in zip(chance, gap, strict=True) if d >= gap[k] * (1 - mp.mpf("1e-9")))
     # a mean and a share of draws, six of their standard errors
     six = 6 / mp.sqrt(n_resamples)
+    of_share = six * mp.sqrt(max(p_value * (1 - p_value), 0)) + mp.mpf(4) / n_resamples
     return {
         "error": Near(gap[k], 1e-14), "null_error": Near(null, six * spread + 1e-14),
-        "p_value": Near(p_value, six * mp.sqrt(max(p_value * (1 - p_value), 0)) + mp.mpf(4) / n_resamples),
+        "p_value": Near(p_value, of_share),
         "ends": Same(True),
     }  # fmt: skip
 

@@ -87,7 +87,7 @@ def folds_reference(
         sum(mp.mpf(float(x - mean)) ** 2 for x in gains) / (len(gains) - 1) / len(gains)
     )
     return {
-        "score": [Near(value(everywhere, predicted), 1e-12), Near(value(everywhere, rounded), 1e-12)],
+        "score": [Near(value(everywhere, p), 1e-12) for p in (predicted, rounded)],
         "fold_score": [[Near(x, 1e-12) for x in own], [Near(x, 1e-12) for x in other]],
         "in_sample": [
             Near(value(everywhere, whole.apply(score)), 1e-12),

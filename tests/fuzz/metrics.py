@@ -60,6 +60,9 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
         # QWK: the means of classes round by EPS of the range, and count with all the weight
         rounded = (2 * EPS * K) ** 2 * n / E if metric == "qwk" else 0
         return 1 - O / E, 1e-13 * K * (1 + abs(O / E)) + 8 * real(rounded)
+    some = [t for t in true if t]
+    if metric in ("macro_recall", "youden") and max(some) > min(some) * 10**300:
+        raise Unclear  # the quotient is more than a float holds
     if metric == "macro_recall":
         recalls = [C[k][k] / true[k] for k in range(K) if true[k]]
         return sum(recalls) / len(recalls), 1e-13 * K

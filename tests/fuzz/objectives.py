@@ -126,9 +126,9 @@ def logloss_reference(
 ) -> Any:
     n = len(y_true)
     y, r = [int(v) for v in y_true], [real(x) for x in np.broadcast_to(rate, n)]
-    if offset and np.ndim(rate) and any(x < 1 for x in r) and any(y):
-        if not any(k and x < 1 for k, x in zip(y, r, strict=True)):
-            raise Outside("negative_keep_rate")
+    by_row = offset and np.ndim(rate) and min(r) < 1 and any(y)
+    if by_row and not any(k and x < 1 for k, x in zip(y, r, strict=True)):
+        raise Outside("negative_keep_rate")
 
     def row(i: int, z: Any) -> Any:
         c = 1 if offset or y[i] else 1 / r[i]
@@ -175,7 +175,7 @@ def focal(y_true: Any, margin: Any, sample_weight: Any, gamma: Any, alpha: Any, 
 
 
 def focal_row(gamma: Any, alpha: Any, K: int) -> Callable[[int, list[Any]], Any]:
-    """c q^g (-log p) of a label at log-odds, or K margins, without a difference of close numbers."""
+    """c q^g (-log p) of a label at log-odds or K margins, without a difference of close numbers."""
 
     def loss(y: int, z: list[Any]) -> Any:
         if K == 2:
@@ -231,7 +231,7 @@ def focal_reference(
         z = [real(x) for x in np.atleast_1d(b)]
         for k in range(len(z)):
             terms = [
-                w[i] * mp.diff(lambda t, i=i: loss(y[i], [*z[:k], t, *z[k + 1 :]]), z[k])
+                w[i] * mp.diff(lambda t, i=i, k=k: loss(y[i], [*z[:k], t, *z[k + 1 :]]), z[k])
                 for i in range(n)
             ]
             if abs(sum(terms)) > 1e-6 * sum(map(abs, terms)):

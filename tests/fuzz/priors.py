@@ -162,10 +162,13 @@ def correct_margin_reference(values: Any, description: Any) -> Any:
     rows = values if values.ndim == 2 else [(z,) for z in values]
     add = d if values.ndim == 2 else [d[1] - d[0]]
     eps = 2e-7 if values.dtype == np.float32 else 1e-15
+    rounded = 1e-9 * ("train_prior" in description)  # 1 - s of a prior near 1
+    top = max(map(abs, d))
     return [
-        Near(real(z) + x, eps * (abs(real(z)) + max(map(abs, d))) + 1e-9 * ("train_prior" in description))
-        for row in rows for z, x in zip(row, add, strict=True)
-    ]  # fmt: skip
+        Near(real(z) + x, eps * (abs(real(z)) + top) + rounded)
+        for row in rows
+        for z, x in zip(row, add, strict=True)
+    ]
 
 
 def correct_threshold_reference(values: Any, description: Any) -> Any:
@@ -209,8 +212,9 @@ def delays_reference(age: Any, delay: Any, sample_weight: Any, horizon: Any) -> 
     same = [i for i in old if a[i] == d[i]]
     if 2 * len(same) > len(old) and len({a[i] for i in same}) >= 5:
         raise Outside("delay")
-    T = max(a[i] for i in rows) if horizon is None else fraction(horizon)
-    if T > max(a[i] for i in rows):
+    oldest = max(a[i] for i in rows)
+    T = oldest if horizon is None else fraction(horizon)
+    if oldest < T:
         raise Outside("horizon")
     rows = [i for i in rows if d[i] <= T]
     if not rows:
@@ -345,10 +349,7 @@ def estimate_reference(
             and abs(found["p_value"] - float(p)) < 1e-5
         )
 
-    class All(Holds):
-        pass
-
-    return All(
+    return Holds(
         "the likelihood is stationary, its information and score give error and interval, and its "
         "gain the statistic",
         lambda found: solves(found["estimate"]) and errors(found["estimate"])
@@ -498,7 +499,7 @@ def measured_reference(y_full: Any, y_sampled: Any) -> Any:
             raise Unclear
         if rates[top[0]] > max([Fraction(1), *(rates[k] for k in rates if k != top[0])]):
             raise Outside("y_sampled")
-    return {label: Near(rate, 1e-16 * rate) for label, rate in rates.items()}
+    return {label: Near(rate, EPS * rate) for label, rate in rates.items()}
 
 
 def draw_pilot(draw: Draw) -> Arguments:
@@ -524,6 +525,9 @@ def pilot_reference(y_true: Any, probability: Any, negative_keep_rate: float, fl
         raise Outside("y_true")
     if least == mean:
         return [Near(mean) for _ in p]
+    if mean == 1 and min(own) > 0:  # of a positive any rate that a larger multiplier gives
+        share = Holds("a rate", lambda rate: 0 < rate <= 1)
+        return [share if label else Near(1, 1e-12) for label in y]
 
     def total(c: Any) -> Any:
         return sum(min(Fraction(1), max(least, c * x)) for x in own)
@@ -537,15 +541,9 @@ def pilot_reference(y_true: Any, probability: Any, negative_keep_rate: float, fl
     low = max([c for c in corners if c < high], default=Fraction(0))
     rise = total(high) - total(low)
     c = high if rise == 0 else low + (high - low) * (mean * len(own) - total(low)) / rise
-    if total(high) == mean * len(own) and high != corners[-1]:
-        flat = [x for x in corners if total(x) == total(high)]
-        if len(flat) > 1 or mean == 1:  # any multiplier between two is right
-            raise Unclear
-    if mean == 1:
-        c = corners[-1]
-    rates = [min(Fraction(1), max(least, c * x)) for x in p]
-    if mean == 1 and any(label and c * x < 1 for x, label in zip(p, y, strict=True)):
+    if total(high) == mean * len(own):  # any larger multiplier may be right, too
         raise Unclear
+    rates = [min(Fraction(1), max(least, c * x)) for x in p]
     # the multiplier is found to 1e-13 of its logarithm, which is at most some 700
     return [Near(rate, 1e-9 * rate) for rate in rates]
 

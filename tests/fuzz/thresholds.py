@@ -250,6 +250,12 @@ def plain_line(pools: Pools) -> tuple[Fraction, Fraction] | None:
     return line if within(line) else None
 
 
+def useless(R: Fraction) -> bool:
+    """Whether classes do no better than one for all rows."""
+    spread = 1 - R
+    return spread * 10**12 <= 1
+
+
 def iterated(pools: Pools, slope: Fraction, level: Fraction) -> list[Fraction] | None:
     """Where the line passes t_c = (c - 1/2)(1 - R) + R mu, R iterated; None where it is exact
     thresholds, or a score is so near to one that rounding decides."""
@@ -274,19 +280,20 @@ def iterated(pools: Pools, slope: Fraction, level: Fraction) -> list[Fraction] |
             value, _ = class_value("qwk", None, pools.counts(pools.cuts_of_exact(t)))
             R = 1 - Fraction(value)
             met.setdefault(R, t)
-            if R >= 1 - Fraction(1, 10**12):
+            if useless(R):
                 break
-        if R < 1 - Fraction(1, 10**12):
+        if not useless(R):
             break
     least = min(met)
-    return None if least >= 1 - Fraction(1, 10**12) else met[least]
+    return None if useless(least) else met[least]
 
 
 def draw_curved(draw: Draw) -> Arguments:
     n, K = draw.between(20, 40), draw.of([2, 3])
     s = draw.rng.choice(np.sort(draw.rng.normal(size=draw.of([6, 12]))), n)
-    y = np.clip(np.floor(K / 2 + draw.of([np.tanh, np.exp, np.abs])(s) - 0.5
-                         + draw.of([0.3, 1.0]) * draw.rng.normal(size=n)), 0, K - 1).astype(int)  # fmt: skip
+    bent = draw.of([np.tanh, np.exp, np.abs])(s)
+    y = np.floor(K / 2 + bent - 0.5 + draw.of([0.3, 1.0]) * draw.rng.normal(size=n))
+    y = y.clip(0, K - 1).astype(int)
     return {
         "y_true": y, "score": s, "labels": list(range(K)), "sample_weight": draw.calm_weights(n),
         "metric": "qwk", "parameter": None, "method": "curved", "prior": None, "cut": 0,
@@ -403,7 +410,7 @@ def statistics(
         "rows": merged.rows, "counts": merged.counts, "same": bool(
             np.allclose(whole.counts, merged.counts, rtol=1e-12)
             and np.array_equal(whole.low, merged.low) and np.array_equal(whole.high, merged.high)
-            and np.allclose(whole.score, merged.score, rtol=1e-12, atol=1e-300)
+            and np.allclose(whole.score, merged.score, rtol=1e-12, atol=1e-12 * np.abs(score).max())
         ),
         "bins": (merged.low, merged.high), "weighted": [float(w[y == k].sum()) for k in range(K)],
         "mean": float(w @ s / w.sum()), "loss": loss,
