@@ -131,7 +131,10 @@ def ratio_reference(y_true: Any, probability: Any, sample_weight: Any, keep: Any
     if not outcome:
         raise Outside("y_true")
     value = sum(v * p for _, p, _, v in rows) / outcome
-    return Near(value, 1e-13 * value)
+    if value > 10**300:  # more than a float holds
+        raise Unclear
+    lost = Fraction(len(rows), 10**322) / outcome  # products below the least float
+    return Near(value, Fraction(1, 10**13) * value + lost)
 
 
 # bins

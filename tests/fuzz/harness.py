@@ -190,7 +190,7 @@ def difference(found: Any, expected: Any, where: str = "") -> tuple[str, str] | 
 def spoil(check: Check, arguments: Arguments, draw: Draw) -> tuple[Arguments, str] | None:
     """The arguments with one that no function may take, and what the refusal may name."""
     given = [name for name in check.rows if arguments.get(name) is not None]
-    if not given:
+    if not given or is_refused(check, arguments):
         return None
     name = draw.of(given)
     values = np.asarray(arguments[name])
@@ -213,6 +213,16 @@ def spoil(check: Check, arguments: Arguments, draw: Draw) -> tuple[Arguments, st
     else:
         wrong = -np.abs(wrong.astype(np.float64)) - 1 if kind == "negative" else wrong * 0
     return {**arguments, name: wrong}, names
+
+
+def is_refused(check: Check, arguments: Arguments) -> bool:
+    try:
+        check.reference(**copied(arguments))
+    except Outside:
+        return True
+    except Unclear:
+        pass
+    return False
 
 
 def smallest(check: Check, arguments: Arguments, kind: str) -> tuple[Arguments, Any]:

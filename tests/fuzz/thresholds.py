@@ -143,23 +143,25 @@ def optimize_reference(
 ) -> Any:  # fmt: skip
     if method == "rounding" and not all(isinstance(x, int | float) for x in labels):
         raise Outside("rounding|y_true")
+    if method == "rounding":  # which fits nothing to the rows
+        if prior is not None:
+            raise Unclear
+        t = [(fraction(a) + fraction(b)) / 2 for a, b in itertools.pairwise(labels)]
+        return {"values": [Near(x) for x in t], "again": [Near(x) for x in t]}
     y, s, w, K = read_rows(y_true, score, labels, sample_weight, prior)
-    if metric in TWO and K != 2 and method != "rounding":
+    if metric in TWO and K != 2:
         raise Outside("metric")
     pools = Pools(y, s, w, K)
     chosen = method or ("plugin" if metric == "qwk" else "exact")
     if metric == "matthews" and K > 2 and chosen == "exact":
         raise Outside("metric")
-    if metric == "kappa_cost" and method != "rounding":
+    if metric == "kappa_cost":
         true, c = (
             [sum(v for v, k in zip(w, y, strict=True) if k == j) for j in range(K)],
             cost_of(metric, parameter, K),
         )
         if not min(sum(true[i] * c[i][j] for i in range(K)) for j in range(K)):
             raise Outside("cost")
-    if chosen == "rounding":
-        t = [(fraction(a) + fraction(b)) / 2 for a, b in itertools.pairwise(labels)]
-        return {"values": [Near(x) for x in t], "again": [Near(x) for x in t]}
     if chosen in ("plugin", "curved"):
         check_rises(pools)
     best = pools.best(metric, parameter)
