@@ -136,7 +136,6 @@ def optimize_thresholds(
         rows = read_scored_rows(
             y_true, score, order, sample_weight, target_prior, keep_order=of_function
         )
-        rows.check_classes()
     found = methods.place_thresholds(
         chosen, rows, target, **(search if chosen == "nelder-mead" else {})
     )

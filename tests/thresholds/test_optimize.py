@@ -367,19 +367,3 @@ def test_kappa_cost_that_a_constant_satisfies_is_refused():
     lenient = kappa_cost_metric([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
-
-
-@each(
-    ("options", "message"),
-    [
-        ({"y_true": [1, 1]}, "holds the single class"),
-        ({"y_true": [1, 0], "sample_weight": [0, 2]}, "1 rows that count for 2 classes"),
-    ],
-)
-@each("metric", ["accuracy", "qwk"])
-def test_rounding_needs_rows_like_all_methods(metric, options, message):
-    """It fits nothing, but what is refused with one method is so with all."""
-    with pytest.raises(ValueError, match=message):
-        optimize_thresholds(
-            score=[0.2, 0.7], labels=[0, 1], method="rounding", metric=metric, **options
-        )
