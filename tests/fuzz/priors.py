@@ -541,7 +541,9 @@ def pilot_reference(y_true: Any, probability: Any, negative_keep_rate: float, fl
     low = max([c for c in corners if c < high], default=Fraction(0))
     rise = total(high) - total(low)
     c = high if rise == 0 else low + (high - low) * (mean * len(own) - total(low)) / rise
-    if total(high) == mean * len(own):  # any larger multiplier may be right, too
+    if any(
+        abs(total(x) - mean * len(own)) < Fraction(1, 10**9) for x in corners
+    ):  # any larger multiplier may be right, too
         raise Unclear
     rates = [min(Fraction(1), max(least, c * x)) for x in p]
     # the multiplier is found to 1e-13 of its logarithm, which is at most some 700

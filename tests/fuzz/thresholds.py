@@ -271,6 +271,7 @@ def iterated(pools: Pools, slope: Fraction, level: Fraction) -> list[Fraction] |
     correlation = real(slope) * mp.sqrt(real(spread / var))
     start = Fraction(float(min(max(0, 1 - correlation), 1)))
     met: dict[Fraction, list[Fraction]] = {}
+    visited: list[tuple[Fraction, list[Fraction]]] = []
     for first in (start, Fraction(1)):
         R, seen = first, set[Fraction]()
         while R not in seen and len(seen) < 50:
@@ -282,11 +283,15 @@ def iterated(pools: Pools, slope: Fraction, level: Fraction) -> list[Fraction] |
             value, _ = class_value("qwk", None, pools.counts(pools.cuts_of_exact(t)))
             R = 1 - Fraction(value)
             met.setdefault(R, t)
+            visited.append((R, t))
             if useless(R):
                 break
         if not useless(R):
             break
     least = min(met)
+    same = [t for R, t in visited if R - least < Fraction(1, 10**12)]
+    if any(t != same[0] for t in same):  # of the same value, of which rounding prefers one
+        raise Unclear
     return None if useless(least) else met[least]
 
 
