@@ -326,6 +326,8 @@ def ordinal_reference(y_true: Any, margin: Any, sample_weight: Any, K: int, thre
         ends = [mp.ninf, *theta, mp.inf]
 
         def row(i: int, z: Any) -> Any:
+            if y[i] in (0, K - 1):  # without the logarithm of a number near 1
+                return softplus(z - theta[0]) if y[i] == 0 else softplus(theta[-1] - z)
             p = between(ends[y[i]], ends[y[i] + 1], z)
             return -mp.log(p) if p > 0 else mp.inf
 
