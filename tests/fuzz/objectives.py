@@ -334,7 +334,11 @@ def ordinal_reference(y_true: Any, margin: Any, sample_weight: Any, K: int, thre
         def second(i: int, z: Any, slope: Any) -> Any:
             return mp.diff(lambda t: row(i, t), z, 2)
 
-        return expected(margin, sample_weight, row, second, slack=60)
+        found = expected(margin, sample_weight, row, second, slack=60)
+        rounding = 1e-6 * max(w)  # float32 of (1 - F_u) - F_l, each up to 1
+        for name in ("bound", "called"):
+            found[name] = [[Near(x.value, x.error + rounding) for x in p] for p in found[name]]
+        return found
 
     def least(found: Any) -> bool:
         """Thresholds of least loss at these margins, and all else follows from them."""

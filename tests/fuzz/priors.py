@@ -138,8 +138,15 @@ def corrected(p: Any, d: Any) -> Any:
     return odds / (odds + real(1 - fraction(p)))
 
 
+def check_odds(values: Any) -> None:
+    """Leave open float32 so small that 1/p is more than a float32: they are taken for 0."""
+    if values.dtype == np.float32 and ((values > 0) & (values < 3e-39)).any():
+        raise Unclear
+
+
 def correct_probability_reference(values: Any, description: Any) -> Any:
     d = aligned(values, description)
+    check_odds(values)
     if max(d) - min(d) > 700:
         raise Outside("shift")
     eps, least = (4e-6, 1e-37) if values.dtype == np.float32 else (1e-13, 1e-300)
@@ -173,6 +180,7 @@ def correct_margin_reference(values: Any, description: Any) -> Any:
 
 def correct_threshold_reference(values: Any, description: Any) -> Any:
     d = aligned(values, description)
+    check_odds(values)
     eps, least = (4e-6, 1e-37) if values.dtype == np.float32 else (1e-9, 1e-300)
     if abs(d[1] - d[0]) > 700:
         raise Outside("shift")
