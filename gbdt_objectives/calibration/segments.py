@@ -562,29 +562,31 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     """
     A, B, E, C, S, wvp, wvpp, expected_S = sums
     B_or_1 = np.where(B > 0, B, 1.0)
-    u = A / B_or_1
     expected_e, expected_c = wvp / B_or_1, wvpp / B_or_1
     events = np.where(A + expected_e > 0, A + expected_e, 1.0)
     b = B * (E + expected_e**2) / events
     S = np.maximum(S, expected_S)
     a = S - 2 * B * (C + expected_e * expected_c) / events
-    observed = E - 2 * u * C + u**2 * S
-    a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
+    some = (A > 0) & (B > 0)
+    R = np.divide(B, A, out=np.zeros(len(A)), where=some)  # as 1/u^2 may be more than a float holds
+    observed = R * (R * E) - 2 * R * C + S
+    a = np.where(some, np.maximum(a, observed - R * b), a)
     return A, B, b, a
 
 
 def pair_growth(A: Array, B: Array, sums: Array) -> Array:
     """What pairs of rows of one group add to a: at u = A/B as much as they vary, else with u^2."""
     some = (A > 0) & (B > 0)
-    u = np.divide(A, B, out=np.ones(len(A)), where=some)
-    found: Array = np.where(some, pair_variance(sums, u) / u**2, sums[2])
+    R = np.divide(B, A, out=np.zeros(len(A)), where=some)
+    yy, yp, pp = sums
+    found: Array = np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp)
     return found
 
 
 def pair_variance(sums: Array, u: Array | float) -> Array:
     """What pairs of rows of one group add to the variance of A - B u."""
     yy, yp, pp = sums
-    found: Array = np.maximum(yy - 2 * u * yp + u**2 * pp, 0.0)
+    found: Array = np.maximum(yy - 2 * u * yp + u * (u * pp), 0.0)
     return found
 
 
@@ -631,7 +633,7 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
     u, k = A_all / B_all, B / B_all
     inside, across, everywhere = sums[8:11], sums[11:14], every[11:14]
     pairs = pair_variance(inside - 2 * k * across + k**2 * everywhere, u)
-    V = (1 - k) ** 2 * (u * b + u**2 * a) + k**2 * (u * b_r + u**2 * a_r) + pairs
+    V = (1 - k) ** 2 * u * (b + u * a) + k**2 * u * (b_r + u * a_r) + pairs
     D = A - u * B
     chance = 1.0 * (np.abs(D) <= 1e-12 * A_all)  # sums round
     some = (chance == 0) & (V > 0) & (k > 0) & (k < 1)

@@ -164,7 +164,7 @@ def calibration_error_test(
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
     sampled = bins if np.all(r == 1) else sampled_bins(bins, own, r, b)
-    found = error * (1 - 1e-9)  # sums round
+    found = bins.rounded_down(error)
     return CalibrationErrorTest(
         error=error,
         null_error=float(null.mean()),
@@ -213,6 +213,10 @@ class BinSums:
 
     def error(self, gap: Array) -> float:
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
+
+    def rounded_down(self, error: float) -> float:
+        """The error less what sums may have rounded, of itself and of predictions and outcomes."""
+        return error * (1 - 1e-9) - 1e-14 * dot(self.W, self.p) / float(self.W.sum())
 
     def population_error(self, gap: Array) -> float:
         """The error in a population whose gaps are ``gap``."""
@@ -427,7 +431,7 @@ def design_effect(residual: Array, b: Array, owner: Array) -> Array:
 def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
     """Ends of the errors in the population for which the error found is not beyond a tail."""
     error = bins.error(bins.d)
-    low = error * (1 - 1e-9)  # sums round
+    low = bins.rounded_down(error)
     high = max(error, float(np.median(null))) * (1 + 1e-9) + 1e-12
     least = 1 / (bins.m + 2)  # certain predictions are as uncertain as m rows can tell
     certain = bins.p * (1 - bins.p) == 0

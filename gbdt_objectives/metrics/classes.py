@@ -147,7 +147,8 @@ class ClassMetric(Metric):
         if self.thresholds is not None:
             p = low + np.searchsorted(self.thresholds, p, side="right")
         elif scores:
-            p = np.floor(p + 0.5).clip(low, high)
+            below = np.floor(p)
+            p = np.where(p - below < 0.5, below, below + 1).clip(low, high)
         return self.of_classes(replace(rows, f=p), low, high)
 
 
@@ -262,7 +263,7 @@ class QWKMetric(WeightedKappa):
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         # needs no confusion counts
-        return kappa_of_parts(rows.parts(lambda part: moments(part, low)))
+        return kappa_of_parts(rows.parts(moments))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,18 +98,20 @@ def moments_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_wei
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    if w is not None and not w.any():
-        return np.zeros(7)
-    counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
-    return moments(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
+    return moments(Rows(y, p, w))
 
 
-def moments(rows: Rows, origin: float) -> Array:
+def moments(rows: Rows) -> Array:
     """What kappa needs of classes y and p: an origin, n, their means above it, and the sums of
     squares and products of the deviations from the means.
 
-    The origin, the lowest class, keeps what is added up small.
+    The origin, the lowest class of the rows that count, keeps what is added up small, and is exact
+    for a single class.
     """
+    counts = slice(None) if rows.w is None else rows.w > 0
+    if not len(rows.y[counts]):
+        return np.zeros(7)
+    origin = float(min(rows.y[counts].min(), rows.f[counts].min()))
 
     def of_stretch(part: Rows) -> tuple[float, ...]:
         n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w

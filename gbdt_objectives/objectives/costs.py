@@ -84,8 +84,21 @@ class MatrixCost:
 
     def expected(self, labels: Array, pi: Array, p: Array) -> tuple[Array, Array]:
         """sum_j pi_j c(j, p) and its derivative."""
+        return _cubic(self._expected_pieces(labels, pi), *self._place(p))
+
+    def _expected_pieces(self, labels: Array, pi: Array) -> Array:
+        """The coefficients of sum_j pi_j c(j, p) between each two classes, (4, K-1)."""
         pieces = self.pieces[:, self._positions(labels)]
-        return _cubic(np.einsum("j,cjk->ck", pi, pieces), *self._place(p))
+        return np.asarray(np.einsum("j,cjk->ck", pi, pieces))
+
+    def candidates(self, labels: Array, pi: Array) -> Array:
+        """The classes, those without rows too, the middles between them, and where
+        sum_j pi_j c(j, p) is stationary: its least is at one of them."""
+        found = [*np.arange(2 * len(self.matrix) - 1) / 2]
+        for k, piece in enumerate(self._expected_pieces(labels, pi).T):
+            roots = np.roots(np.polyder(piece))
+            found += [k + t for t in roots.real[roots.imag == 0] if 0 < t < 1]
+        return self.low + np.array(found)
 
     def _positions(self, labels: Array) -> Array:
         return (labels - self.low).astype(np.intp)
@@ -144,6 +157,15 @@ class ExpectedCost:
     def best_constant(self) -> float:
         """The constant p of least cost among the labels, the middles between neighbours and the
         stationary points there; of equal ones the nearest to the mean label."""
+        if isinstance(self.cost, MatrixCost):
+            p = self.cost.candidates(np.array(self.labels), np.array(self.probabilities))
+        else:
+            p = self._candidates()
+        values = self(p, p)[0]
+        least = p[values <= values.min() * (1 + 1e-12)]
+        return float(least[np.argmin(np.abs(least - self.mean))])
+
+    def _candidates(self) -> Array:
         from scipy.optimize import brentq
 
         def slope(p: float) -> float:
@@ -156,10 +178,7 @@ class ExpectedCost:
         for k in np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] > 0)):
             low, high = labels[k : k + 2]
             candidates.append(brentq(slope, low, high, xtol=1e-15 * (high - low)))
-        p = np.array(candidates)
-        values = self(p, p)[0]
-        least = p[values <= values.min() * (1 + 1e-12)]
-        return float(least[np.argmin(np.abs(least - self.mean))])
+        return np.array(candidates)
 
 
 def evaluate(function: RowFunction, y: Array, p: Array) -> tuple[Array, Array]:

@@ -481,3 +481,16 @@ def test_the_test_of_shares_is_the_larger_of_binomial_and_normal() -> None:
             np.array([7.0 * x]), 7.0 * N, np.array([k]), np.array([49 * N * k * (1 - k)])
         )
         assert heavy[0] == pytest.approx(expected, rel=1e-9)  # rows of weight 7
+
+
+@each("groups", [None, [0, 0, 1, 1, 2, 2]])
+def test_a_segment_with_an_outcome_and_next_to_no_prediction(groups) -> None:
+    """(A/B)^2 is more than a float holds; a warning of numpy fails the test."""
+    y, p = [1, 0, 1, 0, 0, 1], [1e-300, 1e-300, 0.5, 0.25, 0.5, 0.75]
+    found = go.calibration.calibration_ratio_by_segment(
+        y, p, ["a", "a", "b", "b", "b", "b"], groups=groups
+    )
+    assert found.ratio == pytest.approx([2e-300, 1.0])
+    # one event, as certain as Poisson's: R = B u with (1 - u)^2 = z^2 (u + u^2), u to leading order
+    assert 0 <= found.low[0] < found.ratio[0] < found.high[0] < 1e-298
+    assert np.isfinite(found.p_value).all()

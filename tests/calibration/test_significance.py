@@ -231,3 +231,12 @@ def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by
         covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
     # .9 less two binomial errors of .055 and the noise of 100 resamples
     assert covered / draws > 0.78
+
+
+@pytest.mark.parametrize("n", [10, 20, 30])
+def test_an_error_of_rounding_is_no_error(n) -> None:
+    """One event in ten is exactly what .1 expects, though sums of floats differ by 1e-17."""
+    y = (np.arange(n) < n // 10).astype(int)
+    test = go.calibration.calibration_error_test(y, np.full(n, 0.1), random_state=0)
+    assert test.error < 1e-16
+    assert test.p_value == 1

@@ -55,3 +55,21 @@ def test_a_range_of_very_many_classes_is_refused() -> None:
 def test_weights_too_small_to_multiply_are_refused() -> None:
     with pytest.raises(ValueError, match="products of such weights are lost in rounding"):
         go.qwk_metric()([0, 1, 2], [0, 1, 1], [1e-170] * 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_score_next_below_a_half_is_nearest_to_the_lower_label(dtype) -> None:
+    """Adding 1/2 rounds: 0.49999999999999994 + 0.5 is 1."""
+    half = dtype(0.5)
+    scores = np.array([np.nextafter(half, dtype(0)), half, -half, np.nextafter(-half, dtype(-1))])
+    metric = go.metrics.threshold_metric("accuracy", (-1, 1))
+    assert metric([0, 1, 0, -1], scores.astype(dtype)) == 1
+
+
+def test_one_class_is_nan_in_any_range_and_of_any_weights() -> None:
+    """The mean of a class above the lowest label may round: kappa was 1 of what that leaves."""
+    rng = np.random.default_rng(0)
+    for label in (1, 3, 5, 6):
+        y, w = np.full(40, label), rng.exponential(size=40)
+        with pytest.warns(UndefinedMetricWarning, match="one and the same class"):
+            assert np.isnan(go.qwk_metric((0, 6))(y, y, w)), label

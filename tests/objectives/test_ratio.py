@@ -757,3 +757,18 @@ def test_a_function_that_is_one_number_or_its_input_is_right() -> None:
     below = go.objectives.ratio_objective(squared, lambda y, p: (9 + 0.5 * p * p, p))
     R = 0.5 * ((p - y) ** 2).sum() / (9 + 0.5 * p * p).sum()
     np.testing.assert_allclose(below.bind(y)(p)[0], p - y - R * p, rtol=1e-5, atol=1e-5)
+
+
+def test_the_best_constant_may_be_a_class_without_rows() -> None:
+    """Class 2 costs (1 + 2)/2, classes 0 and 1 (0 + 4)/2."""
+    cost = [[0, 4, 1], [4, 0, 2], [4, 2, 0]]
+    assert go.objectives.kappa_objective(cost, [0, 1]).intercept == 2
+
+
+def test_the_best_constant_is_between_classes_where_the_cost_is_flat() -> None:
+    """At class 1 both costs turn: the slope there is 0, and does not tell that it falls before."""
+    cost = [[0, 3, 2], [4, 0, 4], [2, 2, 0]]
+    obj = go.objectives.kappa_objective(cost, [0, 0, 1], sample_weight=[2, 2, 3])
+    grid = np.linspace(0, 2, 20_001)
+    costs_of = obj.denominator(np.zeros(len(grid)), grid)[0]
+    assert obj.intercept == pytest.approx(grid[costs_of.argmin()], abs=1e-4)
