@@ -24,8 +24,8 @@ MOST_VALUES = 4_000_000
 """The most values in a text: its commas and opening brackets, which a parser turns into memory."""
 DEEPEST = 50
 """The most brackets around a value; no format has a fifth of it."""
-MOST_DIGITS = 400
-"""The most digits of an integer: a float holds 309."""
+MOST_DIGITS = 4000
+"""The most digits of an integer: a float holds 309, and some versions of Python read no 4301."""
 
 
 class SavedAsJSON:
