@@ -10,10 +10,6 @@ import pytest
 from tests.readers.__main__ import attempt, fuzz, peak
 from tests.readers.formats import Difference, Format, plain_rows, same
 
-pytest.importorskip("lightgbm")
-pytest.importorskip("xgboost")
-pytest.importorskip("click")
-
 
 def test_files_that_were_changed_at_random(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
