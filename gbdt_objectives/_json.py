@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
+
+LONGEST = 2**26
+"""The most characters of a text, and the most bytes of the labels in it."""
+MOST_VALUES = 4_000_000
+"""The most values in a text: its commas and opening brackets, which a parser turns into memory."""
+DEEPEST = 50
+"""The most brackets around a value; no format has a fifth of it."""
+MOST_DIGITS = 4000
+"""The most digits of an integer: a float holds 309, and some versions of Python read no 4301."""
 
 
 class SavedAsJSON:
@@ -40,7 +50,7 @@ class SavedAsJSON:
         ------
         ValueError
             What JSON cannot hold: a metric without a name; classes that are neither
-            numbers nor strings.
+            numbers nor strings. More than :meth:`from_json` reads.
         """
         if hasattr(self, "get_params"):
             from sklearn.utils.validation import check_is_fitted
@@ -53,7 +63,9 @@ class SavedAsJSON:
         for key, usual in self._left_out.items():
             if values[key] == usual:
                 del values[key]
-        return json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
+        text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
+        check_size(text, "the JSON")
+        return text
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -62,6 +74,7 @@ class SavedAsJSON:
         Parameters
         ----------
         text : str
+            At most 67,108,864 characters, 4,000,000 values and 50 levels.
 
         Returns
         -------
@@ -71,7 +84,7 @@ class SavedAsJSON:
         Raises
         ------
         ValueError
-            Text that is truncated, not JSON, or not of this format.
+            Text that is truncated, not JSON, not of this format, or larger than that.
         TypeError
             If it is not a str.
         """
@@ -137,10 +150,16 @@ def _plain(value: Any) -> Any:
 
 def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
     """JSON without numbers and keys that JSON does not have; ``name`` is what messages call it."""
+    check_size(text, name)
+    if _depth(text) > DEEPEST:
+        raise ValueError(
+            f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
+        )
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-    except RecursionError:
-        raise ValueError(f"{name} is nested too deeply: {writer} did not write it") from None
+        return json.loads(
+            text, parse_int=_read_int, parse_float=_read_float, parse_constant=_refuse_constant,
+            object_pairs_hook=_unique_keys,
+        )  # fmt: skip
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
@@ -162,6 +181,49 @@ def _parse(text: object, kind: str) -> dict[str, Any]:
         )
     read: dict[str, Any] = data
     return read
+
+
+def check_size(text: str, name: str) -> None:
+    """Raise for a text that would take more memory than anything that is fitted."""
+    if len(text) > LONGEST:
+        raise ValueError(
+            f"{name} must have at most {LONGEST:,} characters, found more: is it the file that was "
+            "meant? A fitted calibrator needs a few thousand"
+        )
+    values = sum(map(text.count, ",[{"))
+    if values > MOST_VALUES:
+        raise ValueError(
+            f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the file "
+            "that was meant? Fit on scores that were rounded, which have fewer different values"
+        )
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at most, or the first number above ``DEEPEST``. The pattern of a
+    string matches one without an end too, as a search from each of its quotes takes forever."""
+    depth = deepest = 0
+    for found in re.finditer(r'"[^"\\]*(?:\\.?[^"\\]*)*"?|[\[\]{}]', text, re.DOTALL):
+        bracket = found[0]
+        depth += (bracket in "[{") - (bracket in "]}")
+        deepest = max(deepest, depth)
+        if deepest > DEEPEST:
+            break
+    return deepest
+
+
+def _read_int(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(
+            f"text holds an integer of {len(digits):,} digits: at most {MOST_DIGITS} are read"
+        )
+    return int(digits)
+
+
+def _read_float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"text holds {digits[:80]}, which is too large for a float")
+    return number
 
 
 def _refuse_constant(name: str) -> float:

@@ -1,4 +1,4 @@
-"""What hatch_build.py makes of the README for a package page."""
+"""What hatch_build.py makes of the README for a package page, and what the workflows run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("hatchling")
 ROOT = Path(__file__).parents[1]
 ADDRESS = "https://example.org/somebody/something"
 
 
 @pytest.fixture
 def hook(monkeypatch):
+    pytest.importorskip("hatchling")
     monkeypatch.syspath_prepend(str(ROOT))
     from hatch_build import ReleaseMetadata
 
@@ -55,3 +55,24 @@ def test_without_an_address_only_development_versions_are_built(hook) -> None:
     assert "urls" not in metadata
     with pytest.raises(ValueError, match=r"version 1\.2\.0 is a release.*set repository"):
         hook("").update({"version": "1.2.0"})
+
+
+WORKFLOWS = sorted((ROOT / ".github").glob("workflows/*.y*ml"))
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} +# v\d+\.\d+\.\d+")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_was_reviewed(path: Path) -> None:
+    """A tag can be moved, a hash cannot; and no title or branch name of a stranger becomes code."""
+    text = path.read_text("utf-8")
+    used = re.findall(r"^[ -]*uses:(.*)$", text, re.MULTILINE)
+    assert len(used) == text.count("uses:") > 0
+    assert [line for line in used if not PINNED.fullmatch(line.strip())] == []
+    assert re.findall(r"^permissions:\n((?:  .*\n)+)", text, re.MULTILINE) == ["  contents: read\n"]
+    assert text.count("permissions:") == 1
+    assert "${{" not in text
+    assert "pull_request_target" not in text
+
+
+def test_there_is_a_workflow() -> None:
+    assert WORKFLOWS

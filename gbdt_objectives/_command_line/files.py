@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._json import LONGEST
 
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""
@@ -123,8 +124,9 @@ def read_labels(text: str | None) -> list[Any] | None:
 
 
 def read_text(path: str) -> str:
+    """A file of JSON, or as much of it as is needed to see that it is too long."""
     with _open(path) as file:
-        return file.read()
+        return file.read(LONGEST + 1)
 
 
 def check_output(path: str | None, force: bool) -> None:

@@ -20,6 +20,7 @@ import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._json import LONGEST, check_size, parse
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import of_library
 from gbdt_objectives.serving.plans import TOLERANCE, Plan, check_boosters, of_model
@@ -86,6 +87,7 @@ def write(
     document["files"] = {name: digest(folder / name) for name in names}
     document["sha256"] = seal(document)
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
+    check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
     compare(folder, held, rows, document["tolerance"])
 
@@ -269,13 +271,12 @@ def load(folder: Any) -> Any:
 
 
 def read_document(folder: Path) -> dict[str, Any]:
-    from gbdt_objectives._json import parse
-
     path = folder / "model.json"
     if not path.is_file():
         raise ValueError(f"{folder} has no model.json: give the folder that export wrote")
     try:
-        document = parse(path.read_text(encoding="utf-8"), writer="export")
+        with path.open(encoding="utf-8") as file:
+            document = parse(file.read(LONGEST + 1), writer="export")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: was it changed? {error}") from error
     except ValueError as error:

@@ -194,6 +194,8 @@ def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
         raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
     try:
+        if np.dtype(dtype).itemsize * len(values) > _json.LONGEST:
+            raise ValueError(f"dtype {shown(dtype)} of {len(values)} {name} takes too much memory")
         labels = np.array(values, dtype)
     except (TypeError, OverflowError) as error:
         raise ValueError(
