@@ -150,7 +150,7 @@ def stages(file: str) -> Stages:
     own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
     mirror = [own] if Path(own).exists() else []
     more = MORE_TESTS.get(inside.as_posix(), ())
-    return [(file, *mirror, *more, *FAST), (f"tests/{inside.parts[0]}", *FAST)]
+    return [(*mirror, *more, file, *FAST), (f"tests/{inside.parts[0]}", *FAST)]
 
 
 def run_stages(stages: Stages, modules: Any = None) -> None:
