@@ -46,7 +46,14 @@ PACKAGE = "gbdt_objectives"
 SLOWER = 5  # times as long as the tests take without a mutant, after which it counts as killed
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
 FAST = ("-m", "not slow and not ci")
-MORE_TESTS = {"calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",)}
+MORE_TESTS = {
+    "calibration/likelihood.py": (
+        "tests/estimators/test_calibrators.py",
+        "tests/estimators/test_spline_calibrator.py",
+    ),
+    "calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",),
+    "priors/shift.py": ("tests/checks/test_columns.py",),
+}
 
 
 class Mutant(NamedTuple):
@@ -150,7 +157,9 @@ def stages(file: str) -> Stages:
     own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
     mirror = [own] if Path(own).exists() else []
     more = MORE_TESTS.get(inside.as_posix(), ())
-    return [(*mirror, *more, file, *FAST), (f"tests/{inside.parts[0]}", *FAST)]
+    all_slow = mirror and "pytestmark = pytest.mark.slow" in Path(own).read_text()
+    which = ("-m", "not ci") if all_slow else FAST
+    return [(*mirror, *more, file, *which), (f"tests/{inside.parts[0]}", *FAST)]
 
 
 def run_stages(stages: Stages, modules: Any = None) -> None:
