@@ -47,6 +47,8 @@ SLOWER = 5  # times as long as the tests take without a mutant, after which it c
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
 FAST = ("-m", "not slow and not ci")
 MORE_TESTS = {
+    "adapters/lightgbm/serving.py": ("tests/serving/test_contract.py",),
+    "adapters/xgboost/serving.py": ("tests/serving/test_contract.py",),
     "calibration/likelihood.py": (
         "tests/estimators/test_calibrators.py",
         "tests/estimators/test_spline_calibrator.py",
