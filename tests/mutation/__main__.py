@@ -174,7 +174,9 @@ def run_stages(stages: Stages, modules: Any = None) -> None:
                 break
     if modules is not None:
         modules.put([name for name in sys.modules if not is_ours(name)])
-    sys.exit(0 if code == 5 else code)
+        modules.close()
+        modules.join_thread()
+    os._exit(0 if code == 5 else code)  # at once: joblib's workers would be waited for
 
 
 def is_ours(name: str) -> bool:
@@ -185,12 +187,16 @@ def outcome(stages: Stages, limit: float) -> str:
     process = FORK.Process(target=run_stages, args=(stages,))
     process.start()
     process.join(limit)
-    if process.is_alive():
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.join()
-        return "too slow"
-    return "survived" if process.exitcode == 0 else "killed"
+    too_slow = process.is_alive()
+    end(process)
+    return "too slow" if too_slow else "survived" if process.exitcode == 0 else "killed"
+
+
+def end(process: Any) -> None:
+    """Kill the process, and what it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join()
 
 
 FORK = multiprocessing.get_context("fork")
@@ -205,6 +211,7 @@ def prepare(*stages: tuple[str, ...]) -> float:
     process.start()
     names = modules.get()
     process.join()
+    end(process)
     if process.exitcode != 0:
         raise SystemExit("the tests fail without a mutant:\n" + Path("pytest.log").read_text())
     seconds = time.perf_counter() - started
