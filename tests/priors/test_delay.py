@@ -259,3 +259,12 @@ def test_ages_in_place_of_the_delays_that_are_missing_are_refused() -> None:
     found = delay_distribution(age, np.where(arrived, delay, age), arrived.astype(float))
     expected = delay_distribution(age[arrived], delay[arrived], horizon=found.horizon)
     np.testing.assert_allclose(found.probability, expected.probability)
+
+
+def test_half_of_the_delays_may_be_ages() -> None:
+    """More than half of the rows of an age above 0 are refused, at 5 ages or more."""
+    age = np.array([1, 2, 3, 4, 5, 9, 9, 9, 9, 9])
+    delay = np.array([1, 2, 3, 4, 5, 1, 2, 3, 4, 5])
+    assert delay_distribution(age, delay).delay[-1] == 5
+    with pytest.raises(ValueError, match="delay is the row's age in 5 of 9 rows"):
+        delay_distribution(age[:-1], delay[:-1])

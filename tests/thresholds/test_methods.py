@@ -19,7 +19,7 @@ from gbdt_objectives.thresholds import (
     apply_thresholds,
     optimize_thresholds,
 )
-from gbdt_objectives.thresholds.methods import fit_thresholds
+from gbdt_objectives.thresholds.methods import check_needs_no_rows, fit_thresholds
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.cases import each
 from tests.thresholds.reference import kappa, sample
@@ -351,3 +351,13 @@ def test_falling_scores_are_refused(method: str) -> None:
     np.testing.assert_array_equal(
         fit_thresholds(method, rows, qwk_metric()), fit_thresholds("exact", rows, qwk_metric())
     )
+
+
+@pytest.mark.parametrize("method", ["rounding", "nelder-mead", "curved"])
+def test_what_partitions_give_is_enough_for_two_methods(method: str) -> None:
+    for enough in ("plugin", "exact"):
+        check_needs_no_rows(enough, qwk_metric())
+    with pytest.raises(ValueError, match=f"method='{method}' needs the rows of all partitions"):
+        check_needs_no_rows(method, qwk_metric())
+    with pytest.raises(ValueError, match="metric is a function, which needs the rows of all"):
+        check_needs_no_rows("exact", kappa)

@@ -179,3 +179,16 @@ def test_a_weight_that_is_lost_in_rounding_changes_nothing():
     w = [1, 1, 1e-30, 1, 1, 1]
     thresholds = optimize_thresholds(y, score, method="exact", sample_weight=w)
     assert thresholds.tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("block", [1, 7, 299])
+def test_a_line_is_the_same_from_blocks_of_pools(monkeypatch, block) -> None:
+    rng = np.random.default_rng(5)
+    score = rng.normal(size=300)
+    y = np.digitize(score + rng.normal(size=300), [-0.5, 0.5])
+    curve = read_scored_rows(y, score, None, rng.integers(1, 4, 300).astype(float)).label_curve
+    whole = qwk.fit_line(curve, 2.0, 0, 300)
+    monkeypatch.setattr(qwk, "BLOCK", block)
+    parts = qwk.fit_line(curve, 2.0, 0, 300)
+    found, expected = ([line.alpha, line.beta, line.var] for line in (parts, whole))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)  # sums in another order

@@ -252,6 +252,13 @@ def test_statistics_of_no_rows_say_so(edges):
         empty.add([1], [0.5]).thresholds()
 
 
+def test_labels_may_have_no_row():
+    y, score, _ = sample()
+    found = ThresholdStatistics.of(y, score, labels=range(6))
+    assert found.labels.tolist() == [0, 1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(found.counts.sum(axis=0), [*np.bincount(y), 0, 0])
+
+
 # At most so many bins
 
 
