@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from tests.soak.results import PATH, PARTS, read, table
+from tests.soak.results import PARTS, PATH, details, read, summary
 
 # before a booster is imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -32,12 +32,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Long runs, many threads, killed workers")
     parser.add_argument("parts", metavar="PART", nargs="*", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true", help="each part in seconds")
-    parser.add_argument("--table", action="store_true", help="print the results as a table")
+    parser.add_argument("--table", action="store_true", help="print the results as tables")
     asked = parser.parse_args()
     if unknown := set(asked.parts) - set(PARTS):
         parser.error(f"there is no part {sorted(unknown)}; there are {', '.join(PARTS)}")
     if asked.table:
-        print(table(read()))
+        print(summary(read()), details(read()), sep="\n\n")
         return 0
     parts = asked.parts or PARTS
     if len(parts) == 1:
@@ -61,8 +61,7 @@ def run(part: str, quick: bool) -> int:
     promised = [figure for figure in figures if figure.most is not None]
     broken = [figure for figure in promised if not figure.kept]
     print(
-        f"{part}: {len(promised) - len(broken)} of {len(promised)} promises kept, "
-        f"{seconds:.0f} s",
+        f"{part}: {len(promised) - len(broken)} of {len(promised)} promises kept, {seconds:.0f} s",
         flush=True,
     )
     if not quick:

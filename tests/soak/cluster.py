@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -66,7 +68,7 @@ def run(quick: bool) -> Iterator[Figure]:
                 usual = max(usual, time.monotonic() - began)
             else:
                 killed += 1
-                gone = kill_later(client, rng.randrange(WORKERS), rng.uniform(0, 0.6))
+                gone = kill_later(client, rng.randrange(WORKERS), rng.uniform(0, 0.3))
                 try:
                     # all may have been done before
                     survived += same(fit(client, name, data), expected[name])
@@ -78,6 +80,8 @@ def run(quick: bool) -> Iterator[Figure]:
             del data
             if k > fits // 10 and not k % every:
                 flat.sample(k)
+        delays = [interrupted(client) for _ in range(1 if quick else 10)]
+        exact_after = same(fit(client, "qwk", matrices(client, "qwk")), expected["qwk"])
         yield Figure("fits in all", fits)
         yield Figure("fits without a kill that are not the model of one machine",
                      fits - killed - exact, "", 0)  # fmt: skip
@@ -85,9 +89,14 @@ def run(quick: bool) -> Iterator[Figure]:
         yield Figure("fits that ended with the right model all the same", survived)
         yield Figure("fits whose error named the worker that was lost", explained)
         yield Figure("killed fits that ended in neither way", killed - survived - explained, "", 0)
-        yield Figure("times that a worker still waited for the lost one, and was restarted", restarts)
+        yield Figure(
+            "times that a worker still waited for the lost one, and was restarted", restarts
+        )
         yield Figure("longest fit without a kill", usual, "s", faults.DEADLINE)
         yield Figure("longest until a killed fit ended", worst, "s", faults.DEADLINE)
+        yield Figure(f"Ctrl-C at the client, {len(delays)} times: longest until it arrived",
+                     max(delays), "s", 5)  # fmt: skip
+        yield Figure("next fits that are not the model of one machine", not exact_after, "", 0)
         if not quick:
             yield from flat.figures()
 
@@ -122,7 +131,11 @@ def described(booster: Any) -> list[str]:
     """The text of all trees, with 6 digits or more of each number, and where boosting starts. The
     features have few values, so bins do not depend on who has which rows, and gradients are those
     of float64 sums rounded to float32: texts are the same, as in tests/distributed."""
-    return [*booster.get_dump(with_stats=True), layouts.base_score(booster), str(booster.best_iteration)]
+    return [
+        *booster.get_dump(with_stats=True),
+        layouts.base_score(booster),
+        str(booster.best_iteration),
+    ]
 
 
 def same(booster: Any, expected: list[str]) -> bool:
@@ -144,6 +157,32 @@ def kill_later(client: Any, worker: int, seconds: float) -> Callable[[], None]:
             time.sleep(0.05)
 
     return gone
+
+
+def interrupted(client: Any) -> float:
+    """Seconds from Ctrl-C in a fit until it arrived; the workers must stop, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        flag = Path(folder, "training")
+        slow = go.objective(faults.SlowLoss(str(flag)), intercept=1.0)
+        data, _ = matrices(client, "qwk")
+        sent: list[float] = []
+
+        def interrupt() -> None:
+            while not flag.exists():
+                time.sleep(0.01)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            ours.train(client, layouts.PARAMETERS, data, 10**6, objective=slow)
+        except KeyboardInterrupt:
+            delay = time.monotonic() - sent[0]
+        thread.join()
+        whole_again(client)
+        return delay
 
 
 def whole_again(client: Any) -> bool:

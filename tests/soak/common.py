@@ -83,7 +83,8 @@ def train_one(library: str, seed: int = 0, objective: Any = None, rounds: int = 
     else:
         held_out = dataset(library, new, y_new)
     booster = adapter(library).train(
-        PARAMETERS[library], data, rounds, objective=objective, metric=metric, evals=[(held_out, "held_out")], early_stopping_rounds=3,
+        PARAMETERS[library], data, rounds, objective=objective, metric=metric,
+        evals=[(held_out, "held_out")], early_stopping_rounds=3,
     )  # fmt: skip
     return predict(booster, new)
 

@@ -33,7 +33,9 @@ OBJECTIVES = (go.qwk_objective(), go.ordinal_logit_objective(4))
 
 
 def run(quick: bool) -> Iterator[Figure]:
-    warnings.simplefilter("ignore")  # small models stop early; Python 3.12 warns of fork and threads
+    warnings.simplefilter(
+        "ignore"
+    )  # small models stop early; Python 3.12 warns of fork and threads
     times, forks = (1, 4) if quick else (10, 200)
     for method in ("fork", "spawn", "forkserver"):
         if method in mp.get_all_start_methods():
@@ -116,7 +118,7 @@ def joblib() -> dict[str, int]:
     def performance(n_jobs: int) -> np.ndarray:
         estimator = go.QWKClassifier(xgb, cv=3, random_state=0)
         found = estimate_performance(estimator, X, labels, cv=3, n_repeats=2, n_jobs=n_jobs)
-        return np.array([found.score, *found.interval])
+        return np.array([found.estimate, *found.interval])
 
     cases = {
         "cross_val_score of XGBRegressor": lambda n: cross_val_score(xgb, X, y, cv=3, n_jobs=n),

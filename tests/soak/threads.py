@@ -32,7 +32,7 @@ X, Y = ordinal_rows(300)
 
 
 def run(quick: bool) -> Iterator[Figure]:
-    waves = 1 if quick else 40
+    waves = 1 if quick else 20
     warnings.simplefilter("ignore", UserWarning)
     sys.setswitchinterval(SWITCH)
     yield Figure("threads at the same time", THREADS)
@@ -44,7 +44,9 @@ def run(quick: bool) -> Iterator[Figure]:
             for found, expected in zip(together(work), alone, strict=True):
                 # the same operations on one thread each: not even the last bit differs
                 wrong += not np.array_equal(found, expected)
-        yield Figure(f"{name}: results that are not those of one thread, of {waves * THREADS}", wrong, "", 0)
+        yield Figure(
+            f"{name}: results that are not those of one thread, of {waves * THREADS}", wrong, "", 0
+        )
 
 
 def together(work: Callable[[int], Any]) -> list[Any]:
@@ -89,7 +91,10 @@ def of_bound(library: str, bound: Any, k: int) -> np.ndarray:
     parameters = PARAMETERS[library]
     if library == "xgboost":
         return predict(
-            xgb.train({**parameters, "base_score": start}, dataset(library, X, Y), rounds, obj=bound), X
+            xgb.train(
+                {**parameters, "base_score": start}, dataset(library, X, Y), rounds, obj=bound
+            ),
+            X,
         )
     data = lgb.Dataset(X, Y, init_score=np.full(len(Y), start), params=parameters)
     return predict(lgb.train({**parameters, "objective": bound}, data, rounds), X)
