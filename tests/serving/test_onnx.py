@@ -400,7 +400,7 @@ def test_a_step_is_the_formula_of_predict(step, v):
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
 
 
-@each("error", [OSError("no space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [OSError("no space left on device"), KeyboardInterrupt()])
 def test_a_graph_is_written_whole_or_not_at_all(error, tmp_path, monkeypatch) -> None:
     model = lgb_regressor().fit(X, grade)
     write = type(tmp_path).write_bytes
