@@ -20,7 +20,10 @@ EXTRAS = {
     "jax": "gbdt_objectives/objectives/autodiff.py",
     "pyspark": "gbdt_objectives/distributed/spark.py",
 }
-collect_ignore_glob = ["tests/formats/[0-9]*/*/predict.py"]  # scripts of exported folders
+collect_ignore_glob = [
+    "tests/formats/[0-9]*/*/predict.py",  # scripts of exported folders
+    "tests/soak/*",  # long runs, by hand
+]
 collect_ignore = [path for extra, path in EXTRAS.items() if not find_spec(extra)]
 
 

@@ -7,6 +7,7 @@ devices or workers: :class:`Objective` reads, checks and multiplies, :class:`Row
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -432,8 +433,23 @@ class Objective:
         return _workers.together(self)
 
 
+class Written(threading.local):
+    """What a bound objective writes gradient and hessian into; each thread has its own."""
+
+    memory: Both | None = None
+    write: Callable[[Array], None] | None = None
+
+    def __init__(self, loss: Loss, rows: Rows, start: Start, shape: tuple[int, ...]) -> None:
+        if rows.place is HOST and not loss.whole:
+            gradient, hessian = np.empty((2, *shape), FLOAT32)
+            self.memory = gradient, hessian
+            self.write = loss.writer(rows, start, gradient, hessian)
+
+
 class BoundObjective:
     """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
+
+    Threads may share it.
 
     Attributes
     ----------
@@ -447,15 +463,10 @@ class BoundObjective:
         self._rows, self._start = rows, start
         self._moves = bool(np.any(start))
         self._shape = margin_shape(loss, len(rows))
-        self._write: Callable[[Array], None] | None = None
-        self._memory: Both | None = None
-        if rows.place is HOST and not loss.whole:
-            gradient, hessian = np.empty((2, *self._shape), FLOAT32)
-            self._memory = gradient, hessian
-            self._write = loss.writer(rows, start, gradient, hessian)
+        self._written = Written(loss, rows, start, self._shape)
 
     def __call__(self, margin: Array, data: object = None) -> Both:
-        """Gradient and hessian, float32; the next call overwrites the same arrays.
+        """Gradient and hessian, float32; the next call of this thread overwrites the same arrays.
 
         If the labels are on a device, so are gradient and hessian, in new arrays.
         """
@@ -472,13 +483,17 @@ class BoundObjective:
                 return self._compute(margin)
         return self._compute(margin)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoundObjective:
+        return self  # LightGBM copies its parameters
+
     def _compute(self, margin: Any) -> Both:
-        if self._write is not None and self._memory is not None:
-            self._write(margin)
-            return self._memory
+        write, memory = self._written.write, self._written.memory
+        if write is not None and memory is not None:
+            write(margin)
+            return memory
         rows = replace(self._rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
-        return compute(self.objective.equations, rows, FLOAT32, self._memory)
+        return compute(self.objective.equations, rows, FLOAT32, memory)
 
 
 def check_declared(loss: Loss) -> None:

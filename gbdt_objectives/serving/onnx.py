@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -118,7 +119,17 @@ def export_onnx(
                       "that fit saw", UserWarning, stacklevel=2)  # fmt: skip
     else:
         compare(model, plan, features, dtype, graph, X)
-    target.write_bytes(graph)
+    write(target, graph)
+
+
+def write(target: Path, graph: bytes) -> None:
+    """Write a file whole, or leave none."""
+    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
+    try:
+        temporary.write_bytes(graph)
+        temporary.rename(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def import_onnx(name: str) -> Any:

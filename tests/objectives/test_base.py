@@ -6,6 +6,7 @@ what a loss must declare and return.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 NAN, INF = float("nan"), float("inf")
 QWK = go.qwk_objective([0, 1, 2, 3])
 LOGLOSS = go.weighted_logloss_objective(0.1)
+LINEAR = go.qwk_objective(clip=False)
 
 
 def squared_error(y_true, margin, sample_weight):
@@ -291,3 +293,33 @@ def test_what_a_loss_returns_is_checked(returned, message) -> None:
 
     with pytest.raises(ValueError, match=message):
         Objective(Bad())(np.zeros(3), np.array([1.0, 2.0, 3.0]))
+
+
+@each("objective", [go.qwk_objective(), LOGLOSS, Objective(Cubic())])
+def test_threads_share_a_bound_objective(objective) -> None:
+    """What one thread got stays, whatever the others ask for."""
+    bound = objective.bind([0, 1, 1])
+    margin = np.array([0.2, 0.4, 0.5])
+    here = bound(margin)
+    before = [values.copy() for values in here]
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(bound, margin + 1).result()
+    np.testing.assert_array_equal(here, before)
+    # a route of its own: both are float32, of numbers up to 3
+    expected = objective.bind([0, 1, 1])(margin + 1)
+    np.testing.assert_allclose(there, expected, rtol=0, atol=1e-6)
+    assert bound(margin)[0] is here[0]  # its memory is used again
+
+
+def test_lightgbm_takes_a_bound_objective() -> None:
+    """It copies its parameters, which would be another memory than the one that is written to."""
+    X = np.arange(60.0)[:, np.newaxis]
+    y = (X[:, 0] // 20).astype(float)
+    parameters = {"num_leaves": 4, "num_threads": 1, "verbosity": -1}
+    bound, free = (
+        lgb.train({**parameters, "objective": objective}, lgb.Dataset(X, y), 5).predict(X)
+        for objective in (LINEAR.bind(y), LINEAR)
+    )
+    # one writes into its memory, the other into a new one; gradients are float32
+    np.testing.assert_allclose(bound, free, rtol=0, atol=1e-6)
+    assert np.ptp(bound) > 0.1

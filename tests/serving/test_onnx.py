@@ -398,3 +398,21 @@ def test_a_step_is_the_formula_of_predict(step, v):
     want = formulas()[step["formula"]](v, step, None)
     # exp of a number near 700 carries its rounding
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
+
+
+@pytest.mark.parametrize("error", [OSError("no space left on device"), KeyboardInterrupt()])
+def test_a_graph_is_written_whole_or_not_at_all(error, tmp_path, monkeypatch) -> None:
+    model = lgb_regressor().fit(X, grade)
+    write = type(tmp_path).write_bytes
+
+    def half(path, data):
+        write(path, data[: len(data) // 2])
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(tmp_path), "write_bytes", half)
+        with pytest.raises(type(error)):
+            serving.export_onnx(model, tmp_path / "model.onnx", X)
+    assert not list(tmp_path.iterdir())
+    serving.export_onnx(model, tmp_path / "model.onnx", X)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]

@@ -1,0 +1,56 @@
+"""Long runs in tests/soak: what measures them can fail, and their page has what they found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.soak import __main__ as command, results
+from tests.soak.common import Figure, Flat
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory on Linux")
+
+PAGE = Path(__file__).parents[1] / "docs" / "soak.md"
+
+
+def broken(flat: Flat) -> set[str]:
+    return {figure.what.rpartition("more ")[2] for figure in flat.figures() if not figure.kept}
+
+
+def test_what_stays_is_seen() -> None:
+    flat, kept = Flat("leaks"), []
+    for k in range(3):
+        flat.sample(k)
+    assert broken(flat) == set()
+    memory = np.ones(flat.samples[0][0] // 8)  # as much again as the process has
+    kept.append([[k] for k in range(1000)])
+    with open(PAGE, encoding="utf-8"):
+        flat.sample(3)
+    assert broken(flat) == {"leaks: growth to the highest sample", "open files", "Python objects"}
+    assert memory.all()
+    assert kept
+
+
+@pytest.mark.parametrize("found", [2.0, 4.0, float("inf"), float("nan")])
+def test_a_broken_promise_is_the_exit_status(found, monkeypatch, capsys) -> None:
+    class Part:
+        @staticmethod
+        def run(quick):
+            yield Figure("told", 7)
+            yield Figure("promised", found, most=3)
+
+    monkeypatch.setattr(command, "import_module", lambda name: Part)
+    kept = found == 2.0
+    assert command.run("part", quick=True) == (not kept)
+    assert f"part: {int(kept)} of 1 promises kept" in capsys.readouterr().out
+
+
+def test_the_page_has_what_was_found() -> None:
+    text, found = PAGE.read_text(encoding="utf-8"), results.read()
+    assert set(found) == set(results.PARTS)
+    remedy = "write what python -m tests.soak --table prints into docs/soak.md"
+    assert results.summary(found) in text, remedy
+    assert results.details(found) in text, remedy
