@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from experiments import _common
@@ -90,6 +92,20 @@ def date_of(record: Path) -> str:
     return str(_common.read_json(record).get("date", "")) if record.exists() else ""
 
 
+def missing_peers() -> list[str]:
+    """Of the extra ``peers``, which some studies do without, what is not installed."""
+    peers = (r for r in requires("gbdt_objectives") or () if re.search(r"extra == .peers", r))
+    names = [re.split(r"[^\w.-]", requirement)[0] for requirement in peers]
+    return [name for name in names if not is_installed(name)]
+
+
+def is_installed(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
+
+
 def run(study: Study, arguments: Sequence[str], record: Path) -> str:
     """What the study printed; RuntimeError with all of it if it wrote no record of its run.
 
@@ -137,6 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--only: no study is named {', '.join(sorted(unknown))}: {sorted(modules)}")
     if not options.quick and (options.folder is None or not options.folder.is_dir()):
         parser.error(f"FOLDER must be that of the CSV files, found {options.folder}, or --quick")
+    if not options.quick and (missing := missing_peers()):
+        parser.error(f"without {', '.join(missing)} the results would lack them: pip install "
+                     "'gbdt_objectives[peers]'")  # fmt: skip
     wanted = [study for study in STUDIES if study.module in (options.only or modules)]
     if options.quick:
         wanted = [study for study in wanted if study.quick is not None]

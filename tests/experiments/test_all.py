@@ -21,6 +21,7 @@ def runs(monkeypatch) -> list[tuple[str, list[str]]]:
         return "printed\nHOLDS"
 
     monkeypatch.setattr(everything, "run", run)
+    monkeypatch.setattr(everything, "is_installed", lambda name: True)
     return found
 
 
@@ -69,6 +70,14 @@ def test_a_study_that_breaks_is_named_and_the_others_run(capsys, monkeypatch) ->
     assert everything.main(["--quick"]) == 1
     assert ran == ["no_such_study", "focal"]
     assert "No module named experiments.no_such_study" in capsys.readouterr().out
+
+
+def test_without_a_peer_no_results_are_overwritten(runs, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(everything, "is_installed", lambda name: name != "catboost")
+    with pytest.raises(SystemExit):
+        everything.main([str(tmp_path), "--only", "focal"])
+    assert "without catboost the results would lack them: pip install" in capsys.readouterr().err
+    assert runs == []
 
 
 @pytest.mark.parametrize(

@@ -136,4 +136,5 @@ def test_environment_has_no_path(tmp_path):
     _common.write_environment(tmp_path, seeds={"a": 1}, settings={})
     text = (tmp_path / "environment.json").read_text(encoding="utf-8")
     assert "/" not in text
-    assert set(json.loads(text)) == {"python", "libraries", "platform", "seeds", "settings"}
+    what_ran = {"date", "seconds", "python", "libraries", "platform", "seeds", "settings"}
+    assert set(json.loads(text)) == what_ran

@@ -80,6 +80,7 @@ def run(quick: bool) -> Iterator[Figure]:
             del data
             if k > fits // 10 and not k % every:
                 flat.sample(k)
+        restarts += whole_again(client)
         delays = [interrupted(client) for _ in range(1 if quick else 10)]
         exact_after = same(fit(client, "qwk", matrices(client, "qwk")), expected["qwk"])
         yield Figure("fits in all", fits)
