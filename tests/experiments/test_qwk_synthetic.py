@@ -91,11 +91,16 @@ def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
     shifted, ours = (cells[cells.way == m.way].qwk_rounded for m in experiment.METHODS[3:])
     np.testing.assert_allclose(shifted, ours, atol=0.02)
 
-    old = (tmp_path / "environment.json").read_text(encoding="utf-8")
-    (tmp_path / "environment.json").write_text(old.replace("python", "the same, python", 1))
+    # the same figures again, and the record of this run in place of an older one's
+    environment = tmp_path / "environment.json"
+    older = json.loads(environment.read_text(encoding="utf-8")) | {"date": "2020-01-01"}
+    environment.write_text(json.dumps(older), encoding="utf-8")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert experiment.main(arguments) == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before.keys() == after.keys()
+    assert {name for name in after if after[name] != before[name]} == {environment.name}
+    assert json.loads(after[environment.name])["date"] > "2020-01-01"
 
     monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, cell=0.0))
     assert experiment.main(arguments) == 1
