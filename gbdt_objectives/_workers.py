@@ -30,7 +30,9 @@ Reduce = Callable[[Array], Array]
 HEAD = 4
 """1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
 
-ROOM = 28  # number of values in the first message, whose length is the same on all workers
+ROOM = 28
+"""Number of values in the first message, whose length is the same on all workers: in all versions
+too, as workers of different versions must read each other's in order to refuse."""
 
 TEXT = 1000  # number of bytes that a worker may say about an error
 
@@ -57,8 +59,12 @@ class WorkersDisagree(ValueError):
 class Call:
     """One call of an objective or metric, which all workers make at the same time."""
 
-    def __init__(self, subject: object, count: int) -> None:
-        self.subject, self.count = describe(subject), count
+    def __init__(
+        self, subject: object, count: int, libraries: tuple[str, ...] = ("gbdt_objectives",)
+    ) -> None:
+        versions = [f"{name} {sys.modules[name].__version__}" for name in libraries]
+        self.subject = f"{describe(subject)} of {' and '.join(versions)}"
+        self.count = count
         self.messages = 0
         self.awaited = True  # whether other workers still wait for a message of this call
 
@@ -108,7 +114,8 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     if not workers():
         yield
         return
-    outer, call = _here.call, Call(subject, count)
+    # numpy and Python may differ: they see the rows of one worker, whose sums all others get
+    outer, call = _here.call, Call(subject, count, ("gbdt_objectives", "xgboost"))
     _here.call = call
     try:
         yield
@@ -269,7 +276,8 @@ def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:
     return WorkersDisagree(
         f"the workers do not train the same: {'; '.join(found[:3]) or where}. Make objective and "
         "metric once, from the labels of all rows, and send them to all workers; or make them "
-        "without labels, as qwk_objective(), which measures those of all workers together"
+        "without labels, as qwk_objective(), which measures those of all workers together; and "
+        "install the same versions on all workers"
     )
 
 

@@ -4,6 +4,7 @@ on all of them."""
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -414,6 +415,24 @@ def test_what_is_made_from_a_shard_is_refused(pair: Workers, how: str) -> None:
     all_raise(results, "WorkersDisagree", "from the labels of all rows")
     if how == "labels":
         assert "worker 0 has QWKObjective(center=0." in results[1].text
+
+
+def fit_with_another_version(rank: int, world: int, library: str) -> None:
+    X, y, w = rows()
+    module = sys.modules[library]
+    own = module.__version__
+    module.__version__ = f"9.{rank}"
+    try:
+        train(PARAMS, matrix(X, y, w, share(rank, world)), 3, objective=go.qwk_objective())
+    finally:
+        module.__version__ = own
+
+
+@pytest.mark.parametrize("library", ["gbdt_objectives", "xgboost"])
+def test_other_versions_are_refused(pair: Workers, library: str) -> None:
+    results = pair.run(fit_with_another_version, library)
+    all_raise(results, "WorkersDisagree", "the same versions on all workers")
+    assert all(f"{library} 9.{rank}" in results[0].text for rank in range(2))
 
 
 def fit_with_bad_rows(rank: int, world: int, what: str) -> None:
