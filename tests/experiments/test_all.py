@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 
 import pytest
@@ -31,6 +32,10 @@ def test_every_study_and_every_record_is_there() -> None:
     records = set(everything.HERE.glob("*/results/**/environment.json"))
     assert {study.record for study in everything.STUDIES} == records
     assert len(everything.STUDIES) == len(records)
+    for record in records:
+        found = json.loads(record.read_text(encoding="utf-8"))
+        datetime.date.fromisoformat(found["date"])
+        assert found["seconds"] > 0
 
 
 def test_goes_on_where_it_stopped(runs, tmp_path, monkeypatch, capsys) -> None:

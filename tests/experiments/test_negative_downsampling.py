@@ -405,4 +405,5 @@ def test_committed_results_show_that_offset_equals_corrected(booster):
     for rate in FULL.scale.keep_rates:
         values = simulated.paired(lines, booster, rate, OFFSET, CORRECTED)
         assert len(values) == FULL.scale.seeds
-        assert np.abs(values).max() <= 1e-6
+        # the last digit of a margin decides between level splits; the study says where by how much
+        assert np.abs(values).max() <= 1e-5
