@@ -47,11 +47,41 @@ SLOWER = 5  # times as long as the tests take without a mutant, after which it c
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
 FAST = ("-m", "not slow and not ci")
 MORE_TESTS = {
+    "adapters/_arguments.py": (
+        "tests/adapters/test_train.py",
+        "tests/adapters/test_parameters.py",
+        "tests/adapters/test_intercept.py",
+        "tests/adapters/test_silently_wrong.py",
+    ),
+    "adapters/_docstrings.py": (f"{PACKAGE}/adapters",),
+    "adapters/_files.py": ("tests/command_line/test_options.py", "tests/test_commands.py"),
+    "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
+    "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
+    "adapters/lightgbm/intercept.py": (
+        "tests/adapters/test_conversion.py",
+        "tests/estimators/test_downsampled_classifier.py",
+    ),
+    "adapters/lightgbm/parameters.py": ("tests/adapters/test_spellings.py",),
     "adapters/lightgbm/serving.py": ("tests/serving/test_contract.py",),
+    "adapters/xgboost/estimators.py": ("tests/adapters/test_natural_units.py",),
+    "adapters/xgboost/intercept.py": (
+        "tests/adapters/test_conversion.py",
+        "tests/estimators/test_downsampled_classifier.py",
+    ),
+    "adapters/xgboost/parameters.py": ("tests/adapters/test_spellings.py",),
     "adapters/xgboost/serving.py": ("tests/serving/test_contract.py",),
+    "adapters/xgboost/stopping.py": (
+        "tests/adapters/test_cv.py",
+        "tests/adapters/test_estimators.py",
+        "tests/adapters/test_natural_units.py",
+    ),
     "calibration/likelihood.py": (
         "tests/estimators/test_calibrators.py",
         "tests/estimators/test_spline_calibrator.py",
+    ),
+    "calibration/significance.py": (
+        "tests/calibration/test_sampled_rows.py",
+        "tests/calibration/test_segments.py",
     ),
     "calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",),
     "priors/shift.py": ("tests/checks/test_columns.py",),
@@ -119,6 +149,8 @@ def is_check(node: cst.CSTNode) -> bool:
 def is_for_readers(assignment: cst.Assign) -> bool:
     """``__all__``, and names of types."""
     target, value = assignment.targets[0].target, assignment.value
+    if is_call_of(value, ("TypeVar", "ParamSpec")):
+        return True
     return (isinstance(target, cst.Name) and target.value == "__all__") or (
         isinstance(value, cst.Subscript)
         and isinstance(value.value, cst.Name)
@@ -160,7 +192,8 @@ def stages(file: str) -> Stages:
     mirror = [own] if Path(own).exists() else []
     more = MORE_TESTS.get(inside.as_posix(), ())
     all_slow = mirror and "pytestmark = pytest.mark.slow" in Path(own).read_text()
-    which = ("-m", "not ci") if all_slow else FAST
+    slow_too = all_slow or inside.parts[0] == "adapters"  # which few fast tests train with
+    which = ("-m", "not ci") if slow_too else FAST
     return [(*mirror, *more, file, *which), (f"tests/{inside.parts[0]}", *FAST)]
 
 

@@ -11,6 +11,7 @@ from tests.mutation.__main__ import drawn, note
 SOURCE = '''
 __all__ = ["f"]
 Array = NDArray[float]
+T = TypeVar("T", bound=object)
 
 def f(x: list[int], least=0):
     """At least 0."""
@@ -25,14 +26,14 @@ def test_mutants_are_of_what_is_computed_and_never_of_texts_or_types() -> None:
     count, mutants = drawn(SOURCE, None, "")
     assert count == len(mutants)
     assert {(m.line, m.after) for m in mutants} == {
-        (5, "def f(x: list[int], least=1):"),
-        (7, 'm = _checks.number("m", x[1])'),
-        (7, "m = _checks.number(x[0])"),
-        (7, 'm = _checks.number("m", )'),
-        (8, "if m <= least:"),
-        (10, "return g(axis=1)"),
-        (10, "return g(m, )"),
-        (10, "return g(m, axis=2)"),
+        (6, "def f(x: list[int], least=1):"),
+        (8, 'm = _checks.number("m", x[1])'),
+        (8, "m = _checks.number(x[0])"),
+        (8, 'm = _checks.number("m", )'),
+        (9, "if m <= least:"),
+        (11, "return g(axis=1)"),
+        (11, "return g(m, )"),
+        (11, "return g(m, axis=2)"),
     }
     assert all(m.code.count("\n") == SOURCE.count("\n") for m in mutants)
 
