@@ -240,7 +240,7 @@ def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
     for text in said:
         if text:
             kind, _, message = text.partition(": ")
-            error = KINDS.get(kind, RuntimeError)(message)
+            error = KINDS[kind](message)
             error.__cause__ = own
             return error
     return own or ValueError("another worker failed: its log says why")

@@ -704,6 +704,27 @@ def test_a_description_tells_objectives_apart_but_no_rows() -> None:
     assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
     kappas = go.objectives.kappa_objective(COST), go.objectives.kappa_objective(np.transpose(COST))
     assert _workers.describe(kappas[0]) != _workers.describe(kappas[1])
+    reduced = go.qwk_objective(y, reduce=lambda sums: sums)
+    assert _workers.describe(reduced) == _workers.describe(go.qwk_objective(y))
+
+
+def test_a_description_ends_in_depth() -> None:
+    deep = [[[[[[["too deep"]]]]]]]
+    assert _workers.describe(deep) == "((((((list))))))"
+    assert _workers.describe(deep, 1) == "(list)"
+    assert _workers.describe(deep, 0) == "list"
+
+
+def test_an_error_of_another_worker_without_its_text() -> None:
+    """A user's sum has no text; here another worker says that it has failed."""
+
+    def reduce(values: np.ndarray) -> np.ndarray:
+        total = 2 * values
+        total[_workers.HEAD - 1] = 1
+        return total
+
+    with pytest.raises(ValueError, match="another worker failed"):
+        _workers.all_sum([1.0], reduce=reduce)
 
 
 def centred(y_true: Any, margin: Any, sample_weight: Any, mean: float = 0.0) -> Any:

@@ -99,9 +99,10 @@ def optimize_thresholds(
     Raises
     ------
     ValueError, TypeError
-        A single class, fewer rows than classes, labels that are repeated or missing in ``labels``,
-        NaN, bad weights or prior; scores with which no line of the class rises ("plugin",
-        "curved"); a metric not of classes, or beyond the method; arguments of the wrong kind.
+        A single class ("rounding" takes it with ``labels``), fewer rows than classes, labels that
+        are repeated or missing in ``labels``, NaN, bad weights or prior; scores with which no line
+        of the class rises ("plugin", "curved"); a metric not of classes, or beyond the method;
+        arguments of the wrong kind.
 
     References
     ----------

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 import gbdt_objectives as go
+from gbdt_objectives.calibration import significance
 
 pytestmark = pytest.mark.slow
 
@@ -240,3 +241,28 @@ def test_an_error_of_rounding_is_no_error(n) -> None:
     test = go.calibration.calibration_error_test(y, np.full(n, 0.1), random_state=0)
     assert test.error < 1e-16
     assert test.p_value == 1
+
+
+def test_weights_by_label_need_both_labels_to_be_refused() -> None:
+    p = np.linspace(0.05, 0.95, 40)
+    w = np.full(40, 2.0)
+    found = go.calibration.calibration_error_test(np.ones(40, int), p, sample_weight=w)
+    assert found.p_value < 0.01
+
+
+def test_rows_that_cells_stand_for() -> None:
+    none = np.zeros(1)
+    fields = {name: none for name in ("W", "p", "d", "e", "m", "x", "pairs")}
+    bins = significance.SampledBins(
+        **fields, bin=np.array([0]), cell_p=none, rate=np.array([0.5]), weight=np.array([2.0]),
+        unit=none, z=none,
+    )  # fmt: skip
+    assert bins.stand(np.array([0.25])) == pytest.approx(2 / (0.25 + 0.75 * 0.5), rel=1e-15)
+
+
+def test_a_bin_of_one_row_has_no_design_effect() -> None:
+    residual, b = np.array([0.0, 0.5, -0.5, 0.5, -0.5]), np.array([0, 1, 1, 1, 1])
+    pairs = significance.design_effect(residual, b, np.array([0, 1, 2, 1, 2]))
+    assert pairs[0] == pytest.approx(1.0)
+    # two groups of sums 1 and -1 about their mean: 2 * 2 for 4 * .25 * 4/3
+    assert pairs[1] == pytest.approx(4 / (4 / 3))

@@ -58,6 +58,7 @@ MORE_TESTS = {
     "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
     "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
     "adapters/lightgbm/intercept.py": (
+        "tests/adapters/test_imbalance.py",
         "tests/adapters/test_conversion.py",
         "tests/estimators/test_downsampled_classifier.py",
     ),
@@ -65,6 +66,7 @@ MORE_TESTS = {
     "adapters/lightgbm/serving.py": ("tests/serving/test_contract.py",),
     "adapters/xgboost/estimators.py": ("tests/adapters/test_natural_units.py",),
     "adapters/xgboost/intercept.py": (
+        "tests/adapters/test_imbalance.py",
         "tests/adapters/test_conversion.py",
         "tests/estimators/test_downsampled_classifier.py",
     ),

@@ -278,3 +278,8 @@ def test_the_loss_of_good_predictions_is_not_negative() -> None:
         # centred margins are rounded to float32: 1e-7 each, of errors of 1e-4
         assert go.qwk_objective().loss(y, p, w) == pytest.approx(expected, rel=1e-2)
         assert go.qwk_objective().loss(y, y, w) == 0
+
+
+def test_a_given_centre_stays_where_the_spread_is_measured():
+    y = np.array([0.0, 1, 1, 3])
+    assert "center=2.5" in repr(go.qwk_objective(center=2.5).measured(y))

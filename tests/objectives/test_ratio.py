@@ -772,3 +772,21 @@ def test_the_best_constant_is_between_classes_where_the_cost_is_flat() -> None:
     grid = np.linspace(0, 2, 20_001)
     costs_of = obj.denominator(np.zeros(len(grid)), grid)[0]
     assert obj.intercept == pytest.approx(grid[costs_of.argmin()], abs=1e-4)
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_margins_have_a_range_where_they_are_clipped(clip):
+    y = np.array([0.0, 1, 2, 2])
+    found = go.objectives.kappa_objective(log_cosh, clip=clip).measured(y)
+    assert found.equations.label_range == ((0.0, 2.0) if clip else None)
+
+
+def test_a_denominator_between_0_and_1_is_enough():
+    def small(y, z):
+        return np.full_like(z, 0.05), np.zeros_like(z)
+
+    def squared(y, z):
+        return (z - y) ** 2, 2 * (z - y)
+
+    found = ratio_objective(squared, small).loss([0.0, 1.0], [0.0, 0.5])
+    assert found == pytest.approx(2 * 0.25 / 0.1)

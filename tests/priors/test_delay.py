@@ -268,3 +268,8 @@ def test_half_of_the_delays_may_be_ages() -> None:
     assert delay_distribution(age, delay).delay[-1] == 5
     with pytest.raises(ValueError, match="delay is the row's age in 5 of 9 rows"):
         delay_distribution(age[:-1], delay[:-1])
+
+
+def test_numbers_of_dtype_object_are_refused_as_such():
+    with pytest.raises(TypeError, match="dtype object"):
+        delay_distribution(np.array(AGE, object), DELAY)

@@ -808,6 +808,13 @@ def test_a_string_of_any_type_is_the_same_key(convert) -> None:
         ([0, 1], np.array([1, np.nan], object), {}, TypeError, "none missing, found nan"),
         ([0, 1], pd.Series([1, None], dtype="Int64"), {}, TypeError, "key must hold integers"),
         ([0, 1], [2**64, 1], {}, ValueError, "integers of 64 bits, found 18446744073709551616"),
+        (
+            [0, 1],
+            [-(2**63) - 1, 1],
+            {},
+            ValueError,
+            "integers of 64 bits, found -9223372036854775809",
+        ),
         ([0, 1], [[1], [2]], {}, ValueError, "one-dimensional, found shape (2, 1)"),
         ([0, 1], [1], {}, ValueError, "key has 1 rows, but the labels have 2"),
         ([0, 2], [1, 2], {}, ValueError, "must be 0 (negative) or 1 (positive), found 2"),

@@ -712,3 +712,13 @@ def test_rates_made_of_shifts_are_no_shifts() -> None:
     np.testing.assert_allclose(
         correct_probability(correct_probability(p, shifts), shift=-shifts), p
     )
+
+
+def test_a_standard_error_is_saved():
+    saved = LogOddsShift(-2.5, 0.2).to_json()
+    assert LogOddsShift.from_json(saved).standard_error == pytest.approx(0.2, rel=1e-15)
+
+
+def test_probabilities_up_to_1_are_no_margins():
+    with pytest.warns(UserWarning, match="as probabilities are"):
+        correct_margin(np.linspace(0, 1, 100), shift=1.0)

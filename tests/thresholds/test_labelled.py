@@ -269,3 +269,24 @@ def test_thresholds_of_the_classifier_apply_to_its_scores() -> None:
     classifier = go.QWKClassifier(Ridge(), objective=None, labels=["low", "mid", "high"]).fit(X, y)
     found = go.apply_thresholds(classifier.predict_score(X), classifier.thresholds_)
     np.testing.assert_array_equal(found, classifier.predict(X))
+
+
+@each("labels", [[b"poor", b"good"], [True, False]])
+def test_labels_that_json_has_not_are_refused(labels):
+    with pytest.raises((TypeError, ValueError), match="labels must be"):
+        Thresholds([0.5], np.array(labels)).to_json()
+
+
+def test_labels_that_are_no_integers_come_back():
+    saved = Thresholds([0.5], [0.5, 1.5]).to_json()
+    assert Thresholds.from_json(saved).labels.tolist() == [0.5, 1.5]
+    with pytest.raises(ValueError, match="labels must be a list of float"):
+        Thresholds.from_json(saved.replace("0.5, 1.5", "0, 1"))
+
+
+def test_scores_of_dask_become_classes():
+    da = pytest.importorskip("dask.array")
+    y, score = essays()
+    thresholds = optimize_thresholds(y, score)
+    found = apply_thresholds(da.from_array(score, 100), np.asarray(thresholds), labels=range(6))
+    np.testing.assert_array_equal(found.compute(scheduler="sync"), thresholds.apply(score) - 1)

@@ -367,3 +367,17 @@ def test_kappa_cost_that_a_constant_satisfies_is_refused():
     lenient = kappa_cost_metric([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
+
+
+def test_columns_of_dask_with_weights_and_labels():
+    da = pytest.importorskip("dask.array")
+    y, score = sample()
+    score = score.round(1)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    labels = [f"grade {k}" for k in np.unique(y)]
+    names = np.array(labels)[np.searchsorted(np.unique(y), y)]
+    columns = [da.from_array(column, 50) for column in (names, score, w)]
+    found = optimize_thresholds(*columns[:2], labels=labels, sample_weight=columns[2])
+    alone = optimize_thresholds(names, score, labels=labels, sample_weight=w)
+    np.testing.assert_allclose(found, alone, rtol=1e-9)  # sums in another order
+    assert not np.allclose(found, optimize_thresholds(names, score, labels=labels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from scipy.stats import pearsonr, rankdata
 from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives.metrics import qwk_metric
@@ -192,3 +193,13 @@ def test_a_line_is_the_same_from_blocks_of_pools(monkeypatch, block) -> None:
     parts = qwk.fit_line(curve, 2.0, 0, 300)
     found, expected = ([line.alpha, line.beta, line.var] for line in (parts, whole))
     np.testing.assert_allclose(found, expected, rtol=1e-12)  # sums in another order
+
+
+def test_the_rank_correlation_is_spearmans():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 4, 500)
+    score = (y + 2 * rng.standard_normal(500)).round(1)
+    curve = read_scored_rows(y, score, None, None, None).label_curve
+    assert qwk.rank_correlation(curve) == pytest.approx(
+        pearsonr(rankdata(score), y).statistic, abs=1e-12
+    )
