@@ -57,6 +57,10 @@ MORE_TESTS = {
     "adapters/_files.py": ("tests/command_line/test_options.py", "tests/test_commands.py"),
     "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
     "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
+    "adapters/_wrapped.py": (
+        "tests/estimators/test_downsampled_classifier.py",
+        "tests/estimators/test_calibrated_classifier.py",
+    ),
     "adapters/lightgbm/intercept.py": (
         "tests/adapters/test_imbalance.py",
         "tests/adapters/test_conversion.py",
