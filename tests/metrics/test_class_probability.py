@@ -14,6 +14,7 @@ from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolu
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
+from gbdt_objectives import _workers
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 from tests.cases import each
@@ -223,3 +224,21 @@ def test_is_a_scorer_of_scikit_learn():
     found = cross_val_score(LogisticRegression(), X, y, scoring=ours)
     theirs = cross_val_score(LogisticRegression(), X, y, scoring="neg_log_loss")
     assert found == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("n_classes", [None, 4])
+def test_a_worker_without_rows_has_columns(n_classes):
+    metric = go.metrics.class_logloss_metric(n_classes)
+    with _workers.some_rows():
+        rows = metric.read(np.empty(0), np.empty(0), None)
+    assert rows.f.shape == (0, n_classes or 2)
+    with pytest.raises(ValueError, match="column per class"):
+        metric.read(np.empty(0), np.empty(0), None)
+
+
+def test_margins_whose_rows_sum_to_1():
+    metric = go.metrics.class_logloss_metric()
+    assert np.isfinite(metric([0, 1], [[0.5, 0.5], [0.25, 0.75]]))  # they start at 1/2
+    assert np.isfinite(metric([0, 1], [[2.0, -0.5, -0.5], [0.5, 0.25, 0.25]]))
+    with pytest.raises(ValueError, match="which are probabilities"):
+        metric([0, 1], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])

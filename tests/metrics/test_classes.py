@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import matthews_corrcoef
 
 import gbdt_objectives as go
+from gbdt_objectives.metrics import classes
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,34 @@ def test_one_class_is_nan_in_any_range_and_of_any_weights() -> None:
         y, w = np.full(40, label), rng.exponential(size=40)
         with pytest.warns(UndefinedMetricWarning, match="one and the same class"):
             assert np.isnan(go.qwk_metric((0, 6))(y, y, w)), label
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_matthews_is_scikit_learns(K) -> None:
+    rng = np.random.default_rng(K)
+    y, p, w = rng.integers(0, K, 80), rng.integers(0, K, 80), rng.random(80)
+    metric = go.metrics.threshold_metric("matthews", (0, K - 1))
+    assert metric(y, p, w) == pytest.approx(matthews_corrcoef(y, p, sample_weight=w), abs=1e-12)
+
+
+def test_costs_by_name() -> None:
+    y, p = [0, 0, 1, 3], [0, 3, 1, 1]
+    costs = {"zero_one": 2 / 4, "absolute": 5 / 4, "quadratic": 13 / 4}
+    for cost, mean in costs.items():
+        assert go.metrics.cost_metric(cost, (0, 3))(y, p) == pytest.approx(mean)
+    assert go.metrics.threshold_metric("mae").name == "mae"
+    assert go.metrics.cost_metric([[0, 1], [2, 0]]).name == "cost"
+
+
+@pytest.mark.parametrize("name", sorted(classes.OTHER_NAMES))
+def test_other_names_say_what_to_pass(name) -> None:
+    with pytest.raises(ValueError, match=re.escape(classes.OTHER_NAMES[name])):
+        go.metrics.threshold_metric(name)
+
+
+def test_names_of_scikit_learn_are_known() -> None:
+    known = {
+        "cohen_kappa_score", "accuracy_score", "mean_absolute_error", "balanced_accuracy_score",
+        "matthews_corrcoef", "f1_score", "fbeta_score",
+    }  # fmt: skip
+    assert known <= set(classes.OTHER_NAMES)

@@ -136,3 +136,8 @@ def test_training_stops_on_what_it_trains(objective, ordinal, rare):
     margin = model.predict(X[stop], raw_score=True)
     # LightGBM holds labels and weights as float32, the margin of the best round is exact
     assert metric(y[stop], margin, w[stop]) == pytest.approx(min(losses), rel=1e-6)
+
+
+def test_probabilities_of_0_and_1_are_probabilities():
+    metric = go.weighted_logloss_metric(1, input_space="probability")
+    assert metric([0, 1, 1], [0.0, 1.0, 0.5]) == pytest.approx(np.log(2) / 3)

@@ -190,17 +190,15 @@ Stages = list[tuple[str, ...]]
 
 
 def stages(file: str) -> Stages:
-    """Arguments of pytest: first the tests of the module, then those of its whole room."""
+    """Arguments of pytest: first the tests of the module, slow ones too, then the fast ones of its
+    whole room."""
     inside = Path(file).relative_to(PACKAGE)
     if inside.as_posix() == "_workers.py":
         return [("tests/test_workers.py", "-m", "")]  # all are slow
     own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
     mirror = [own] if Path(own).exists() else []
     more = MORE_TESTS.get(inside.as_posix(), ())
-    all_slow = mirror and "pytestmark = pytest.mark.slow" in Path(own).read_text()
-    slow_too = all_slow or inside.parts[0] == "adapters"  # which few fast tests train with
-    which = ("-m", "not ci") if slow_too else FAST
-    return [(*mirror, *more, file, *which), (f"tests/{inside.parts[0]}", *FAST)]
+    return [(*mirror, *more, file, "-m", "not ci"), (f"tests/{inside.parts[0]}", *FAST)]
 
 
 def run_stages(stages: Stages, modules: Any = None) -> None:

@@ -323,3 +323,10 @@ def test_lightgbm_takes_a_bound_objective() -> None:
     # one writes into its memory, the other into a new one; gradients are float32
     np.testing.assert_allclose(bound, free, rtol=0, atol=1e-6)
     assert np.ptp(bound) > 0.1
+
+
+def test_the_mean_loss_is_that_of_a_unit_of_weight() -> None:
+    objective = go.weighted_logloss_objective(1)
+    y, z, w = [0, 1, 1], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]
+    assert objective.loss(y, z, w) == pytest.approx(4 * np.log(2))
+    assert objective.mean_loss(y, z, w) == pytest.approx(np.log(2))

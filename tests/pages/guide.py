@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from benchmarks import all as benchmarks
 from experiments.delayed_labels import __main__ as delayed_labels
 from experiments.ordinal_benchmark import report
 from experiments.segment_repair import __main__ as segment_repair
@@ -523,6 +524,35 @@ def served(page: Page) -> None:
 
 
 SCALING = Page("docs/scaling.md", sections=("Measured", "1,000,000,000 rows on 100 workers"))
+SIZES = [10**k for k in range(4, 9)]
+
+
+def scaling_table() -> str:
+    """Times the limit at each number of rows, and bytes a row at the most."""
+    text = (benchmarks.RESULTS / "scaling.txt").read_text(encoding="utf-8")
+    times: dict[str, dict[int, str]] = {}
+    memory: dict[str, str] = {}
+    for what, found, goal, _ in benchmarks.figures(text):
+        rows, _, name = what.partition(" rows: ")
+        step, _, limit = name.partition(" / ")
+        if limit:
+            times.setdefault(f"| {step} | {limit} |", {})[int(rows.replace(",", ""))] = found
+        elif rows == f"{SIZES[-1]:,}":
+            memory[name.partition(", bytes")[0]] = f"{float(found):.0f} | {goal} |"
+    head = [f"10^{len(str(n)) - 1}" for n in SIZES]
+    lines = [
+        f"| step | limit | {' | '.join(head)} | bytes a row | promised |",
+        f"|---|---|{'---|' * len(head)}---|---|",
+    ]
+    for name, found in times.items():
+        cells = " | ".join(f"{float(found[n]):.2g}" for n in SIZES)
+        lines.append(f"{name} {cells} | {memory[name.split(' | ')[0].strip('| ')]}")
+    return "\n".join(lines)
+
+
+@SCALING.check
+def one_machine(page: Page) -> None:
+    page.shows(scaling_table())
 
 
 @SCALING.check
