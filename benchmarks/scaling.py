@@ -72,7 +72,7 @@ def rare(n: int) -> tuple[list[Step], dict[str, Call]]:
         Step("sampling: negatives at 5 %",
              lambda: go.negative_downsample(y, 0.05, random_state=0), "draw", 2.5),
         Step("correction of probabilities", lambda: go.correct_probability(p, shift),
-             "copy", None, 8),
+             "copy", None, 8.1),
         Step("calibration: spline, predict", lambda: spline.predict(p), "copy", None, 24),
         Step("calibration: test of the error",
              lambda: calibration_error_test(y, p, random_state=0), "sort", 6, 48),
