@@ -527,6 +527,10 @@ SCALING = Page("docs/scaling.md", sections=("Measured", "1,000,000,000 rows on 1
 SIZES = [10**k for k in range(4, 9)]
 
 
+def figure(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
 def scaling_table() -> str:
     """Times the limit at each number of rows, and bytes a row at the most."""
     text = (benchmarks.RESULTS / "scaling.txt").read_text(encoding="utf-8")
@@ -545,7 +549,7 @@ def scaling_table() -> str:
         f"|---|---|{'---|' * len(head)}---|---|",
     ]
     for name, found in times.items():
-        cells = " | ".join(f"{float(found[n]):.2g}" for n in SIZES)
+        cells = " | ".join(figure(float(found[n])) for n in SIZES)
         lines.append(f"{name} {cells} | {memory[name.split(' | ')[0].strip('| ')]}")
     return "\n".join(lines)
 
