@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def run(quick: bool) -> Iterator[Figure]:
     ):  # fmt: skip
         killed = survived = explained = exact = restarts = 0
         worst = usual = 0.0
-        flat = Flat("client", promised=0.1)
+        flat = Flat("client and scheduler")
         for k in range(1, fits + 1):
             name = [*OBJECTIVES][k % len(OBJECTIVES)]
             restarts += whole_again(client)
@@ -78,7 +79,7 @@ def run(quick: bool) -> Iterator[Figure]:
                 worst = max(worst, time.monotonic() - began)
                 gone()
             del data
-            if k > fits // 10 and not k % every:
+            if k > fits // 10 and (k + 1) % every == 0:
                 flat.sample(k)
         restarts += whole_again(client)
         delays = [interrupted(client) for _ in range(1 if quick else 10)]
@@ -99,7 +100,18 @@ def run(quick: bool) -> Iterator[Figure]:
                      max(delays), "s", 5)  # fmt: skip
         yield Figure("next fits that are not the model of one machine", not exact_after, "", 0)
         if not quick:
-            yield from flat.figures()
+            yield from (limited(figure, killed) for figure in flat.figures())
+
+
+LEFT = {"threads": 2, "files": 3}
+"""What XGBoost leaves on the scheduler of a lost worker, for which its tracker waits for ever."""
+
+
+def limited(figure: Figure, killed: int) -> Figure:
+    """No promise of memory and objects: Dask's scheduler, in this process, keeps a history of all
+    that it has run. Threads and files of a lost worker are XGBoost's."""
+    kind = figure.what.rpartition(" ")[2]
+    return replace(figure, most=LEFT[kind] * killed if kind in LEFT else None)
 
 
 def on_one_machine(name: str) -> list[str]:
@@ -188,11 +200,24 @@ def interrupted(client: Any) -> float:
 
 def whole_again(client: Any) -> bool:
     """Wait until all workers are there and none trains; whether one had to be restarted."""
-    client.wait_for_workers(WORKERS, timeout=faults.DEADLINE)
+    all_there(client)
 
     def training() -> set[str]:
         return find_lost(client, set(client.nthreads()), 0.01)[1]
 
     before = set(client.nthreads())
     faults.recover(client, training, PATIENCE)
+    all_there(client)  # one may have been restarted
     return before != set(client.nthreads())
+
+
+def all_there(client: Any) -> None:
+    """Wait for all workers. Dask's nanny sometimes starts two processes for one that was killed,
+    and then gives up: then all are started anew."""
+    try:
+        client.wait_for_workers(WORKERS, timeout=30)
+    except TimeoutError:
+        print("cluster: Dask did not start a killed worker again", flush=True)
+        client.cluster.scale(0)
+        client.cluster.scale(WORKERS)
+        client.wait_for_workers(WORKERS, timeout=faults.DEADLINE)
