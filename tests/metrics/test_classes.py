@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import matthews_corrcoef
 
 import gbdt_objectives as go
+from gbdt_objectives.metrics import classes
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,60 @@ def test_one_class_is_nan_in_any_range_and_of_any_weights() -> None:
         y, w = np.full(40, label), rng.exponential(size=40)
         with pytest.warns(UndefinedMetricWarning, match="one and the same class"):
             assert np.isnan(go.qwk_metric((0, 6))(y, y, w)), label
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
+    rng = np.random.default_rng(K)
+    y, p, w = rng.integers(0, K, 60), rng.integers(0, K, 60), rng.integers(1, 5, 60)
+    p = np.where(rng.random(60) < 0.5, y, p)
+    counts = np.zeros((K, K))
+    np.add.at(counts, (y, p), w)
+    expected = matthews_corrcoef(y, p, sample_weight=w)
+    assert float(classes.matthews(counts)) == pytest.approx(expected, rel=1e-12)
+    assert go.metrics.threshold_metric("matthews")(y, p, w) == pytest.approx(expected, rel=1e-12)
+    one = np.zeros((K, K))
+    one[:, 1] = counts.sum(axis=1)
+    assert float(classes.matthews(one)) == 0  # of one predicted class
+    assert np.isnan(classes.matthews(one.T))  # of one true class
+
+
+@pytest.mark.parametrize(
+    ("cost", "row"), [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])]
+)  # fmt: skip
+def test_costs_by_name(cost: str, row: list[int]) -> None:
+    np.testing.assert_array_equal(classes.cost_matrix(cost, 4)[1], row)
+
+
+def test_names_of_mean_costs() -> None:
+    assert go.metrics.threshold_metric("mae").name == "mae"
+    assert classes.MeanCost(cost=((0, 1), (2, 0))).name == "cost"
+
+
+def test_the_classes_of_a_range() -> None:
+    np.testing.assert_array_equal(go.qwk_metric((1, 4)).agree_labels(None), [1, 2, 3, 4])
+    np.testing.assert_array_equal(go.qwk_metric((1, 4)).agree_labels([1, 2, 3, 4]), [1, 2, 3, 4])
+    with pytest.raises(ValueError, match=r"labels are \[0, 1\], but the metric has label_range"):
+        go.qwk_metric((1, 2)).agree_labels([0, 1])
+
+
+ELSEWHERE = {
+    "'qwk'": ["quadratic_weighted_kappa", "quadratic"],
+    "'kappa', 'linear' or 'qwk'": ["cohen_kappa", "cohen_kappa_score"],
+    "'accuracy'": ["accuracy_score"],
+    "'mae'": ["mean_absolute_error", "neg_mean_absolute_error"],
+    "'macro_recall'": ["balanced_accuracy", "balanced_accuracy_score", "recall_macro"],
+    "'matthews'": ["mcc", "matthews_corrcoef"],
+    "'f1'": ["f1_score"],
+    "f_beta_metric(2)": ["f2"],
+    "f_beta_metric(beta)": ["f_beta", "fbeta", "fbeta_score"],
+    "'youden'": ["youden_j", "informedness"],
+}
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"), [(name, ours) for ours, names in ELSEWHERE.items() for name in names]
+)
+def test_names_that_other_libraries_use(other: str, ours: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(ours)):
+        go.metrics.threshold_metric(other)
