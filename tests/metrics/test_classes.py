@@ -96,8 +96,9 @@ def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "row"), [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])]
-)  # fmt: skip
+    ("cost", "row"),
+    [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])],
+)
 def test_costs_by_name(cost: str, row: list[int]) -> None:
     np.testing.assert_array_equal(classes.cost_matrix(cost, 4)[1], row)
 
