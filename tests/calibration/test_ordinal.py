@@ -12,11 +12,14 @@ from gbdt_objectives import ordinal_logit_objective
 from gbdt_objectives._splines import natural_spline, normal_scores, number_pools
 from gbdt_objectives.calibration.ordinal import (
     Cells,
+    LaterCurve,
     OrdinalCurve,
     fit_ordinal_curve,
+    minimize_loss,
     steeper,
 )
 from tests.calibration.reference import recalibration_slope
+from tests.objectives.checks import central_difference
 
 CUTS = np.array([-1.0, 0.2, 1.4])
 BENDS = {
@@ -189,3 +192,60 @@ def test_loss_and_slope_of_weighted_cells() -> None:
         )
         # thresholds are those of least loss, so that they add nothing to the derivative
         assert slope[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-4)
+
+
+def test_the_slope_of_a_longer_mean() -> None:
+    """stretch sqrt((1 - rho^2) / (1 - stretch^2 rho^2)), where models leave enough."""
+    found = steeper(np.array([[4.0, 3.0], [3.0, 9.0]]), 1.2, 50)  # rho 1/2
+    assert found == pytest.approx(1.2 * np.sqrt(0.75 / (1 - 0.36)), rel=1e-12)
+
+
+def test_a_later_curve_is_the_one_of_its_arguments() -> None:
+    x, y, _ = draw(200, 0)
+    at = y, x, np.linspace(0.5, 2, 200), 4
+    for more in ((), (1.3, 7)):
+        expected = fit_ordinal_curve(*at, *more)(x)
+        np.testing.assert_array_equal(LaterCurve(*at, *more)(x), expected)
+    assert LaterCurve(*at).stretch == 1
+    assert LaterCurve(*at).n_models == 1
+
+
+def random_cells() -> tuple[np.ndarray, Cells, Cells]:
+    """A curve, cells of weights 1 to 4, and each copied as often."""
+    rng = np.random.default_rng(0)
+    pool, y = np.repeat(np.arange(6), 3), np.tile(np.arange(3.0), 6)
+    w = rng.integers(1, 5, 18)
+    copies = Cells(np.repeat(pool, w), np.repeat(y, w), np.ones(w.sum()))
+    return rng.normal(size=6), Cells(pool, y, w.astype(float)), copies
+
+
+def test_weights_of_cells_are_copies() -> None:
+    f, cells, copies = random_cells()
+    objective = ordinal_logit_objective(3)
+    loss, slope = cells.loss_and_slope(objective, f)
+    expected, of_copies = copies.loss_and_slope(objective, f)
+    assert loss == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(slope, of_copies, rtol=0, atol=1e-9)
+    numeric = central_difference(lambda f: cells.loss_and_slope(objective, f)[0], f, 1e-5)
+    np.testing.assert_allclose(slope, numeric, rtol=0, atol=1e-6)
+
+
+def test_the_search_gets_the_slope_of_its_loss(monkeypatch) -> None:
+    """The mean loss with its penalty, of coefficients of columns of the size 1."""
+    _, cells, _ = random_cells()
+    X = np.random.default_rng(1).normal(size=(6, 2)) * [1, 50]
+    searched = []
+    monkeypatch.setattr(
+        "scipy.optimize.minimize",
+        lambda function, start, **options: (
+            searched.append(function) or minimize(function, start, **options)
+        ),
+    )
+    minimize_loss(ordinal_logit_objective(3), X, cells)
+    (function,) = searched
+    beta = np.array([0.7, -1.1])
+    f = X / np.abs(X).max(axis=0) @ beta
+    loss = cells.loss_and_slope(ordinal_logit_objective(3), f)[0] + 0.01 / 2 * beta @ beta
+    assert function(beta)[0] == pytest.approx(loss / cells.w.sum(), rel=1e-10)
+    numeric = central_difference(lambda beta: function(beta)[0], beta, 1e-5)
+    np.testing.assert_allclose(function(beta)[1], numeric, rtol=0, atol=1e-8)

@@ -494,3 +494,13 @@ def test_a_segment_with_an_outcome_and_next_to_no_prediction(groups) -> None:
     # one event, as certain as Poisson's: R = B u with (1 - u)^2 = z^2 (u + u^2), u to leading order
     assert 0 <= found.low[0] < found.ratio[0] < found.high[0] < 1e-298
     assert np.isfinite(found.p_value).all()
+
+
+def test_an_outcome_where_none_is_possible_differs_from_the_rest() -> None:
+    """All that is predicted is predicted elsewhere: chance has no part in it."""
+    y, p = [1, 0, 1, 0, 1], [0.5, 0.25, 0.5, 0.0, 0.0]
+    found = go.calibration.calibration_ratio_by_segment(y, p, ["a", "a", "a", "b", "b"])
+    np.testing.assert_array_equal(found.rest_p_value, 0)
+    y[-1] = 0
+    found = go.calibration.calibration_ratio_by_segment(y, p, ["a", "a", "a", "b", "b"])
+    np.testing.assert_array_equal(found.rest_p_value, 1)

@@ -17,6 +17,7 @@ import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
+from gbdt_objectives.metrics import class_probability
 from tests.cases import each
 
 METRICS = [go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric]
@@ -240,3 +241,30 @@ def test_margins_whose_rows_sum_to_1():
     assert np.isfinite(metric([0, 1], [[2.0, -0.5, -0.5], [0.5, 0.25, 0.25]]))
     with pytest.raises(ValueError, match="which are probabilities"):
         metric([0, 1], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("make", METRICS)
+def test_what_is_taken_for_probabilities(make):
+    y = [0, 2]
+    with pytest.raises(ValueError, match=r"probabilities in \[0, 1\], found \[1.5, 0.0, 0.0\]"):
+        make(input_space="probability")(y, [[0.5, 0.25, 0.25], [1.5, 0, 0]])
+    with pytest.raises(ValueError, match="which are probabilities"):
+        make(input_space="margin")(y, [[0.5, 0.25, 0.25], [1, 0, 0]])
+    for margins in (
+        [[0.5, 0.5], [0.25, 0.75]],  # two may start at 1/2
+        [[0.5, 0.25, 0.75], [0, 0, 0]],  # other sums
+        [[0.5, 0.25, 0.250015], [0.5, 0.25, 0.25]],  # as float32 probabilities do not round
+        [[2.0, -0.5, -0.5], [0.5, 0.25, 0.25]],
+    ):
+        assert np.isfinite(make(input_space="margin")([0, 1], margins))
+
+
+@pytest.mark.parametrize("make", METRICS)
+@pytest.mark.parametrize("n_classes", [None, 4])
+def test_a_worker_without_rows_has_columns_all_the_same(make, n_classes, monkeypatch):
+    metric = make(n_classes, input_space="margin")
+    with pytest.raises(ValueError, match=r"y_pred must be \(n, K\), .* found shape \(0,\)"):
+        metric._read_columns(np.zeros(0))
+    monkeypatch.setattr(class_probability, "several", lambda: True)
+    assert metric._read_columns(np.zeros(0)).shape == (0, n_classes or 2)
+    assert metric._read_columns(np.zeros((3, 4))).shape == (3, 4)

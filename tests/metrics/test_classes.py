@@ -87,6 +87,30 @@ def test_matthews_is_scikit_learns(K) -> None:
     assert metric(y, p, w) == pytest.approx(matthews_corrcoef(y, p, sample_weight=w), abs=1e-12)
 
 
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
+    rng = np.random.default_rng(K)
+    y, p, w = rng.integers(0, K, 60), rng.integers(0, K, 60), rng.integers(1, 5, 60)
+    p = np.where(rng.random(60) < 0.5, y, p)
+    counts = np.zeros((K, K))
+    np.add.at(counts, (y, p), w)
+    expected = matthews_corrcoef(y, p, sample_weight=w)
+    assert float(classes.matthews(counts)) == pytest.approx(expected, rel=1e-12)
+    assert go.metrics.threshold_metric("matthews")(y, p, w) == pytest.approx(expected, rel=1e-12)
+    one = np.zeros((K, K))
+    one[:, 1] = counts.sum(axis=1)
+    assert float(classes.matthews(one)) == 0  # of one predicted class
+    assert np.isnan(classes.matthews(one.T))  # of one true class
+
+
+@pytest.mark.parametrize(
+    ("cost", "row"),
+    [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])],
+)
+def test_costs_by_name(cost: str, row: list[int]) -> None:
+    np.testing.assert_array_equal(classes.cost_matrix(cost, 4)[1], row)
+
+
 def test_names_of_mean_costs() -> None:
     assert go.metrics.threshold_metric("mae").name == "mae"
     assert go.metrics.cost_metric([[0, 1], [2, 0]]).name == "cost"
@@ -104,3 +128,33 @@ def test_names_of_scikit_learn_are_known() -> None:
         "matthews_corrcoef", "f1_score", "fbeta_score",
     }  # fmt: skip
     assert known <= set(classes.OTHER_NAMES)
+    assert classes.MeanCost(cost=((0, 1), (2, 0))).name == "cost"
+
+
+def test_the_classes_of_a_range() -> None:
+    np.testing.assert_array_equal(go.qwk_metric((1, 4)).agree_labels(None), [1, 2, 3, 4])
+    np.testing.assert_array_equal(go.qwk_metric((1, 4)).agree_labels([1, 2, 3, 4]), [1, 2, 3, 4])
+    with pytest.raises(ValueError, match=r"labels are \[0, 1\], but the metric has label_range"):
+        go.qwk_metric((1, 2)).agree_labels([0, 1])
+
+
+ELSEWHERE = {
+    "'qwk'": ["quadratic_weighted_kappa", "quadratic"],
+    "'kappa', 'linear' or 'qwk'": ["cohen_kappa", "cohen_kappa_score"],
+    "'accuracy'": ["accuracy_score"],
+    "'mae'": ["mean_absolute_error", "neg_mean_absolute_error"],
+    "'macro_recall'": ["balanced_accuracy", "balanced_accuracy_score", "recall_macro"],
+    "'matthews'": ["mcc", "matthews_corrcoef"],
+    "'f1'": ["f1_score"],
+    "f_beta_metric(2)": ["f2"],
+    "f_beta_metric(beta)": ["f_beta", "fbeta", "fbeta_score"],
+    "'youden'": ["youden_j", "informedness"],
+}
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"), [(name, ours) for ours, names in ELSEWHERE.items() for name in names]
+)
+def test_names_that_other_libraries_use(other: str, ours: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"has another name here: pass {ours}")):
+        go.metrics.threshold_metric(other)

@@ -13,7 +13,9 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import kappa
+from gbdt_objectives.metrics.kappa import merged, moments
 from tests.cases import each
 
 classes = st.integers(1, 60).flatmap(
@@ -211,3 +213,22 @@ def test_moments_of_parts_add_up() -> None:
     expected = of(slice(0, 60))
     expected[2:4] += expected[0] - origin
     np.testing.assert_allclose([W, *rest], expected[1:], rtol=1e-13)
+
+
+def test_moments_of_parts_are_those_of_all_rows() -> None:
+    """Parts of other origins, lengths, means and weights, and one without rows that count."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([rng.integers(k, k + 4, 20 + 10 * k) for k in (3, 0, 5)]).astype(float)
+    p = y + rng.integers(-1, 3, len(y))
+    w = rng.integers(1, 4, len(y)).astype(float)
+    ends = [slice(0, 50), slice(50, 70), slice(70, None)]
+    parts = np.array([moments(Rows(y[at], p[at], w[at])) for at in ends])
+    parts = np.insert(parts, [0, 2], moments(Rows(y[:2], p[:2], np.zeros(2))), axis=0)
+    origin, n, mean_y, mean_p, *squares = merged(parts)
+    assert origin == parts[1, 0]  # not of the part without rows
+    assert n == w.sum()
+    means = np.average([y, p], axis=1, weights=w)
+    np.testing.assert_allclose([mean_y + origin, mean_p + origin], means, rtol=1e-13)
+    u, v = y - means[0], p - means[1]
+    np.testing.assert_allclose(squares, [w @ u**2, w @ v**2, w @ (u * v)], rtol=1e-12)
+    np.testing.assert_allclose(merged(parts[::-1])[4:], squares, rtol=1e-12)

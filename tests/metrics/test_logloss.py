@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.metrics import log_loss, mean_squared_error
 
 import gbdt_objectives as go
+from gbdt_objectives.metrics.loss import WeightedLoglossMetric
 from tests.cases import each
 
 
@@ -53,3 +54,16 @@ def test_squared_error_equals_scikit_learn() -> None:
     assert go.metrics.squared_error_metric()(y, p, w) == pytest.approx(
         mean_squared_error(y, p, sample_weight=w), rel=1e-12
     )
+
+
+def test_float32_rows_are_not_copied_to_float64() -> None:
+    seen = set()
+
+    class Seen(WeightedLoglossMetric):
+        def terms(self, y, p, xp):
+            seen.add(p.dtype.name)
+            return super().terms(y, p, xp)
+
+    metric = Seen(negative_keep_rate=0.5, input_space="margin")
+    metric(np.float32([0, 1]), np.float32([0.5, 2.0]))
+    assert seen == {"float32"}

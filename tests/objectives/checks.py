@@ -162,9 +162,10 @@ def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
             small = case.on(FEW).bind(y[:FEW], None if weight is None else weight[:FEW])
             with pytest.raises(ValueError, match="margin has 59 rows, but the labels have 60"):
                 small(margin[: FEW - 1])
-            for _ in range(2):
-                with pytest.raises(ValueError, match="margin must be finite, found nan at row 7"):
-                    small(np.where(case.repeated(np.arange(FEW)) == 7, np.nan, margin[:FEW]))
+            for bad in (np.nan, np.inf, np.nan, -np.inf):  # before a good call, and after it
+                message = f"margin must be finite, found {bad} at row 7"
+                with pytest.raises(ValueError, match=message):
+                    small(np.where(case.repeated(np.arange(FEW)) == 7, bad, margin[:FEW]))
                 small(margin[:FEW])
 
 

@@ -665,3 +665,20 @@ def test_any_labels_and_memory_of_the_boosters() -> None:
         for array, right in zip(obj.gradient_hessian(labels, z, w), expected, strict=True):
             np.testing.assert_array_equal(array, right)
     assert obj(y, z, w)[0].flags.writeable
+
+
+def test_the_loss_sees_float64_alone_and_declares_its_outputs() -> None:
+    seen = set()
+
+    def recording(y, f, w):
+        seen.update(str(v.dtype) for v in (y, f, w))
+        return total(jnp.logaddexp(0, (1 - 2 * y[:, None]) * f).sum(axis=1), w)
+
+    y = np.array([0, 1, 1])
+    found = go.objective_from_loss(recording, outputs=2, intercept=[0, 1])
+    assert (found.outputs, found.intercept) == (2, (0.0, 1.0))
+    found.gradient_hessian(y, np.zeros((3, 2), np.float32), y.astype(np.float32) + 1)
+    found.loss(y, np.zeros((3, 2), np.float32), y.astype(np.float32) + 1)
+    assert seen == {"float64"}
+    with pytest.raises(ValueError, match="takes 2 margins per row"):
+        found.gradient_hessian(y, np.zeros((3, 3)))

@@ -18,7 +18,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import softmax
-from gbdt_objectives.objectives import LOG, REAL, Loss, Objective
+from gbdt_objectives.objectives import LOG, REAL, Loss, Objective, base
 from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
@@ -330,3 +330,85 @@ def test_the_mean_loss_is_that_of_a_unit_of_weight() -> None:
     y, z, w = [0, 1, 1], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]
     assert objective.loss(y, z, w) == pytest.approx(4 * np.log(2))
     assert objective.mean_loss(y, z, w) == pytest.approx(np.log(2))
+
+
+def test_the_mean_loss_is_the_loss_of_a_unit_of_weight() -> None:
+    y, z, w = [0, 1, 1], [0.5, -1.0, 2.0], [1, 2, 3]
+    assert LOGLOSS.mean_loss(y, z, w) == pytest.approx(LOGLOSS.loss(y, z, w) / 6, rel=1e-15)
+    assert LOGLOSS.mean_loss(y, z) == pytest.approx(LOGLOSS.loss(y, z) / 3, rel=1e-15)
+
+
+@each(
+    ("hook", "arguments"),
+    [
+        ("measured", "rows"),
+        ("totals", "rows"),
+        ("value", "rows"),
+        ("row_loss", "y, f, xp"),
+        ("gradient_hessian", "y, f, totals, xp"),
+    ],
+)
+def test_methods_of_too_few_arguments_are_refused(hook: str, arguments: str) -> None:
+    fields = {"labels": BINARY, "hessian": "exact", hook: lambda self: None}
+    with pytest.raises(TypeError, match=rf"Wrong.{hook} must take \(self, {arguments}\): "):
+        type("Wrong", (Loss,), fields)
+
+
+def test_workers_join_where_a_booster_calls(monkeypatch) -> None:
+    joined = []
+    monkeypatch.setattr(base._workers, "workers", lambda: 2)
+    monkeypatch.setattr(base._workers, "together", joined.append)
+    QWK._together()
+    assert not joined  # a user's own call
+    monkeypatch.setattr(base._boosters, "is_called", lambda stack: True)
+    QWK._together()
+    assert joined == [QWK]
+    monkeypatch.setattr(base._workers, "together_now", lambda: True)
+    QWK._together()
+    assert joined == [QWK]  # within a call that has joined
+
+
+class Booster:
+    """What is trained, further up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Loss):
+    """Its ``measured`` counts calls in ``calls``, and refuses margins."""
+
+    labels = BINARY
+    hessian = "exact"
+    needs_labels = True
+    calls: list[int]
+
+    def measured(self, rows: Any) -> Counted:
+        assert rows.f is None
+        self.calls.append(len(rows))
+        return self
+
+
+def test_workers_measure_once_for_each_training(monkeypatch) -> None:
+    trained, calls = Booster(), []
+    monkeypatch.setattr(base._boosters, "training", lambda: trained)
+    objective, dataset = Objective(Counted(calls=calls)), xgb.DMatrix(np.zeros((4, 1)))
+
+    def measure(y, w=None, of=objective, data=dataset) -> None:
+        rows = base.Rows(np.array(y, float), np.full(len(y), np.nan), w and np.array(w, float))
+        assert base.measured_once(of, data, rows) == of.equations
+
+    for _ in range(3):
+        measure([0, 1, 2, 2])
+    assert calls == [4]
+    changes = "or its labels or weights, have changed since an objective was measured"
+    for changed in (([0, 1, 2, 1],), ([0, 1, 2, 2, 0],), ([0, 1, 2, 2], [1, 1, 2, 1])):
+        with pytest.raises(ValueError, match=changes):
+            measure(*changed)
+    with pytest.raises(ValueError, match=changes):
+        measure([0, 1, 2, 2], data=xgb.DMatrix(np.zeros((4, 1))))
+    assert calls == [4]
+    measure([0, 1, 2, 2, 0], of=Objective(Counted(calls=[])))
+    measure([0, 1, 2, 2, 0], data=None)  # an evaluation of labels alone
+    assert calls == [4, 5]
+    trained = Booster()
+    measure([0, 1, 2], of=objective)
+    assert calls == [4, 5, 3]

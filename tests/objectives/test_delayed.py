@@ -199,3 +199,11 @@ def test_a_distribution_that_is_not_called() -> None:
     distribution = delay_distribution([1, 1, 2, 5, 5, 9], [0, 1, 1, 2, 1, 4])
     with pytest.raises(TypeError, match=r"arrived is the distribution of delays itself: call it"):
         delayed_logloss_objective(distribution)
+
+
+@each("unit", [1e-9, 1.0, 1e9])
+def test_the_unit_of_the_weights_does_not_move_the_start(unit: float) -> None:
+    w = np.array([1.0, 2, 3, 1, 2, 1])
+    start = delayed_logloss_objective(ARRIVED).measured(LABELS, w).intercept
+    found = delayed_logloss_objective(ARRIVED).measured(LABELS, w * unit).intercept
+    assert found == pytest.approx(start, abs=1e-12)

@@ -10,7 +10,9 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives import function as functions
+from gbdt_objectives.objectives.function import FunctionLoss
 from tests.objectives.test_base import NAN, QWK, USER, X, squared_error
 
 
@@ -71,15 +73,6 @@ def test_margins_first_are_refused(first, second) -> None:
         go.objective(named(first, second))
 
 
-@pytest.mark.parametrize("option", [
-    {"loss": squared_error}, {"link": "logit"}, {"outputs": 1}, {"intercept": 0.0},
-    {"rows": {"cost": [1.0]}},
-])  # fmt: skip
-def test_what_a_loss_declares_is_not_given_again(option) -> None:
-    with pytest.raises(TypeError, match=f"{next(iter(option))} is given, but .* leave it out"):
-        go.objective(QWK.equations, **option)
-
-
 def test_a_missing_weight_says_what_to_do_with_it() -> None:
     with pytest.raises(TypeError, match=r"function must take .*multiply gradient and hessian by"):
         go.objective(lambda y, z: (z, z))
@@ -93,3 +86,85 @@ def test_an_intercept_for_each_output() -> None:
     assert functions.own_intercept([1, 2], 2) == (1.0, 2.0)
     with pytest.raises(ValueError, match="intercept must hold 2 numbers, one an output, found 3"):
         go.objective(squared_error, outputs=2, intercept=[1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "option", [{"loss": len}, {"link": "log"}, {"outputs": 2}, {"intercept": 0.5}, {"rows": ["a"]}]
+)
+def test_what_a_loss_declares_is_not_given_again(option) -> None:
+    with pytest.raises(TypeError, match=f"^{next(iter(option))} is given, but QWKLoss"):
+        go.objective(QWK.equations, **option)
+
+
+def test_the_message_says_which_function_and_what_to_multiply() -> None:
+    with pytest.raises(TypeError, match=r"^function must .*and multiply gradient and hessian by"):
+        go.objective(lambda y, p: (p - y, p))
+    with pytest.raises(TypeError, match=r"^loss must .*and multiply each row's loss by"):
+        go.objective(squared_error, loss=lambda y, p: 0.0)
+
+
+SWAPPED = [  # first and second parameter, as functions for boosters themselves have them
+    "f y", "z y_true", "margin label", "margins labels", "score target", "scores targets",
+    "raw_score truth", "y_pred actual", "y_hat y", "yhat y", "pred data", "preds dtrain",
+    "predt dataset", "prediction y", "predictions y", "y_score y", "logits y", "_Y_Pred Labels",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", SWAPPED)
+def test_margins_before_labels_are_refused(names: str) -> None:
+    first, second = names.split()
+    arguments = f"{first}, {second}, sample_weight"
+    swapped = eval(f"lambda {arguments}: None")
+    with pytest.raises(TypeError, match=re.escape(f"function takes ({arguments}), but is called")):
+        go.objective(swapped)
+    with pytest.raises(TypeError, match="loss takes"):
+        go.objective(squared_error, loss=swapped)
+    go.objective(eval(f"lambda {second}, {first}, sample_weight: None"))
+    go.objective(eval(f"lambda other, {first}, {second}: None"))
+    go.objective(eval(f"lambda {first}, other, {second}: None"))
+
+
+def test_the_intercepts_of_several_margins() -> None:
+    found = go.objective(softmax_gradient, outputs=3, intercept=[0.5, 1, 1.5])
+    assert found.intercept == (0.5, 1.0, 1.5)
+    assert [type(value) for value in found.intercept] == [float] * 3
+    assert found.outputs == 3
+    assert FunctionLoss(function=squared_error).outputs == 1
+    with pytest.raises(ValueError, match="^intercept must hold 3 numbers, .* found 2"):
+        go.objective(softmax_gradient, outputs=3, intercept=[0.5, 1])
+    with pytest.raises(ValueError, match="^intercept must be finite, found nan"):
+        go.objective(softmax_gradient, outputs=3, intercept=[0.5, 1, NAN])
+
+
+def test_the_loss_is_what_the_function_says_and_of_no_rows_0() -> None:
+    def squares(y_true, margin, sample_weight):
+        assert len(y_true), "not called without rows"
+        return float((sample_weight * (margin - y_true) ** 2).sum())
+
+    found = go.objective(squared_error, loss=squares)
+    assert found.loss([0, 1, 2], [1, 1, 4], [1, 2, 3]) == pytest.approx(13, rel=1e-15)
+    assert found.mean_loss([0, 1, 2], [1, 1, 4], [1, 2, 3]) == pytest.approx(13 / 6, rel=1e-15)
+    none = np.zeros(0)
+    assert found.equations.value(Rows(none, f=none, w=none)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("n", "tried"), [(3000, [1000, 500]), (7, [7, 3])])
+def test_a_few_rows_are_tried_without_half_of_them(n: int, tried: list[int]) -> None:
+    """While several workers train, before the function is called on the rows of one."""
+    lengths = []
+
+    def about_the_mean(y_true, margin, sample_weight, cost):
+        lengths.append(len(margin))
+        assert len(y_true) == len(margin) == len(sample_weight) == len(cost)
+        assert margin[0] == 0  # the first rows
+        return margin - margin.mean(), np.ones_like(margin)
+
+    f = np.arange(n, dtype=float)
+    equations = go.objective(about_the_mean, rows=["cost"]).equations
+    with pytest.raises(ValueError, match="of about_the_mean for a row depends on other rows"):
+        equations._check_alone(f, f, f, {"cost": f})
+    assert lengths == tried
+    alone = go.objective(squared_error).equations
+    alone._check_alone(f, f, None, {})
+    noise = FunctionLoss(function=lambda y, f, w: (f + 1e-4 * f.mean() * f, f))
+    noise._check_alone(f[:20], 1 + f[:20] / 20, None, {})  # as float32 arithmetic differs

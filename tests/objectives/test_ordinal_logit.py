@@ -18,6 +18,8 @@ from sklearn.metrics import log_loss
 import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives._domain import Classes
+from gbdt_objectives._places import BLOCK_BYTES
+from gbdt_objectives._rows import Rows
 from tests.cases import each
 from tests.contract import measured_in_parts
 
@@ -448,3 +450,16 @@ def test_classes_as_a_domain() -> None:
         assert not domain.contains(np.array([0.0, bad]))
         with pytest.raises(ValueError, match=f"y_true must hold classes 0 to 2, found {bad} at"):
             domain.check("y_true", np.array([0.0, bad]))
+
+
+def test_thresholds_of_rows_that_were_read_in_another_precision() -> None:
+    """Stretches of float32 rows are longer than those of float64, so that their order differs."""
+    rng = np.random.default_rng(0)
+    n = BLOCK_BYTES // 4 + 1000
+    f = rng.normal(size=n).astype(np.float32)
+    y = np.digitize(f + rng.logistic(size=n), [-1, 1]).astype(float)
+    equations = go.ordinal_logit_objective(3).equations
+    rows = Rows(y, f)
+    equations.totals(rows)
+    found = equations.measured(rows).thresholds
+    assert found == equations.measured(Rows(y, f)).thresholds

@@ -283,3 +283,11 @@ def test_the_loss_of_good_predictions_is_not_negative() -> None:
 def test_a_given_centre_stays_where_the_spread_is_measured():
     y = np.array([0.0, 1, 1, 3])
     assert "center=2.5" in repr(go.qwk_objective(center=2.5).measured(y))
+
+
+@each("label_range", [None, (0.0, 3.0)])
+@each("clip", [True, False])
+def test_what_the_labels_are_still_needed_for(label_range, clip: bool) -> None:
+    given = go.qwk_objective(center=1.5, spread=1.2, label_range=label_range, clip=clip)
+    assert given.needs_labels == (clip and label_range is None)
+    assert go.qwk_objective(label_range=label_range, clip=clip).needs_labels

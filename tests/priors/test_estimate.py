@@ -628,3 +628,15 @@ def test_bad_groups() -> None:
     ):
         with pytest.raises(error, match=message):
             estimate_prior(p, out_of_fold=(y, p), groups=groups)
+
+
+def test_a_rejected_edge_has_an_interval_of_z_errors() -> None:
+    """No prior has a moment within z of its standard errors: 1, beside .01."""
+
+    def rejected(prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.ones(1), np.array([[1e-4]])
+
+    ends = estimate.invert_test(rejected, 0.5, 0.05, 1e-6, 2.0)
+    assert ends == pytest.approx((0.4, 0.6), rel=1e-12)
+    assert estimate.invert_test(rejected, 0.99, 0.05, 0.02, 2.0) == pytest.approx((0.88, 1.0))
+    assert estimate.invert_test(rejected, 0.01, 0.05, 0.02, 2.0) == pytest.approx((0.0, 0.12))
