@@ -204,7 +204,7 @@ def settle() -> None:
 
 def agree() -> None:
     """Send the last message of a call that has no sums: all workers have come this far."""
-    all_sum(np.empty(0), last=True)
+    all_sum(np.empty(0))
 
 
 def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None) -> Array:

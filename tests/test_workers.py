@@ -793,3 +793,27 @@ def test_a_description_of_what_holds_itself_ends() -> None:
         return again(n - 1)
 
     assert "again" in _workers.describe(again)
+
+
+def test_without_xgboost_there_are_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    assert not _workers.workers()
+
+
+def test_a_worker_that_lost_the_others_does_not_wait_for_them_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sums = []
+
+    def lost(values: Any) -> Any:
+        sums.append(len(values))
+        raise RuntimeError("nobody answers")
+
+    monkeypatch.setattr(_workers, "workers", lambda: True)
+    monkeypatch.setattr(_workers, "_collective_sum", lost)
+    with (
+        pytest.raises(RuntimeError, match="nobody answers"),
+        _workers.together(go.qwk_metric()),
+    ):
+        _workers.all_sum([1.0])
+    assert len(sums) == 1

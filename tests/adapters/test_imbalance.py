@@ -396,6 +396,7 @@ def test_misuse_of_samples(lib: Library, rare):
             ((X,), {}, ValueError, "X is given without y"),
             ((X, y[:5]), {}, ValueError, f"X has {len(y)} rows, but the labels have 5"),
             ((X, np.zeros(len(y))), {}, ValueError, "one class only, 0 of the weight positive"),
+            ((X, np.ones(len(y))), {}, ValueError, "one class only, 1 of the weight positive"),
             ((X, y), {"sample_weight": y == 0}, ValueError, "one class only, 0 of the weight"),
             ((X, y), {"sample_weight": -np.ones(len(y))}, ValueError, "must not be negative"),
             ((X, y), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
@@ -425,6 +426,42 @@ def test_misuse_of_samples(lib: Library, rare):
         go.adapters.imbalance_shift(three, X, y)
     with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
         go.adapters.imbalance_shift(LinearRegression().fit(X, y), X, y)
+
+
+@both
+def test_probabilities_that_float32_rounds_to_1_are_not_lost(lib: Library) -> None:
+    """Classifiers of the adapters and of the library are asked for margins."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (400, 1)).astype(float)
+    y = (X[:, 0] == 1).astype(int)
+    y[:2] = 1 - y[:2]
+    ours = (xgboost_adapter.XGBClassifier if lib is XGB else lightgbm_adapter.LGBMClassifier)(
+        objective=go.offset_logloss_objective(1.0), n_estimators=3, n_jobs=1
+    )
+    ours.fit(X, y)
+    far = lib.shift_intercept(
+        ours.get_booster() if lib is XGB else ours.booster_, delta=40.0
+    )  # a probability of 1 - 1e-17
+    margin = lib.predict(far, X, raw=True).astype(np.float64)
+    ours._Booster = far
+    shift = go.adapters.imbalance_shift(ours, X, y)
+    assert expit(margin + shift).mean() == pytest.approx(y.mean(), rel=1e-5)
+
+
+class OneColumn(LogisticRegression):
+    objective = "of a user"
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, 1]
+
+
+def test_a_probability_of_one_column_is_refused_by_name(rare) -> None:
+    X, y, _ = rare
+    with pytest.raises(ValueError, match=r"OneColumn with objective='of a user' must be \(n, K\)"):
+        go.adapters.imbalance_shift(OneColumn().fit(X, y), X, y)
+    OneColumn.objective = None
+    with pytest.raises(ValueError, match=r"predict_proba of OneColumn must be \(n, K\)"):
+        go.adapters.imbalance_shift(OneColumn().fit(X, y), X, y)
 
 
 def test_a_models_imbalance_corrects_by_position() -> None:

@@ -14,7 +14,7 @@ import xgboost as xgb
 from scipy.special import expit, softmax
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, imbalance_shift
 from gbdt_objectives.adapters.lightgbm import intercept as _lightgbm_intercept
 from gbdt_objectives.adapters.xgboost import intercept as _xgboost_intercept
 from tests.adapters.library import LGB, XGB, Library, both
@@ -445,3 +445,27 @@ def test_numbers_without_a_name_are_refused(X, arguments, message):
         go.shift_intercept(booster, *arguments)
     with pytest.raises(TypeError, match="found delta, negative_keep_rate"):
         go.shift_intercept(booster, delta=1.0, negative_keep_rate=0.5)
+
+
+@both
+def test_a_custom_objective_is_shifted_in_its_own_units(lib: Library) -> None:
+    X = np.random.default_rng(2).normal(size=(300, 2))
+
+    def squares(margin, data):
+        return margin - data.get_label(), np.ones(len(margin))
+
+    data, y = lib.data(X, X[:, 0]), X[:, 0]
+    if lib is XGB:
+        booster = xgb.train({"max_depth": 2}, data, 3, obj=squares)
+    else:
+        booster = lgb.train({"objective": squares, "verbose": -1}, data, 3)
+    moved = lib.shift_intercept(booster, delta=0.75)
+    gained = lib.predict(moved, X, raw=True) - lib.predict(booster, X, raw=True)
+    np.testing.assert_allclose(gained, 0.75, atol=1e-6)  # float32 in XGBoost
+    if lib is XGB:  # whose model names its default objective, and not that it had another
+        with pytest.raises(ValueError, match="has no log-odds of a positive class"):
+            imbalance_shift(booster, X, (y > 0).astype(int))
+        return
+    shift = imbalance_shift(booster, X, (y > 0).astype(int))
+    p = expit(lib.predict(booster, X, raw=True).astype(float) + shift)
+    assert p.mean() == pytest.approx((y > 0).mean(), abs=1e-6)

@@ -389,6 +389,7 @@ OF_XGBOOST = [
     ({"default_direction": "left"}, "only tree_method='exact' reads it"),
     ({"updater": "sync"}, "alone it grows no trees"),
     ({"boost_from_average": False}, "starts at the objective's intercept"),
+    ({"min_sum_hessian_in_leaf": 1}, "refused: XGBoost .*write min_child_weight"),
 ]
 OF_LIGHTGBM = [
     ({"unbalanced_sets": True}, WEIGHTS),
@@ -407,7 +408,59 @@ OF_LIGHTGBM = [
     ({"tree_learner": "data"}, "only workers of distributed training"),
     ({"workers": "10.0.0.1:1"}, "train on one"),
     ({"eval_metric": "auc"}, "pass metric= to train"),
+    ({"evals_result": {}}, "pass callbacks=.*record_evaluation"),
+    ({"iterations": 5}, "pass num_boost_round="),
+    ({"one_drop": True}, "write boosting='dart'"),
+    ({"sample_type": "weighted"}, "write uniform_drop"),
+    ({"max_drop": 3, "boosting": "gbrt"}, "write boosting='dart' too"),
+    ({"header": True}, "only for data in a file; leave it out"),
+    ({"two_round": True}, "only for data in a file; leave it out"),
 ]
+
+
+DEFAULTS_ELSEWHERE = {
+    "metric_freq": "1", "is_provide_training_metric": "0", "config": "", "task": "train",
+    "input_model": "", "output_model": "LightGBM_model.txt", "snapshot_freq": "-1",
+    "save_binary": "0", "output_result": "LightGBM_predict_result.txt",
+    "convert_model": "gbdt_prediction.cpp", "convert_model_language": "",
+    "start_iteration_predict": "0", "num_iteration_predict": "-1", "predict_raw_score": "0",
+    "predict_leaf_index": "0", "predict_contrib": "0", "predict_disable_shape_check": "0",
+    "pred_early_stop": "0", "pred_early_stop_freq": "10", "pred_early_stop_margin": "10",
+}  # fmt: skip
+"""Of LightGBM's page "Parameters": what a model's text does not hold."""
+
+NO_DEFAULT = {"objective", "num_iterations", "boost_from_average", "metric"}
+"""Refused by whatever value, or set by train() itself."""
+
+
+def test_what_may_be_written_out_are_lightgbms_own_defaults() -> None:
+    X = np.arange(60.0)[:, np.newaxis]
+    text = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 1).model_to_string()
+    defaults = {**DEFAULTS_ELSEWHERE, **dict(re.findall(r"(?m)^\[(\w+): (.*)\]$", text))}
+    for table in (lightgbm_parameters.REFUSED, lightgbm_parameters.FROM_FILE):
+        for name, (neutral, _) in table.items():
+            if neutral and name not in NO_DEFAULT:
+                written = [str(int(v)) if isinstance(v, bool) else str(v) for v in neutral]
+                assert defaults.get(name, written[0]) in written, name
+    for name in ("none", "null", "custom", "na", ""):
+        check(LGB, {"metric": name})
+
+
+def test_what_may_be_written_out_are_xgboosts_own_defaults() -> None:
+    """Of its page "XGBoost Parameters"."""
+    for params in (
+        {"scale_pos_weight": 1}, {"tweedie_variance_power": 1.5}, {"huber_slope": 1},
+        {"aft_loss_distribution": "normal"}, {"aft_loss_distribution_scale": 1},
+        {"lambdarank_pair_method": "topk"}, {"lambdarank_normalization": True},
+        {"lambdarank_score_normalization": True}, {"lambdarank_unbiased": False},
+        {"lambdarank_bias_norm": 2}, {"ndcg_exp_gain": True}, {"rate_drop": 0}, {"one_drop": 0},
+        {"skip_drop": 0}, {"sample_type": "uniform"}, {"normalize_type": "tree"},
+        {"max_bin": 256, "tree_method": "exact"}, {"feature_selector": "cyclic"}, {"top_k": 0},
+    ):  # fmt: skip
+        check(XGB, params)
+    for params in ({"lambdarank_bias_norm": 3}, {"skip_drop": 1}, {"ndcg_exp_gain": False}):
+        with pytest.raises(ValueError, match="leave it out"):
+            check(XGB, params)
 
 
 @both

@@ -490,3 +490,31 @@ def test_a_booster_that_does_not_do_what_it_should_is_noticed() -> None:
         _repair.check_grown(np.zeros(2), np.zeros(2), {0, 2}, [2])
     with pytest.raises(RuntimeError, match="other margins after training than before"):
         _repair.check_grown(np.zeros(2), np.ones(2), {2}, [2])
+
+
+def test_what_was_done_against_imbalance_is_declared_undone() -> None:
+    params = {
+        "scale_pos_weight": 3.0, "pos_bagging_fraction": 0.9, "neg_bagging_fraction": 0.5,
+        "bagging_freq": 1,
+    }  # fmt: skip
+    booster = trained(LGB, rows_of(2_000, 7), 3, **params)
+    assert imbalance_shift(booster) == pytest.approx(np.log(0.5 / (3 * 0.9)))
+    assert imbalance_shift(lightgbm_repair.without_odds(booster)) == 0
+    balanced = trained(LGB, rows_of(2_000, 7), 3, is_unbalance=True)
+    assert imbalance_shift(lightgbm_repair.without_odds(balanced)) == 0
+
+
+def test_a_custom_objective_is_named_in_the_refusal() -> None:
+    X = rows_of(500, 8)
+    booster = lgb.train(
+        {"objective": lambda f, data: (f - data.get_label(), np.ones(len(f))), "verbose": -1},
+        lgb.Dataset(X, draw(X[:, 0], 0)),
+        2,
+    )
+    with pytest.raises(ValueError, match="custom"):
+        lightgbm_repair.complete(booster)
+
+
+def test_frames_without_categories_stay_as_they_are(models) -> None:
+    frame = pd.DataFrame(rows_of(5, 2))
+    assert lightgbm_repair.as_trained(models["lightgbm"], frame) is frame

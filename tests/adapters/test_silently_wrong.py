@@ -893,3 +893,42 @@ def test_a_built_in_metric_as_a_parameter_is_refused_under_log_odds(rare, alias)
     with pytest.raises(ValueError, match="eval_metric 'auc' is LightGBM's own"):
         model.fit(X, y, eval_set=[(X, y)])
     model.set_params(**{alias: "None"}).fit(X, y)
+
+
+def stopping_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = np.digitize(X[:, 0], [-1, 1]).astype(float)
+    return X, y, rng
+
+
+@pytest.mark.slow
+@both
+def test_a_metric_that_has_not_moved_yet_does_not_stop(lib: Library) -> None:
+    """Small steps leave all rows in the middle class, with a kappa of 0, for longer than patience."""
+    X, y, _ = stopping_data()
+    train = lib.data(X[:400], y[:400])
+    held_out = lib.data(X[400:], y[400:], reference=train)
+    booster = lib.train(
+        {"max_depth": 2, "learning_rate": 0.03}, train, 60, objective=go.qwk_objective(),
+        metric=go.qwk_metric(), evals=[(held_out, "v")], early_stopping_rounds=3,
+    )  # fmt: skip
+    first = lib.predict(booster, X[400:], rounds=4)
+    assert len(np.unique(np.rint(first))) == 1
+    assert lib.rounds(booster) > 6
+
+
+@pytest.mark.slow
+def test_rounds_of_a_continued_training_are_counted_from_its_start() -> None:
+    X, y, rng = stopping_data()
+    train, held_out = XGB.data(X[:400], y[:400]), XGB.data(rng.normal(size=(400, 3)), y[400:])
+    began = XGB.train({"max_depth": 2}, train, 25, objective=go.qwk_objective())
+    with pytest.warns(
+        UserWarning, match=r"early stopping keeps [123] of (9|1\d) rounds: "
+    ) as warned:
+        booster = XGB.train(
+            {"max_depth": 2}, train, 60, objective=go.qwk_objective(), xgb_model=began,
+            metric=go.extended_qwk_metric(), evals=[(held_out, "v")], early_stopping_rounds=9,
+        )  # fmt: skip
+    kept = int(str(warned[0].message).split(" keeps ")[1].split()[0])
+    assert XGB.rounds(booster) == 25 + kept

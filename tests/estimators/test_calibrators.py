@@ -22,6 +22,7 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives import CalibratedClassifier
+from gbdt_objectives.calibration import likelihood
 from gbdt_objectives.estimators import (
     BetaCalibrator,
     InterceptCalibrator,
@@ -607,3 +608,35 @@ def test_check_estimator(calibrator, expected) -> None:
     if done is not None:  # scikit-learn 1.6 returns nothing
         passed = [check for check in done if check["status"] == "passed"]
         assert len(passed) >= 20
+
+
+def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start changes nothing but the steps to the one maximum."""
+    rng = np.random.default_rng(3)
+    n = 30_000
+    x, offset = rng.normal(size=n), rng.normal(size=n)
+    y = (rng.random(n) < expit(0.7 * x - 1 + offset)).astype(float)
+    w = rng.uniform(0.5, 2, n)
+    found, sizes = {}, []
+    minimize = likelihood.minimize_convex
+
+    def counted(loss, starts, lowest):
+        sizes.append(np.array(starts[0]))
+        return minimize(loss, starts, lowest)
+
+    monkeypatch.setattr(likelihood, "minimize_convex", counted)
+    for coarse in (1000, 2):
+        monkeypatch.setattr(likelihood, "COARSE", coarse)
+        found[coarse] = likelihood.fit_logistic([x], y, w, offset=offset)
+    np.testing.assert_allclose(found[2], found[1000], rtol=1e-6)  # the minimiser's tolerance
+    assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors
+    assert len(sizes) == 3  # the second fit began with one of every second row
+    assert np.abs(sizes[2] - sizes[1]).max() > 0.1  # and went on from where that ended
+
+
+def test_nothing_certain_can_be_shifted() -> None:
+    """The rows that could move have none, or nothing but, of label 1."""
+    z = np.array([np.inf, -1.0, 0.5, -np.inf])
+    for y in ([1.0, 0, 0, 0], [1.0, 1, 1, 0]):
+        with pytest.raises(ValueError, match="no shift brings the mean probability"):
+            likelihood.find_shift(np.array(y), z, np.ones(4))

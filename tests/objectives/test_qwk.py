@@ -10,6 +10,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives.qwk import LabelMoments
 from tests.cases import each
 from tests.contract import own_sums, sums_of_all, with_fields
 
@@ -291,3 +293,16 @@ def test_what_the_labels_are_still_needed_for(label_range, clip: bool) -> None:
     given = go.qwk_objective(center=1.5, spread=1.2, label_range=label_range, clip=clip)
     assert given.needs_labels == (clip and label_range is None)
     assert go.qwk_objective(label_range=label_range, clip=clip).needs_labels
+
+
+def test_moments_of_parts_are_those_of_all_rows() -> None:
+    """Parts of other lowest labels, one of them without rows."""
+    rng = np.random.default_rng(4)
+    y, w = rng.integers(2, 9, 300).astype(float), rng.integers(1, 5, 300).astype(float)
+    order = np.argsort(y, kind="stable")
+    parts = [order[:120], order[120:120], order[120:121], order[121:]]
+    found = [LabelMoments.of(Rows(y[at], w=w[at])) for at in parts]
+    assert found[1] == LabelMoments()
+    merged = LabelMoments.merged(np.array(found))
+    d = y - y.min()
+    assert merged == (y.min(), y.max(), w.sum(), w @ d, w @ (d * d))  # whole numbers, exact

@@ -182,3 +182,60 @@ def test_what_a_folder_cannot_hold_is_refused(tmp_path: Path, kind: str) -> None
     with pytest.raises((TypeError, ValueError), match=words):
         serving.export(make(), tmp_path / "m", **extras)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"pred_early_stop": True}, {"num_iteration_predict": 2}, {"start_iteration_predict": 1}],
+)
+def test_what_lightgbm_does_in_prediction_only_is_refused(setting, tmp_path: Path) -> None:
+    model = lgb.LGBMClassifier(**SMALL, **setting).fit(X, Y)
+    with pytest.raises(ValueError, match=f"the model has {next(iter(setting))}=.*train without"):
+        serving.export(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("setting", [{"reg_sqrt": True}, {"objective": "binary", "sigmoid": 2.0}])
+def test_transforms_of_lightgbm_without_a_formula_are_refused(setting, tmp_path: Path) -> None:
+    booster = lgb.train({"verbose": -1, **setting}, lgb.Dataset(X, Y), 3)
+    with pytest.raises(ValueError, match="whose predictions have no formula"):
+        serving.export(booster, tmp_path / "m")
+
+
+def test_names_with_spaces_are_lightgbms_names(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["one way", "or another", "third"])
+    model = LGBMClassifier(**SMALL).fit(frame, Y)
+    model.export(tmp_path / "m", frame)
+    found = served(tmp_path / "m").predict_proba(frame)
+    np.testing.assert_allclose(found, model.predict_proba(frame), rtol=1e-12)  # float64 in both
+    loaded = serving.load(tmp_path / "m")
+    assert loaded.n_features_ == loaded.n_features_in_ == 3
+    assert loaded.n_classes_ == 2
+
+
+@pytest.mark.filterwarnings("ignore:early stopping keeps")
+def test_rounds_are_those_that_the_model_predicts_with(tmp_path: Path) -> None:
+    """An estimator that stopped early predicts up to its best round, a plain booster with all."""
+    early = xgb.XGBRegressor(n_estimators=60, early_stopping_rounds=3, n_jobs=1, learning_rate=1.0)
+    early.fit(X[:200], X[:200, 0] + X[:200, 1], eval_set=[(X[200:], rng.normal(size=200))])
+    rounds, best = early.get_booster().num_boosted_rounds(), early.best_iteration + 1
+    assert best < rounds
+    for name, model, kept in (("e", early, best), ("b", early.get_booster(), rounds)):
+        serving.export(model, tmp_path / name)
+        (file,) = (tmp_path / name).glob("*.ubj")
+        assert xgb.Booster(model_file=file).num_boosted_rounds() == kept
+
+
+def test_words_in_another_order_are_not_the_models(tmp_path: Path) -> None:
+    """XGBoost 3.2 cuts off letters other than ASCII; what is left tells the order."""
+    pytest.importorskip("pandas")
+    from gbdt_objectives.adapters.xgboost.serving import decode
+
+    own = ["Grün", "blau", "öde"]
+    letters = np.frombuffer("".join(own).encode(), np.uint8).astype(int).tolist()
+    for starts in ([0, 4, 8, 11], [0, 5, 9, 13]):
+        stored = {"offsets": starts, "values": letters[: starts[-1]]}
+        assert decode(stored, own) == own
+        for other in (["blau", "Grün", "öde"], ["Grün", "blau", "üde"], ["Grun", "blau", "öde"]):
+            with pytest.raises(ValueError, match="the model was trained on others, or in another"):
+                decode(stored, other)

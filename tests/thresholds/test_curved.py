@@ -200,3 +200,13 @@ def test_in_the_estimator() -> None:
     np.testing.assert_array_equal(
         classifier.thresholds_, optimize_thresholds(y, np.exp(2 * m), method="curved")
     )
+
+
+@pytest.mark.parametrize(("rows", "most"), [(60, 2), (250, 2), (350, 3)])
+def test_few_rows_get_few_knots(rows, most) -> None:
+    """A line in the normal scores always, a curve from a hundred rows for each knot on."""
+    C = np.random.default_rng(rows).multinomial(rows, np.full(120, 1 / 120)).reshape(40, 3)
+    C = C[C.sum(axis=1) > 0].astype(float)
+    found = [fit.coefficients for fit in curved.fit_splines(C)]
+    assert found[0] == 2
+    assert max(found) == most

@@ -381,3 +381,26 @@ def test_columns_of_dask_with_weights_and_labels():
     alone = optimize_thresholds(names, score, labels=labels, sample_weight=w)
     np.testing.assert_allclose(found, alone, rtol=1e-9)  # sums in another order
     assert not np.allclose(found, optimize_thresholds(names, score, labels=labels))
+
+
+def test_the_search_is_repeatable_as_documented() -> None:
+    """Four starts of seed 0 where nothing is said."""
+    rng = np.random.default_rng(9)
+    y = rng.integers(0, 5, 300)
+    score = y + rng.normal(size=300)
+
+    def search(**how):
+        seen = []
+
+        def metric(y_true, y_pred, sample_weight):
+            seen.append(np.array(y_pred))
+            return accuracy_score(y_true, y_pred, sample_weight=sample_weight)
+
+        optimize_thresholds(y, score, metric=metric, method="nelder-mead", **how)
+        return seen
+
+    left_out, said = search(), search(n_starts=4, random_state=0)
+    assert len(left_out) == len(said)
+    assert all(map(np.array_equal, left_out, said))
+    assert len(search(random_state=1)) != len(said)
+    assert len(search(n_starts=5)) > len(said)
