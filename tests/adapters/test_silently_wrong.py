@@ -905,7 +905,7 @@ def stopping_data():
 @pytest.mark.slow
 @both
 def test_a_metric_that_has_not_moved_yet_does_not_stop(lib: Library) -> None:
-    """Small steps leave all rows in the middle class, with a kappa of 0, for longer than patience."""
+    """Small steps leave all rows in the middle class, a kappa of 0, for longer than patience."""
     X, y, _ = stopping_data()
     train = lib.data(X[:400], y[:400])
     held_out = lib.data(X[400:], y[400:], reference=train)
