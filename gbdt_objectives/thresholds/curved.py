@@ -38,7 +38,7 @@ class Fit:
 def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
     """Where the polygon m through the pools' mean scores s takes the value; -inf or +inf where it
     never does."""
-    t = np.asarray(value, np.float64)
+    t = np.asarray(value)
     found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
     return np.where(t > m[0], found, -np.inf)
 
@@ -56,9 +56,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     m, W = fits[chosen].m, C.sum(axis=1)
     mean = W @ m / W.sum()
     R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / qwk.moments(label_curve)[1])
-    return qwk.iterate_thresholds(
-        label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0))
-    )
+    return qwk.iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
 
 
 def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
