@@ -617,21 +617,26 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     x, offset = rng.normal(size=n), rng.normal(size=n)
     y = (rng.random(n) < expit(0.7 * x - 1 + offset)).astype(float)
     w = rng.uniform(0.5, 2, n)
-    found, sizes = {}, []
-    minimize = likelihood.minimize_convex
+    found, starts_of, sizes = {}, [], []
+    minimize, loss_of = likelihood.minimize_convex, likelihood.logistic_loss
 
-    def counted(loss, starts, lowest):
-        sizes.append(np.array(starts[0]))
+    def started(loss, starts, lowest):
+        starts_of.append(np.array(starts[0]))
         return minimize(loss, starts, lowest)
 
-    monkeypatch.setattr(likelihood, "minimize_convex", counted)
+    def counted(X, target, *more):
+        sizes.append(len(target))
+        return loss_of(X, target, *more)
+
+    monkeypatch.setattr(likelihood, "minimize_convex", started)
+    monkeypatch.setattr(likelihood, "logistic_loss", counted)
     for coarse in (1000, 2):
         monkeypatch.setattr(likelihood, "COARSE", coarse)
         found[coarse] = likelihood.fit_logistic([x], y, w, offset=offset)
     np.testing.assert_allclose(found[2], found[1000], rtol=1e-6)  # the minimiser's tolerance
     assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors
-    assert len(sizes) == 3  # the second fit began with one of every second row
-    assert np.abs(sizes[2] - sizes[1]).max() > 0.1  # and went on from where that ended
+    assert sizes == [n, n // 2, n]
+    assert np.abs(starts_of[2] - starts_of[1]).max() > 0.1  # it goes on from where that ended
 
 
 def test_nothing_certain_can_be_shifted() -> None:

@@ -113,6 +113,7 @@ MORE_TESTS = {
         "tests/adapters/test_cv.py",
         "tests/adapters/test_estimators.py",
         "tests/adapters/test_natural_units.py",
+        "tests/adapters/test_silently_wrong.py",
     ),
     "calibration/likelihood.py": (
         "tests/estimators/test_calibrators.py",

@@ -838,3 +838,9 @@ def test_bad_input(y, key, options, error, message) -> None:
     with pytest.raises(error) as caught:
         negative_downsample_by_key(y, key, **{"negative_keep_rate": 0.5} | options)
     assert message in str(caught.value)
+
+
+def test_bad_labels_are_named_y() -> None:
+    for values in ([0, 1, np.nan], [[0, 1]], []):
+        with pytest.raises(ValueError, match=r"^y "):
+            resample_classes(values, {0: 0.5, 1: 1})

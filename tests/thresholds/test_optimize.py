@@ -404,3 +404,21 @@ def test_the_search_is_repeatable_as_documented() -> None:
     assert all(map(np.array_equal, left_out, said))
     assert len(search(random_state=1)) != len(said)
     assert len(search(n_starts=5)) > len(said)
+
+
+def test_words_are_searched_from_their_own_frequencies() -> None:
+    """Labels without numbers have no midpoints: the first cuts leave as many rows as labels, but
+    for one at each cut."""
+    rng = np.random.default_rng(11)
+    y, score = np.array(["a", "b", "c"])[rng.choice(3, 200, p=[0.2, 0.5, 0.3])], rng.random(200)
+    first = []
+
+    def metric(y_true, y_pred, sample_weight):
+        first.append(np.array(y_pred))
+        return accuracy_score(y_true, y_pred, sample_weight=sample_weight)
+
+    optimize_thresholds(
+        y, score, metric=metric, method="nelder-mead", n_starts=1, labels=["a", "b", "c"]
+    )
+    for label in "abc":
+        assert abs(int(np.sum(first[0] <= label)) - int(np.sum(y <= label))) <= 1

@@ -203,3 +203,26 @@ def test_the_rank_correlation_is_spearmans():
     assert qwk.rank_correlation(curve) == pytest.approx(
         pearsonr(rankdata(score), y).statistic, abs=1e-12
     )
+
+
+def test_the_last_fit_of_a_line_looks_at_all_rows(monkeypatch) -> None:
+    """The search may look at few pools, and ends with more squared error than what it returns."""
+    rng = np.random.default_rng(6)
+    score = np.sort(rng.normal(size=2000))
+    y = np.clip(np.rint(1.5 + 1.6 * score + rng.normal(0, 0.4, 2000)), 0, 3).astype(int)
+    curve = read_scored_rows(y, score, None, None).label_curve
+
+    def squared_error(line) -> float:
+        return float(((y - line.position(score).clip(0, 3)) ** 2).sum())
+
+    monkeypatch.setattr(qwk, "COARSE", 40)
+    coarse = qwk.coarsen(curve, 50)
+    assert len(coarse.score) == 40
+    assert len(qwk.coarsen(curve, 3).score) == 667
+    starts = qwk.rising_lines(curve, qwk.fit_lines(curve))
+    found = qwk.fit_bounded_line(curve, starts)
+    ends = [squared_error(qwk.refit_until_stable(coarse, start)) for start in starts]
+    assert squared_error(found) < min(ends)
+    monkeypatch.setattr(qwk, "COARSE", 10_000)
+    exact = squared_error(qwk.fit_bounded_line(curve, starts))
+    assert squared_error(found) == pytest.approx(exact, rel=1e-3)  # of other rows within the ends

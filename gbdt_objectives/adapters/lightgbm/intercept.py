@@ -22,7 +22,7 @@ SHIFTABLE_OBJECTIVES = (
 )  # fmt: skip
 """Their margins are label units or log-odds."""
 
-CUSTOM_OBJECTIVES = ("custom", "none")
+CUSTOM_OBJECTIVES = ("custom",)
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
@@ -70,7 +70,7 @@ def add_to_leaves(text: str, raw: Array) -> str:
     # LightGBM (4.7) cannot read its own models if they were trained on columns given by name
     rest = re.sub(r"(?m)^\[(categorical_feature|ignore_column): name:.*\]$", r"[\1: ]", rest)
     # an average needs it in all trees, a sum in the first of each output
-    after = -1 if "\naverage_output\n" in head else text.find(f"\nTree={K}\n", first, last)
+    after = -1 if "\naverage_output\n" in head else text.find(f"\nTree={K}\n", first)
     end = last if after < 0 else after + 1
     trees = re.split(r"(?m)^(?=Tree=\d+$)", text[first:end])[1:]
     edited = [_add_to_tree(tree, float(raw[t % K])) for t, tree in enumerate(trees)]
