@@ -817,3 +817,48 @@ def test_a_worker_that_lost_the_others_does_not_wait_for_them_again(
     ):
         _workers.all_sum([1.0])
     assert len(sums) == 1
+
+
+def of_three(other: int) -> Any:
+    """A reduction over three workers, of which two send fingerprints ``other`` away from ours."""
+
+    def reduce(values: np.ndarray) -> np.ndarray:
+        total = 3 * values
+        if len(values) == _workers.HEAD + _workers.ROOM:
+            h = values[1]
+            total[2] = (h - other) ** 2 + h**2 + (h + other) ** 2
+        return total
+
+    return reduce
+
+
+def test_fingerprints_that_differ_by_as_much_either_way_disagree() -> None:
+    np.testing.assert_array_equal(_workers.all_sum([1.0, 2.0], reduce=of_three(0)), [3, 6])
+    with pytest.raises(_workers.WorkersDisagree):
+        _workers.all_sum([1.0, 2.0], reduce=of_three(1))
+
+
+def test_numbers_that_fit_are_one_message() -> None:
+    for count, messages in ((_workers.ROOM - 1, 1), (_workers.ROOM, 1), (_workers.ROOM + 1, 2)):
+        sent: list[int] = []
+
+        def reduce(values: np.ndarray, sent: list[int] = sent) -> np.ndarray:
+            sent.append(len(values))
+            return values
+
+        own = np.arange(float(count))
+        np.testing.assert_array_equal(_workers.all_sum(own, reduce=reduce), own)
+        assert len(sent) == messages
+
+
+def test_a_worker_of_dask_is_named_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Distributed:
+        class Worker:
+            address = "tcp://10.0.0.7:1234"
+
+        @classmethod
+        def get_worker(cls) -> type:
+            return cls.Worker
+
+    monkeypatch.setitem(sys.modules, "distributed", Distributed)
+    assert _workers.name_of_worker() == "worker 0, tcp://10.0.0.7:1234"

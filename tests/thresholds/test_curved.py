@@ -210,3 +210,33 @@ def test_few_rows_get_few_knots(rows, most) -> None:
     found = [fit.coefficients for fit in curved.fit_splines(C)]
     assert found[0] == 2
     assert max(found) == most
+
+
+def test_where_a_polygon_takes_a_value() -> None:
+    """Between its corners on straight lines; beyond them, nowhere."""
+    s, m = np.array([0.0, 1.0, 3.0]), np.array([0.5, 1.0, 2.0])
+    at = curved.score_where(s, m, [0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5])
+    np.testing.assert_allclose(at, [-np.inf, -np.inf, 0.4, 1.0, 2.0, 3.0, np.inf])
+
+
+def test_a_line_that_does_not_rise_is_the_mean() -> None:
+    C = np.array([[1.0, 2.0, 3.0]] * 4)
+    fit = curved.fit_line(np.arange(4.0), C)
+    np.testing.assert_allclose(fit.m, 4 / 3)
+    assert fit.coefficients == 1
+
+
+def test_the_search_starts_at_the_share_of_variance_that_the_curve_leaves(monkeypatch) -> None:
+    y, m = draw(5000, 3)
+    score = BENDS["cube"](m)
+    seen = []
+
+    def seen_by(label_curve, position, R):
+        seen.append((*position.args, R))
+        return np.array([0.0, 1.0, 2.0])
+
+    monkeypatch.setattr(curved.qwk, "iterate_thresholds", seen_by)
+    curved.curved_thresholds(read_scored_rows(y, score, None, None))
+    ((s, of_pools, R),) = seen
+    found = np.interp(score, s, of_pools)
+    assert pytest.approx(1 - found.std() / y.std(), abs=0.01) == R  # pools are narrow, not points
