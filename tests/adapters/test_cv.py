@@ -317,3 +317,19 @@ def test_refusals(lib: Library, ordinal) -> None:
     dart = {"booster": "dart"} if lib is XGB else {"boosting": "dart"}
     with pytest.raises(ValueError, match="dart (rescales|and gblinear change)"):
         function(dart, data, 3, early_stopping_rounds=3, **good)
+
+
+def test_stratified_folds_follow_the_seed() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.digitize(X[:, 0] + rng.normal(size=90), [-1, 1]).astype(float)
+
+    def last(seed: int) -> float:
+        found = xgboost_adapter.cv(
+            {"max_depth": 2}, xgb.DMatrix(X, y), 3, objective=go.qwk_objective(),
+            metric=go.extended_qwk_metric(), stratified=True, seed=seed, as_pandas=False,
+        )  # fmt: skip
+        return next(values[-1] for name, values in found.items() if name.startswith("test"))
+
+    assert last(1) == last(1)
+    assert last(1) != last(2)

@@ -469,3 +469,25 @@ def test_a_custom_objective_is_shifted_in_its_own_units(lib: Library) -> None:
     shift = imbalance_shift(booster, X, (y > 0).astype(int))
     p = expit(lib.predict(booster, X, raw=True).astype(float) + shift)
     assert p.mean() == pytest.approx((y > 0).mean(), abs=1e-6)
+
+
+def test_leaves_are_those_up_to_the_best_round() -> None:
+    X = np.random.default_rng(3).normal(size=(200, 2))
+    booster = xgb.train({"max_depth": 2}, xgb.DMatrix(X, X[:, 0]), 6)
+    whole = booster.predict(xgb.DMatrix(X), pred_leaf=True)
+    np.testing.assert_array_equal(_xgboost_intercept.leaves(booster, X), whole)
+    booster.set_attr(best_iteration="2")
+    np.testing.assert_array_equal(_xgboost_intercept.leaves(booster, X), whole[:, :3])
+
+
+@both
+def test_rates_of_two_classes_are_one_shift(lib: Library) -> None:
+    """One in ten of the negatives and half of the positives: a fifth of the negatives."""
+    X = np.random.default_rng(4).normal(size=(400, 2))
+    objective = {"objective": "binary:logistic" if lib is XGB else "binary"}
+    booster = lib.built_in({**objective, "max_depth": 2}, lib.data(X, (X[:, 0] > 0) * 1.0), 3)
+    by_class = go.shift_intercept(booster, class_keep_rates={0: 0.1, 1: 0.5})
+    by_shift = go.shift_intercept(booster, go.log_odds_shift(class_keep_rates={0: 0.1, 1: 0.5}))
+    one = go.shift_intercept(booster, negative_keep_rate=0.2)
+    for moved in (by_class, by_shift):
+        np.testing.assert_allclose(lib.predict(moved, X), lib.predict(one, X), rtol=1e-5)

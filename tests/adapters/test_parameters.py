@@ -587,3 +587,24 @@ def test_lightgbm_data_in_files(ordinal, tmp_path) -> None:
     plain = LGB.train({**LGB.params, "max_bin": 15}, lgb.Dataset(X, y, weight=w), 8, objective=obj)
     features = np.delete(columns, 4, axis=1)  # all but the label
     np.testing.assert_allclose(booster.predict(features), plain.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("spelling", [False, 0, "0", "0.0", "-", "false", " False "])
+def test_spellings_of_off(spelling) -> None:
+    assert _arguments.same(spelling, (0,))
+    assert _arguments.same(spelling, (False, "auto"))
+    assert not _arguments.same(spelling, (1, "on"))
+
+
+@pytest.mark.parametrize("spelling", [True, 1, "1", "+", "true", "1.0"])
+def test_spellings_of_on(spelling) -> None:
+    assert _arguments.same(spelling, (True,))
+    assert not _arguments.same(spelling, (0, "off"))
+
+
+def test_num_class_of_a_function_is_for_the_librarys_own_train() -> None:
+    for lib in (XGB, LGB):
+        with pytest.raises(
+            ValueError, match=r"library's own train\(\), as gbdt_objectives.objective\(function\)\)"
+        ):
+            check(lib, {"num_class": 3})

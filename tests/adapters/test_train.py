@@ -561,3 +561,22 @@ def test_an_init_score_that_is_set_later_is_where_training_starts(ordinal) -> No
     found = LGB.train(LGB.params, later, 5, objective=objective)
     np.testing.assert_allclose(found.predict(X), given.predict(X), rtol=1e-12)
     assert np.abs(found.predict(X) - y).mean() > 0.3  # the start is not in the model
+
+
+@both
+def test_a_hundred_rounds_where_nothing_is_said(lib: Library) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    booster = lib.train({"max_depth": 1}, lib.data(X, X[:, 0]), objective=go.qwk_objective())
+    assert lib.rounds(booster) == 100
+
+
+def test_checkpoints_of_one_output_are_whole_models(tmp_path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    data = xgb.DMatrix(X, X[:, 0])
+    saving = xgb.callback.TrainingCheckPoint(tmp_path, interval=1)
+    booster = XGB.train({}, data, 3, objective=go.qwk_objective(), callbacks=[saving])
+    saved = xgb.Booster(model_file=sorted(tmp_path.iterdir())[-1])
+    rounds = saved.num_boosted_rounds()
+    np.testing.assert_array_equal(
+        saved.predict(data), booster.predict(data, iteration_range=(0, rounds))
+    )
