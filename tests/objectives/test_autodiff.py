@@ -682,3 +682,16 @@ def test_the_loss_sees_float64_alone_and_declares_its_outputs() -> None:
     assert seen == {"float64"}
     with pytest.raises(ValueError, match="takes 2 margins per row"):
         found.gradient_hessian(y, np.zeros((3, 3)))
+
+
+def test_several_outputs_are_declared() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+
+    def softmax_loss(y, f, w):
+        logits = f - jnp.log(jnp.exp(f).sum(axis=1, keepdims=True))
+        return -jnp.take_along_axis(logits, y.astype(int)[:, None], 1).sum()
+
+    objective = go.objective_from_loss(softmax_loss, outputs=3, link="softmax")
+    assert objective.outputs == 3
+    gradient, _ = objective.gradient_hessian([0.0, 1.0, 2.0], np.zeros((3, 3)))
+    np.testing.assert_allclose(gradient, 1 / 3 - np.eye(3), atol=1e-6)  # float32 in jax

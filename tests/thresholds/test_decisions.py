@@ -102,3 +102,11 @@ def test_bad_input(arguments, error, message) -> None:
     given = {"probability": probabilities(4, 3, 0), **arguments}
     with pytest.raises(error, match=message):
         decide(**given)
+
+
+@pytest.mark.parametrize("metric", ["qwk", "accuracy", "macro_recall"])
+def test_rows_that_are_all_alike_get_a_class_each(metric) -> None:
+    P = np.tile([0.1, 0.2, 0.4, 0.3], (7, 1))
+    classes = decide(P, metric, labels=range(4))
+    assert classes.shape == (7,)
+    assert len(set(classes.tolist())) == 1
