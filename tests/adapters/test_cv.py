@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import lightgbm as lgb
@@ -333,3 +334,10 @@ def test_stratified_folds_follow_the_seed() -> None:
 
     assert last(1) == last(1)
     assert last(1) != last(2)
+
+
+def test_as_many_rounds_as_lightgbm() -> None:
+    """XGBoost's own default is 10, which no boosting is finished after; both adapters have 100."""
+    for module in (lgb, lightgbm_adapter, xgboost_adapter):
+        for function in (module.cv, module.train):
+            assert inspect.signature(function).parameters["num_boost_round"].default == 100

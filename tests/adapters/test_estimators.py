@@ -1023,3 +1023,103 @@ def test_a_worker_without_rows_has_no_classes() -> None:
         assert class_positions("y", y, np.array(["a", "b"])).tolist() == []
     with pytest.raises(ValueError, match="as 0 to 1, or leave such rows out"):
         class_positions("y", ["a", "c"], np.array(["a", "b"]))
+
+
+# --- what only one line of the code decides
+
+
+@both
+@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
+def test_parts_of_an_objective_are_no_parameters(lib: Library, classifier: bool) -> None:
+    model = make(lib, classifier, objective=go.focal_objective(1.0), objective__gamma=2.0)
+    with pytest.raises(ValueError, match="objective__gamma is no parameter"):
+        model.fit(np.eye(4), np.array([0, 1, 0, 1]))
+
+
+@both
+def test_integers_of_dtype_object_are_labels_in_eval_set_too(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    as_objects = y.astype(int).astype(object)
+    model = make(lib, objective=go.qwk_objective())
+    fit(lib, model, X, as_objects, [(X, as_objects)], ERROR)
+    plain = fit(lib, make(lib, objective=go.qwk_objective()), X, y, [(X, y)], ERROR)
+    found, expected = (next(iter(history(lib, one).values())) for one in (model, plain))
+    np.testing.assert_allclose(found["squared_error"], expected["squared_error"], rtol=1e-9)
+
+
+def test_margins_of_an_objective_for_classes_are_asked_for(ordinal) -> None:
+    X, y, _ = ordinal
+    for lib, flag in ((XGB, "output_margin"), (LGB, "raw_score")):
+        model = make(lib, True, objective=go.ordinal_logit_objective(6)).fit(X, y)
+        margin = model.predict(X, **{flag: True})
+        assert margin.ndim == 1
+        assert len(np.unique(margin)) > 6  # scores, not classes
+        p = model.objective_.class_probability(margin)
+        np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [[(np.eye(4), np.ones(4), np.ones(4))], [np.eye(4)]])
+def test_eval_set_of_xgboost_holds_pairs(pairs) -> None:
+    model = make(XGB, objective=go.qwk_objective([0, 1]))
+    with pytest.raises(ValueError, match="eval_set must be a list of pairs"):
+        model.fit(np.eye(4), np.array([0, 1, 0, 1]), eval_set=pairs)
+
+
+def test_the_default_metric_of_xgboost_is_left_out_where_it_would_be_wrong(rare) -> None:
+    """It would take a probability for the margin of a transformed link."""
+    X, y, _ = rare
+    model = make(XGB, objective=go.objective(poisson, link="log"))
+    model.fit(X, y, eval_set=[(X, y)], verbose=False)
+    try:
+        found = model.evals_result()
+    except ValueError:  # XGBoost (3.2) has none then
+        found = {}
+    assert not any(found.values())
+    stops = make(XGB, objective=go.objective(poisson, link="log"), early_stopping_rounds=2)
+    with pytest.raises(ValueError, match="XGBoost"):
+        stops.fit(X, y, eval_set=[(X, y)], verbose=False)
+
+
+def poisson(y_true, margin, sample_weight):
+    w = 1.0 if sample_weight is None else sample_weight
+    return w * (np.exp(margin) - y_true), w * np.exp(margin)
+
+
+def test_a_step_is_not_limited_as_xgboost_limits_counts(tmp_path: Path) -> None:
+    """XGBoost limits leaves to .7 under the name count:poisson, which a saved model has."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.exp(1.5 * X[:, 0])
+    objective = go.objective(poisson, link="log")
+    short = {"objective": objective, "n_estimators": 1, "learning_rate": 0.3, "reg_lambda": 0}
+    began = make(XGB, **short).fit(X, y)
+    began.save_model(tmp_path / "began.ubj")
+    read = xgb.Booster(model_file=tmp_path / "began.ubj")
+    before = read.predict(xgb.DMatrix(X), output_margin=True)
+    assert np.ptp(before) > 2 * 0.3 * 0.7
+    for went_on in (str(tmp_path / "began.ubj"), began.get_booster(), read):
+        more = make(XGB, **{**short, "learning_rate": 1.0}).fit(X, y, xgb_model=went_on)
+        step = more.predict(X, output_margin=True) - before
+        assert np.abs(step).max() > 0.75
+
+
+def test_a_name_of_a_metric_that_xgboost_does_not_know(ordinal) -> None:
+    X, y, _ = ordinal
+    for metrics, error in (([SMOOTH, "nonsense"], ValueError), (["nonsense"], Exception)):
+        model = make(XGB, objective=go.qwk_objective(), eval_metric=metrics)
+        with pytest.raises(error) as raised:
+            model.fit(X, y, eval_set=[(X, y)], verbose=False)
+        if error is ValueError:
+            assert "does not know one of the names" in str(raised.value)
+        else:
+            assert isinstance(raised.value, xgb.core.XGBoostError)
+
+
+def test_a_model_that_is_read_forgets_the_objective_of_an_earlier_fit(rare, tmp_path) -> None:
+    X, y, _ = rare
+    plain = make(XGB, True, plain=True).fit(X, y)
+    plain.save_model(tmp_path / "plain.ubj")
+    model = make(XGB, True, objective=go.focal_objective(1.0)).fit(X, y)
+    model.set_params(objective="binary:logistic").load_model(tmp_path / "plain.ubj")
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
+    assert not hasattr(model, "objective_")

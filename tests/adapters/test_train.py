@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.special import expit
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import _arguments, _train, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 
@@ -218,7 +219,8 @@ def test_a_start_per_row_is_respected(lib: Library, ordinal) -> None:
     np.testing.assert_allclose(lib.predict(booster, X), lib.predict(plain, X), atol=ROUNDED)
     data = lib.data(X, y, start=start)
     without = lib.data(X, y, reference=data)
-    with pytest.raises(ValueError, match="is set on data but not on evals 'v'"):
+    its_name = "base_margin" if lib is XGB else "init_score"
+    with pytest.raises(ValueError, match=f"{its_name} is set on data but not on evals 'v'"):
         lib.train({}, data, 3, objective=obj, metric=go.qwk_metric(), evals=[(without, "v")])
     with pytest.raises(ValueError, match="is set on evals 'v' but not on data"):
         lib.train({}, without, 3, objective=obj, metric=go.qwk_metric(), evals=[(data, "v")])
@@ -580,3 +582,44 @@ def test_checkpoints_of_one_output_are_whole_models(tmp_path) -> None:
     np.testing.assert_array_equal(
         saved.predict(data), booster.predict(data, iteration_range=(0, rounds))
     )
+
+
+def test_a_flat_init_score_of_several_outputs_is_read_as_lightgbm_reads_it() -> None:
+    """LightGBM stores it output after output."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    start = rng.normal(size=(90, 3))
+    params = {**LGB.params, "num_class": 3, "learning_rate": 1e-9, "min_data_in_leaf": 1}
+    objective = go.objective(softmax, outputs=3)
+    for flat in (start, start.ravel(order="F")):
+        data = lgb.Dataset(X, y, init_score=flat)
+        booster = LGB.train(params, data, 1, objective=objective)
+        assert np.abs(booster.predict(X)).max() < 1e-6
+
+
+def softmax(y_true, margin, sample_weight):
+    p = np.exp(margin) / np.exp(margin).sum(axis=1, keepdims=True)
+    w = 1.0 if sample_weight is None else sample_weight[:, None]
+    return w * (p - np.eye(3)[y_true.astype(int)]), w * p * (1 - p)
+
+
+def test_labels_of_a_cluster_are_not_fetched_to_be_compared() -> None:
+    class Lazy:
+        __dask_graph__ = None
+
+        def __array__(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("computed")
+
+    assert not _arguments._same_labels(Lazy(), Lazy())
+    assert not _arguments._same_labels(np.ones(2), None)
+    assert _arguments._same_labels(np.ones(2), [1.0, 1.0])
+    assert not _arguments._same_labels([], [])
+
+
+def test_the_round_that_is_kept_is_counted_from_one() -> None:
+    with pytest.warns(UserWarning, match="keeps 1 of 40 rounds: qwk was best"):
+        _train.warn_if_few(0, 40, "qwk")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _train.warn_if_few(_train.FEW_ROUNDS, 400, "qwk")
+        _train.warn_if_few(0, 3 * _train.FEW_ROUNDS - 1, "qwk")

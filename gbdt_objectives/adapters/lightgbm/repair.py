@@ -127,7 +127,7 @@ def new_trees(model: lgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
     found = []
     for tree in trees:
         lines = dict(line.split("=", 1) for line in tree.split("\n") if "=" in line)
-        columns = [int(k) for k in lines.get("split_feature", "").split()]
+        columns = [int(k) for k in lines["split_feature"].split()]
         found.append((np.array(lines["leaf_value"].split(), np.float64), columns))
     return found
 

@@ -66,8 +66,6 @@ class Fitting(_estimators.Fitting):
         ):
             _estimators.refuse_built_in_metrics(self.metrics, objective, "XGBoost")
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
-        if estimator.booster != "gblinear":
-            self.parameters["max_delta_step"] = estimator.max_delta_step or 0  # .7 of counts
 
     def named(self, objective: Objective) -> Link:
         """The link by whose name XGBoost's estimators train, whatever the objective's own is."""

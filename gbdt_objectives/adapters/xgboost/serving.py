@@ -142,14 +142,11 @@ def restore(
 ) -> Any:  # fmt: skip
     """A fitted estimator around the model in a file."""
     model = KINDS[kind](**parameters)
-    library = xgb.XGBRegressor if classes is None or objective is not None else xgb.XGBClassifier
-    opened = library()
-    opened.load_model(path)
-    model._Booster = opened.get_booster()
+    model._Booster = open_booster(path)
     if objective is not None:
         model.objective = objective
     elif classes is not None:
-        model.objective = opened.objective
+        model.objective = read_learner(model._Booster)["objective"]["name"]
     if classes is not None and objective is not None:
         model.objective_ = objective
         _set_classes(model, len(classes))
