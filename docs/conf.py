@@ -33,7 +33,7 @@ copyright = author
 version = release = gbdt_objectives.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",  # Markdown, and notebooks
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -43,11 +43,12 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md",
-                    "CONTRIBUTING.md"]  # fmt: skip
+                    "CONTRIBUTING.md", "notebooks/*.ipynb", "notebooks/data/README.md"]  # fmt: skip
 exclude_patterns = [
     "docs/examples/**",
     "docs/_*/**",
     "docs/gallery/**/*.py",
+    "docs/gallery/*.ipynb",
     ".*",
     "build",
     "*.egg-info",
@@ -59,6 +60,10 @@ nitpicky = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 4
+
+# notebooks, with the outputs that they hold
+nb_execution_mode = "off"  # .ci/notebooks.py runs them and compares
+nb_merge_streams = True
 
 # reference, from the docstrings
 autosummary_generate = True
@@ -105,7 +110,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
+html_sidebars = {"docs/index": [], "docs/start": [], "CHANGELOG": [], "CONTRIBUTING": []}
 
 ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask",
            "distributed.dask.experimental", "distributed.spark")  # fmt: skip
