@@ -1123,3 +1123,26 @@ def test_a_model_that_is_read_forgets_the_objective_of_an_earlier_fit(rare, tmp_
     model.set_params(objective="binary:logistic").load_model(tmp_path / "plain.ubj")
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
     assert not hasattr(model, "objective_")
+
+
+@both
+def test_a_label_that_is_no_number_is_named(lib: Library, rare) -> None:
+    X, y, _ = rare
+    y = np.where(np.arange(len(y)) == 7, np.nan, y.astype(float))
+    with pytest.raises(ValueError, match=r"y (must be finite, found|holds) nan at row 7"):
+        make(lib, True, objective=go.focal_objective(1.0)).fit(X, y)
+
+
+@both
+def test_a_metric_of_log_odds_under_a_built_in_objective(lib: Library, rare) -> None:
+    X, y, _ = rare
+    with pytest.raises(ValueError, match="takes log-odds, but under a built-in objective"):
+        fit(lib, make(lib, True), X, y, [(X, y)], go.weighted_logloss_metric(0.5))
+
+
+def test_a_fit_on_a_built_in_objective_forgets_the_one_before(rare) -> None:
+    X, y, _ = rare
+    plain = make(XGB, True, plain=True).fit(X, y)
+    model = make(XGB, True, objective=go.ordinal_logit_objective(2)).fit(X, y)
+    model.set_params(objective="binary:logistic").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-6)

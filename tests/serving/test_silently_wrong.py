@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
+from gbdt_objectives.adapters.xgboost import serving as xgboost_serving
 from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator
 
 rng = np.random.default_rng(0)
@@ -239,3 +240,23 @@ def test_words_in_another_order_are_not_the_models(tmp_path: Path) -> None:
         for other in (["blau", "Grün", "öde"], ["Grün", "blau", "üde"], ["Grun", "blau", "öde"]):
             with pytest.raises(ValueError, match="the model was trained on others, or in another"):
                 decode(stored, other)
+
+
+def test_xgboost_says_which_column_is_a_category_and_where() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"x": X[:, 0], "place": pd.Categorical(np.where(X[:, 1] > 0, "a", "b"))})
+    of_categories = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(table, Y)
+    of_numbers = xgb.XGBRegressor(n_estimators=2).fit(X[:, :2], Y)
+    with pytest.raises(ValueError, match="feature 1 is categorical in the model, but not so in X"):
+        xgboost_serving.categories_of(of_categories, [None, None])
+    with pytest.raises(ValueError, match="feature 1 is not categorical in the model"):
+        xgboost_serving.categories_of(of_numbers, [None, ["a", "b"]])
+
+
+def test_the_margin_of_an_estimator_is_not_its_prediction() -> None:
+    for kind in (xgb.XGBClassifier, xgb.XGBRegressor):
+        objective = "binary:logistic" if kind is xgb.XGBClassifier else "count:poisson"
+        model = kind(n_estimators=3, objective=objective).fit(X, Y)
+        of_booster = model.get_booster().predict(xgb.DMatrix(X), output_margin=True)
+        np.testing.assert_allclose(xgboost_serving.margin(model, X), of_booster, rtol=1e-6)
+        assert np.abs(xgboost_serving.margin(model, X) - model.predict(X)).max() > 0.5
