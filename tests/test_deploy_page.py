@@ -1,4 +1,4 @@
-"""docs/deploy.md from top to bottom: its blocks in their order, and commands without this package.
+"""docs/deploy.md and its details from top to bottom, and their commands without this package.
 
 ``test_readme.py`` runs each ```python block alone as well.
 """
@@ -20,7 +20,8 @@ from gbdt_objectives.serving.folder import KEYS
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[1] / "docs" / "deploy.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = "\n".join((DOCS / f"{name}.md").read_text() for name in ("deploy", "served_folder", "onnx"))
 STEP = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", flags=re.M | re.S)
 ABSENT = ("gbdt_objectives", "sklearn", "pandas", "xgboost")
 """What is not there where the page's commands run."""
@@ -36,7 +37,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
     (tmp_path / "bare" / "sitecustomize.py").write_text(f"import sys\n{blocked}\n")
     namespace: dict[str, object] = {}
     commands = 0
-    for language, block in STEP.findall(PAGE.read_text()):
+    for language, block in STEP.findall(PAGE):
         if language == "python":
             if "import treelite" not in block:
                 exec(block, namespace)
@@ -62,7 +63,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
 
 def check_the_schema(document: dict[str, object]) -> None:
     """The page's table has the keys that there are."""
-    table = PAGE.read_text().partition("| key of `model.json` |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| key of `model.json` |")[2].partition("\n\n")[0]
     described = {re.split(r"[.\[]", name)[0] for name in re.findall(r"^\| `([^`]+)`", table, re.M)}
     assert described == set(document) == set(KEYS)
 
@@ -70,6 +71,6 @@ def check_the_schema(document: dict[str, object]) -> None:
 def test_every_formula_is_on_the_page() -> None:
     template = Path(sys.modules["gbdt_objectives.serving"].__file__).parent / "predict.template"
     formulas = set(re.findall(r"^def (\w+)\(\w+, (?:step,|\*_)", template.read_text(), re.M))
-    rows = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.M))
+    rows = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
     assert len(formulas) == 16
     assert formulas <= rows

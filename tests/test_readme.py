@@ -19,7 +19,7 @@ README = ROOT / "README.md"
 PAGES = [
     README,
     *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs").glob("theory/*.md")),
+    *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
 MISSING = [name for name in ("dask", "distributed", "pyarrow", "treelite") if not find_spec(name)]
 """Those that are missing here."""

@@ -1,4 +1,4 @@
-"""Bring docs/migration.md and the README up to date: code from the pairs, tables from results.
+"""Bring the pages of migration and the README up to date: code of the pairs, tables of results.
 
 python -m experiments.migration.page
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAIRS = HERE.parents[1] / "docs/migration"
-PAGE = PAIRS.with_suffix(".md")
+PAGES = (PAIRS.with_suffix(".md"), *sorted(PAIRS.glob("*.md")))
 README = HERE / "README.md"
 
 
@@ -29,5 +29,5 @@ def updated(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for shown in (PAGE, README):
+    for shown in (*PAGES, README):
         shown.write_text(updated(shown.read_text("utf-8")), "utf-8")

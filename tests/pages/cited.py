@@ -104,6 +104,7 @@ class Page:
     path: str
     sections: tuple[str, ...] = ()
     exempt: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()  # other files of the page
     checks: list[Check] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     untrue: list[str] = field(default_factory=list)
@@ -116,6 +117,10 @@ class Page:
     @property
     def file(self) -> Path:
         return ROOT / self.path
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.file, *(ROOT / part for part in self.parts)]
 
     def says(self, *texts: str) -> None:
         self.said.extend(" ".join(text.split()) for text in texts)
@@ -132,7 +137,7 @@ class Page:
 
     def problems(self) -> list[str]:
         """What is wrong with the page, a line each."""
-        raw = self.file.read_text(encoding="utf-8")
+        raw = "\n\n".join(file.read_text(encoding="utf-8") for file in self.files)
         own = list(blocks(raw))
         self.said.clear()
         self.untrue.clear()
@@ -167,10 +172,10 @@ class Page:
                              f"{block.text!r}")  # fmt: skip
         return wrong
 
-    def mended(self) -> str:
-        """The page with the computed numbers, wherever a sentence differs in nothing else."""
+    def mended(self, file: Path) -> str:
+        """A file with the computed numbers, wherever a sentence differs in nothing else."""
         self.problems()
-        raw = self.file.read_text(encoding="utf-8")
+        raw = file.read_text(encoding="utf-8")
         for said in self.said:
             found = list(skeleton(said).finditer(raw))
             if len(found) == 1:

@@ -210,6 +210,7 @@ def decisions(page: Page) -> None:
 
 TRAINING = Page(
     "docs/training.md",
+    parts=("docs/own_objective.md",),
     exempt={
         "gets the probability 0": "a definition",
         "With two classes it is not log loss": "a definition",
@@ -256,6 +257,7 @@ def bounded(page: Page) -> None:
 
 RARE = Page(
     "docs/rare_events.md",
+    parts=("docs/resampled.md",),
     exempt={
         "that predicts exactly 0 and 1": "of forests",
         "Do not weigh the kept negatives by 1/r": "a formula",
@@ -346,6 +348,7 @@ def sampling(page: Page) -> None:
 
 PROBABILITIES = Page(
     "docs/probabilities.md",
+    parts=("docs/moved_segments.md",),
     exempt={
         "expected calibration error is above 0": "a definition",
         "in 25 fits": "five calibrators on five folds, which tests of choose_calibrator count",
@@ -744,13 +747,26 @@ def common(page: Page) -> None:
     )
 
 
+PAIRS = (
+    "lgbm_folds",
+    "lgb_train_feval",
+    "xgb_early_stopping",
+    "voting",
+    "optimized_rounder",
+    "downsampling",
+    "under_sampler",
+    "smote",
+    "calibrated",
+    "tuned_threshold",
+)
 # docs/migration.md: experiments/migration/page.py writes its tables, which are shown here
 
 
 MIGRATION = Page(
     "docs/migration.md",
+    parts=(*(f"docs/migration/{pair}.md" for pair in PAIRS), "docs/alternatives.md"),
     exempt={
-        "Each pair below is two files": "a pair",
+        "Each pair is two files": "a pair",
         "grades 1 to 6, no weights": "how the pasted code is called",
         "the first four blocks": "of the page",
     },

@@ -7,9 +7,10 @@ from tests.pages.test_pages import PAGES
 
 def main() -> None:
     for page in PAGES:
-        text = page.mended()
-        if text != page.file.read_text(encoding="utf-8"):
-            page.file.write_text(text, encoding="utf-8")
+        for file in page.files:
+            text = page.mended(file)
+            if text != file.read_text(encoding="utf-8"):
+                file.write_text(text, encoding="utf-8")
         for problem in page.problems():
             print(problem)
 

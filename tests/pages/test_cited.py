@@ -92,7 +92,7 @@ def test_what_is_exempt_is_there(monkeypatch) -> None:
 
 def test_mended_writes_numbers_only(monkeypatch) -> None:
     said = GAIN.replace("0.12", "-0.13").replace("4", "5")
-    text = page(monkeypatch, said, "loses on two").mended()
+    text = page(monkeypatch, said, "loses on two").mended(Page.file)
     assert text == TEXT.replace("0.12", "-0.13").replace("4 of\n", "5 of\n")
 
 

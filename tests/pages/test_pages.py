@@ -16,8 +16,9 @@ CHECKED = {
     for page in chain.from_iterable(vars(module).values() for module in (guide, which_one))
     if isinstance(page, Page)
 }
-FILES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/theory").glob("*.md")]
-PATHS = sorted(file.relative_to(ROOT).as_posix() for file in FILES)
+FILES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[mt]*/*.md")]
+PARTS = {part for page in CHECKED.values() for part in page.parts}
+PATHS = sorted({file.relative_to(ROOT).as_posix() for file in FILES} - PARTS)
 PAGES = [CHECKED.get(path) or Page(path) for path in PATHS]
 
 
