@@ -918,7 +918,6 @@ def test_a_metric_that_has_not_moved_yet_does_not_stop(lib: Library) -> None:
     assert lib.rounds(booster) > 6
 
 
-@pytest.mark.slow
 def test_rounds_of_a_continued_training_are_counted_from_its_start() -> None:
     X, y, rng = stopping_data()
     train, held_out = XGB.data(X[:400], y[:400]), XGB.data(rng.normal(size=(400, 3)), y[400:])

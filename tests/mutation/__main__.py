@@ -86,6 +86,10 @@ MORE_TESTS = {
         "tests/estimators/test_downsampled_classifier.py",
         "tests/estimators/test_calibrated_classifier.py",
     ),
+    "adapters/lightgbm/estimators.py": (
+        "tests/adapters/test_spellings.py",
+        "tests/adapters/test_parameters.py",
+    ),
     "adapters/lightgbm/intercept.py": (
         "tests/adapters/test_imbalance.py",
         "tests/adapters/test_conversion.py",

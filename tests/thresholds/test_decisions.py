@@ -110,3 +110,10 @@ def test_rows_that_are_all_alike_get_a_class_each(metric) -> None:
     classes = decide(P, metric, labels=range(4))
     assert classes.shape == (7,)
     assert len(set(classes.tolist())) == 1
+
+
+def test_rows_that_are_all_alike_get_the_most_probable_class() -> None:
+    """No mixture has a kappa above 0, at which the iteration starts."""
+    P = np.tile([0.7, 0.2, 0.1], (5, 1))
+    for metric in ("qwk", "linear", "accuracy"):
+        assert go.decide(P, metric, labels=[3, 4, 5]).tolist() == [3] * 5
