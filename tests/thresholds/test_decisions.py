@@ -116,4 +116,4 @@ def test_rows_that_are_all_alike_get_the_most_probable_class() -> None:
     """No mixture has a kappa above 0, at which the iteration starts."""
     P = np.tile([0.7, 0.2, 0.1], (5, 1))
     for metric in ("qwk", "linear", "accuracy"):
-        assert go.decide(P, metric, labels=[3, 4, 5]).tolist() == [3] * 5
+        assert decide(P, metric, labels=[3, 4, 5]).tolist() == [3] * 5
