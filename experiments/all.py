@@ -68,6 +68,7 @@ STUDIES = (
     Study("threshold_study.rare", results="results/rare"),
     on_files("segment_thresholds"),
     on_files("ordinal_probabilities"),
+    on_files("ordinal_packages"),
     on_files("averaged_probabilities"),
     on_files("decisions"),
     Study("performance_coverage"),

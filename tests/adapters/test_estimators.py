@@ -1146,3 +1146,58 @@ def test_a_fit_on_a_built_in_objective_forgets_the_one_before(rare) -> None:
     model = make(XGB, True, objective=go.ordinal_logit_objective(2)).fit(X, y)
     model.set_params(objective="binary:logistic").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
+
+
+# --- what only one line of LightGBM's estimators decides
+
+
+def softmax_error(y_true, margin, sample_weight):
+    p = np.exp(margin) / np.exp(margin).sum(axis=1, keepdims=True)
+    w = 1.0 if sample_weight is None else sample_weight[:, None]
+    return w * (p - np.eye(3)[y_true.astype(int)]), w * p * (1 - p)
+
+
+def test_several_outputs_are_measured_by_what_is_asked_for_only() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 2)), np.arange(120) % 3
+    objective = go.objective(softmax_error, outputs=3)
+    model = make(LGB, objective=objective).fit(X, y, eval_set=[(X, y)])
+    assert not any(model.evals_result_.values())
+    spread = lambda y_true, margin: ("spread", float(np.std(margin)), True)  # noqa: E731
+    model = make(LGB, objective=objective).fit(X, y, eval_set=[(X, y)], eval_metric=spread)
+    assert [list(found) for found in model.evals_result_.values()] == [["spread"]]
+
+
+def test_stopping_on_lightgbms_default_is_refused_by_name(ordinal) -> None:
+    X, y, _ = ordinal
+    model = make(LGB, objective=go.qwk_objective(), early_stopping_rounds=3)
+    with pytest.raises(ValueError, match="LightGBM"):
+        model.fit(X, y, eval_set=[(X, y)])
+
+
+def test_an_alias_replaces_the_default_of_lightgbms_own_name(ordinal) -> None:
+    X, y, _ = ordinal
+    short = {"objective": go.qwk_objective(), "n_estimators": 3}
+    own = make(LGB, **short, learning_rate=0.7).fit(X, y).predict(X)
+    alias = make(LGB, **short, eta=0.7).fit(X, y).predict(X)
+    np.testing.assert_allclose(alias, own, rtol=1e-12)
+    default = make(LGB, **short).fit(X, y).predict(X)
+    assert np.abs(alias - default).max() > 0.1
+
+
+@pytest.mark.parametrize("several", [["l2", "l1"], ("l2", "l1")])
+def test_names_of_metrics_in_a_list_are_read_one_by_one(several, rare) -> None:
+    X, y, _ = rare
+    model = make(LGB, True, objective=go.focal_objective(1.0), metric=several)
+    with pytest.raises(ValueError, match="'l2'|l2"):
+        model.fit(X, y, eval_set=[(X, y)])
+
+
+@pytest.mark.skipif(not hasattr(lgb.LGBMClassifier, "decision_function"), reason="since 4.7")
+def test_margins_decide_in_lightgbm(rare) -> None:
+    X, y, _ = rare
+    model = make(LGB, True, objective=go.offset_logloss_objective(0.5)).fit(X, y)
+    margin = model.predict(X, raw_score=True)
+    np.testing.assert_allclose(model.decision_function(X), margin, rtol=1e-12)
+    few = model.predict(X, raw_score=True, num_iteration=2)
+    np.testing.assert_allclose(model.decision_function(X, num_iteration=2), few, rtol=1e-12)

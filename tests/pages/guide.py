@@ -782,6 +782,17 @@ def paired(pair: str, first: str, second: str) -> tuple[float, float]:
 
 
 @MIGRATION.check
+def packages(page: Page) -> None:
+    counts, _ = table("ordinal_packages").split("\n\n")
+    page.says(*(line.removeprefix("- ") for line in counts.splitlines()))
+    files = results("ordinal_packages").file.nunique()
+    page.says(f"with equal trees, over {word(files)} files,")
+    peers = {"betacal", "venn-abers", "scikit-learn isotonic", "SplineCalib"}
+    measured = peers & set(results("calibrators").calibrator)
+    page.says(f"{word(len(measured)).capitalize()} calibrators of others are measured")
+
+
+@MIGRATION.check
 def migration(page: Page) -> None:
     for part in table("migration").split("\n\n"):
         page.shows(part)

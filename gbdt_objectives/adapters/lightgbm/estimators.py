@@ -68,7 +68,7 @@ class Fitting(_estimators.Fitting):
         if objective.link.is_transformed or objective.link.is_of_objective:
             _estimators.refuse_built_in_metrics(metrics, objective, "LightGBM")
             self.parameters["metric"] = "None"  # the default would take margins for predictions
-        if objective.outputs > 1 and not metrics:
+        if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names():
             if not metrics:

@@ -1,0 +1,60 @@
+"""The study of packages for ordered classes: a small run, and committed results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.ordinal_packages import __main__ as experiment
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.ci
+def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(experiment, "find_spec", lambda name: None)
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "without ogboost: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
+    names = {"cells.csv", "summary.csv", "table.md", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == 2 * 3
+    assert np.isfinite(cells[list(experiment.MEASURES)]).all(axis=None)
+    assert cells.problem.isna().all()
+
+
+def test_a_package_that_fails_is_a_result(monkeypatch) -> None:
+    def broken(K, settings):
+        raise_later = type("Broken", (), {"fit": lambda self, X, y: 1 / 0})
+        return raise_later()
+
+    monkeypatch.setattr(experiment, "METHODS", {"ours": broken})
+    settings = {"seed": 0, "folds": 2, "simulated": {"rows": 60, "grades": 3}}
+    found = experiment.cells(None, settings)
+    assert found.problem.str.startswith("ZeroDivisionError").all()
+
+
+def test_differences_are_ours_less_theirs() -> None:
+    place = {"file": "f", "train_rows": 20, "test_rows": 10, "seconds": 1.0}
+    lines = [
+        {**place, "fold": fold, "method": method, "log_loss": loss + fold, "kappa": kappa + fold}
+        for fold in range(3)
+        for method, loss, kappa in ((experiment.OURS, 1.0, 0.5), ("other", 1.25, 0.625))
+    ]
+    found = experiment.summary(pd.DataFrame(lines)).set_index("method").loc["other"]
+    assert found.log_loss_gap == pytest.approx(-0.25)
+    assert found.log_loss_verdict == "better"
+    assert found.kappa_gap == pytest.approx(-0.125)
+    assert found.kappa_verdict == "worse"
+
+
+def test_readme_says_what_the_results_say() -> None:
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    results = (experiment.RESULTS / "table.md").read_text(encoding="utf-8").strip()
+    counts, table = results.split("\n\n")
+    assert counts in readme
+    assert table in readme
+    cells = pd.read_csv(experiment.RESULTS / "cells.csv")
+    assert set(cells.method) == set(experiment.METHODS)
+    assert cells.problem.isna().all()
