@@ -25,7 +25,8 @@ def absolute_links(text: str, repository: str, tag: str) -> str:
 
 
 class ReleaseMetadata(MetadataHookInterface):
-    """Fills in ``readme`` and ``urls``; refuses a release whose links would lead nowhere."""
+    """Fills in ``readme`` and ``urls``; refuses a release whose links would lead nowhere. A
+    candidate is installed from a clone, where they lead to its files."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         repository, version = self.config["repository"].rstrip("/"), metadata["version"]
@@ -37,7 +38,7 @@ class ReleaseMetadata(MetadataHookInterface):
                 "Issues": f"{repository}/issues",
                 "Changelog": f"{repository}/blob/v{version}/CHANGELOG.md",
             }
-        elif "dev" not in version:
+        elif not re.search("dev|rc", version):
             raise ValueError(
                 f"version {version} is a release, and its README has relative links: set "
                 "repository in [tool.hatch.metadata.hooks.custom] of pyproject.toml (see "

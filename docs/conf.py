@@ -42,7 +42,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md",
+include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md", "HISTORY.md",
                     "CONTRIBUTING.md", "notebooks/*.ipynb", "notebooks/data/README.md"]  # fmt: skip
 exclude_patterns = [
     "docs/examples/**",
@@ -110,7 +110,13 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars = {"docs/index": [], "docs/start": [], "CHANGELOG": [], "CONTRIBUTING": []}
+html_sidebars = {
+    "docs/index": [],
+    "docs/start": [],
+    "CHANGELOG": [],
+    "HISTORY": [],
+    "CONTRIBUTING": [],
+}
 
 ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask",
            "distributed.dask.experimental", "distributed.spark")  # fmt: skip

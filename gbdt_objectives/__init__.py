@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0rc1"
 
 _imports = [
     (node.module, alias.name)

@@ -48,8 +48,9 @@ def test_links_with_an_address_stay(hook) -> None:
     assert absolute_links(text, ADDRESS, "v1") == text
 
 
-def test_without_an_address_only_development_versions_are_built(hook) -> None:
-    metadata = {"version": "1.2.0.dev0"}
+@pytest.mark.parametrize("version", ["1.2.0.dev0", "1.2.0rc1"])
+def test_without_an_address_no_release_is_built(hook, version) -> None:
+    metadata = {"version": version}
     hook("").update(metadata)
     assert metadata["readme"]["text"] == (ROOT / "README.md").read_text()
     assert "urls" not in metadata

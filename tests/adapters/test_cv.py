@@ -320,14 +320,23 @@ def test_refusals(lib: Library, ordinal) -> None:
         function(dart, data, 3, early_stopping_rounds=3, **good)
 
 
-def test_stratified_folds_follow_the_seed() -> None:
+def by_cost(y_true, margin, sample_weight, cost):
+    w = cost if sample_weight is None else cost * sample_weight
+    return w * (margin - y_true), w
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_stratified_folds_follow_the_seed(by_row: bool) -> None:
+    """XGBoost makes the folds, or, for an objective with values by row, the adapter."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 2))
     y = np.digitize(X[:, 0] + rng.normal(size=90), [-1, 1]).astype(float)
+    rows = {"cost": rng.random(90)}
+    objective = go.objective(by_cost, rows=rows) if by_row else go.qwk_objective()
 
     def last(seed: int) -> float:
         found = xgboost_adapter.cv(
-            {"max_depth": 2}, xgb.DMatrix(X, y), 3, objective=go.qwk_objective(),
+            {"max_depth": 2}, xgb.DMatrix(X, y), 3, objective=objective,
             metric=go.extended_qwk_metric(), stratified=True, seed=seed, as_pandas=False,
         )  # fmt: skip
         return next(values[-1] for name, values in found.items() if name.startswith("test"))
