@@ -42,8 +42,16 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md", "HISTORY.md",
-                    "CONTRIBUTING.md", "notebooks/*.ipynb", "notebooks/data/README.md"]  # fmt: skip
+include_patterns = [
+    "docs/**",
+    "notebooks/*.ipynb",
+    "notebooks/data/README.md",
+    "experiments/*/README.md",
+    "benchmarks/README.md",
+    "CHANGELOG.md",
+    "HISTORY.md",
+    "CONTRIBUTING.md",
+]
 exclude_patterns = [
     "docs/examples/**",
     "docs/_*/**",
