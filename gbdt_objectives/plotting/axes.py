@@ -90,6 +90,12 @@ def named(count: int) -> list[int]:
     return places
 
 
+def title_of(what: str, count: int) -> str:
+    """The title of a legend of ``count`` things, which says if not all of them are named."""
+    shown = len(named(count))
+    return what if shown == count else f"{what}, {shown} of {count}"
+
+
 def short_names(labels: Array, width: int) -> list[str]:
     """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones;
     their positions instead where that would make two of them equal."""

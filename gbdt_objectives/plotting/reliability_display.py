@@ -28,7 +28,9 @@ from gbdt_objectives.priors import correct_probability
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Scale = Literal["linear", "log"]
+Scale = Literal["auto", "linear", "log"]
+RARE = 0.05
+"""Mean outcome below which "auto" takes logarithmic axes."""
 
 STYLES = (
     (BLUE, "o"), (ORANGE, "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("black", "X"),
@@ -91,8 +93,8 @@ class ReliabilityDisplay(Display):
     ----------
     curves : dict of str to ReliabilityCurve
         The curve of each model, as :meth:`from_predictions` makes them.
-    scale : {"linear", "log"}
-        Scale of both axes.
+    scale : {"auto", "linear", "log"}
+        Scale of both axes; "auto" is logarithmic if fewer than 5 % of outcomes are label 1.
 
     Attributes
     ----------
@@ -112,7 +114,7 @@ class ReliabilityDisplay(Display):
 
     counts_ax_: Axes
 
-    def __init__(self, *, curves: dict[str, ReliabilityCurve], scale: Scale = "linear") -> None:
+    def __init__(self, *, curves: dict[str, ReliabilityCurve], scale: Scale = "auto") -> None:
         if not curves:
             raise ValueError("curves is empty: there must be at least one model")
         for name in curves:
@@ -121,7 +123,11 @@ class ReliabilityDisplay(Display):
                     f"model {name!r} would be missing from the legend, as matplotlib hides names "
                     "that begin with an underscore: rename it"
                 )
-        _checks.choice("scale", scale, ("linear", "log"))
+        _checks.choice("scale", scale, ("auto", "linear", "log"))
+        if scale == "auto":
+            every = [curve.bins for curve in curves.values()]
+            rare = min(np.average(bins.frequency, weights=bins.weight) for bins in every) < RARE
+            scale = "log" if rare else "linear"
         self.curves, self.scale = curves, scale
 
     @classmethod
@@ -132,7 +138,7 @@ class ReliabilityDisplay(Display):
         *,
         n_bins: int | None = None,
         strategy: Strategy | Literal["isotonic"] = "quantile",
-        scale: Scale = "linear",
+        scale: Scale = "auto",
         confidence_level: float = 0.95,
         negative_keep_rate: float | None = None,
         keep_rate: ArrayLike | None = None,
@@ -165,8 +171,8 @@ class ReliabilityDisplay(Display):
             Bins as in ``reliability_bins``; "events" for rare events on logarithmic axes.
             "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same each
             time). If more than 1,000 predictions differ, neighbours are taken together.
-        scale : {"linear", "log"}
-            Scale of both axes.
+        scale : {"auto", "linear", "log"}
+            Scale of both axes; "auto" is logarithmic if fewer than 5 % of outcomes are label 1.
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
         negative_keep_rate, keep_rate, class_keep_rates : optional

@@ -161,7 +161,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     shown, names = axes.named(K)[::-1], axes.short_names(rows.labels, 16)  # as they are stacked
     handles = [*(bars[k] for k in shown), *lines[:1]]
     names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
-    axes.add_legend(ax, handles, names, title="label")
+    axes.add_legend(ax, handles, names, title=axes.title_of("label", K))
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
@@ -194,7 +194,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
     shown = [profiles[k] for k in axes.named(len(cuts))]
-    axes.add_legend(ax, handles=shown, title="threshold between")
+    axes.add_legend(ax, handles=shown, title=axes.title_of("threshold between", len(cuts)))
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:

@@ -216,7 +216,7 @@ def test_zeros_stand_on_the_edges_of_logarithmic_axes() -> None:
         bars.get_segments(), [edge, 0.01, 0.1], curve.low, curve.high, strict=True
     ):
         np.testing.assert_allclose(segment, [[x, max(low, edge)], [x, high]])
-    on_line = ReliabilityDisplay.from_predictions(y, p).ax_.get_lines()[0]
+    on_line = ReliabilityDisplay.from_predictions(y, p, scale="linear").ax_.get_lines()[0]
     np.testing.assert_array_equal(on_line.get_ydata(), [0.01, 0, 0.02])
 
 
@@ -305,7 +305,7 @@ def test_places_that_cannot_be_shared_are_refused(rows) -> None:
             ValueError,
             "strategy must be one of 'quantile', 'uniform', 'events'",
         ),
-        ({"scale": "logit"}, ValueError, "scale must be one of 'linear', 'log'"),
+        ({"scale": "logit"}, ValueError, "scale must be one of 'auto', 'linear', 'log'"),
         ({"confidence_level": 95}, ValueError, "confidence_level must be in (0, 1), found 95"),
         ({"confidence_level": "95%"}, TypeError, "confidence_level must be a number"),
         ({"n_bins": 0}, ValueError, "n_bins must be a whole number >= 1"),
@@ -353,13 +353,28 @@ def test_nothing_lies_beside_the_axes_or_is_cut_off(rows) -> None:
         assert all(label.get_text() == "" for label in labels)
 
 
+@pytest.mark.parametrize("strategy", ["quantile", "isotonic"])
+def test_axes_of_rare_events_are_logarithmic(strategy) -> None:
+    y = np.arange(200) % 2
+    p = np.linspace(0.3, 0.7, 200)
+    drawn = {"strategy": strategy}
+    assert ReliabilityDisplay.from_predictions(y, p, **drawn).scale == "linear"
+    weight = np.where(y == 1, 1.0, 20.0)  # 1 in 21
+    display = ReliabilityDisplay.from_predictions(y, p, **drawn, sample_weight=weight)
+    assert display.scale == display.ax_.get_xscale() == display.ax_.get_yscale() == "log"
+    kept = ReliabilityDisplay.from_predictions(y, p, **drawn, negative_keep_rate=0.05)
+    assert kept.scale == "log"
+    few = ReliabilityDisplay.from_predictions(y, p, **drawn, negative_keep_rate=0.06)  # 1 in 17.7
+    assert few.scale == "linear"
+
+
 def test_axes_of_rare_events_end_where_the_bins_do() -> None:
     """One prediction of .9 in 20,000 of about .01 once left the points in a corner."""
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 50, 20_000)
     y = rng.random(20_000) < p
     p[0] = 0.9
-    display = ReliabilityDisplay.from_predictions(y, p)
+    display = ReliabilityDisplay.from_predictions(y, p, scale="linear")
     curve = display.curves["predictions"]
     assert display.ax_.get_xlim()[1] < 1.1 * max(curve.high.max(), curve.bins.probability.max())
     assert display.ax_.get_xlim()[1] < 0.1

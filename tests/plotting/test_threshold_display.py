@@ -235,6 +235,9 @@ def test_of_many_classes_some_are_named(kind):
         kind, (names[0], names[-1])
     )
     assert {first, last} <= set(names)
+    title = display.ax_.get_legend().get_title().get_text()
+    hidden = {"histogram": "label, 7 of 16", "profile": "threshold between, 7 of 15"}
+    assert title == hidden.get(kind, title)
     annotated = [text for text in display.ax_.texts if isinstance(text, Annotation)]
     assert len(annotated) == (7 if kind == "hull" else 0)
     axes = plt.subplots(2, 3, figsize=(13, 8))[1]
