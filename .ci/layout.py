@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     pages = [given.site / page for page in given.page] or [
         page for page in sorted(given.site.rglob("*.html"))
         if page.name not in ("genindex.html", "py-modindex.html", "search.html")
-        and "_static" not in page.parts and page.parent != given.site
+        and not {"_static", "_modules"} & set(page.parts) and page.parent != given.site
     ]  # fmt: skip
     browser, faults, blocks = Browser(), 0, 0
     for width, height in WIDTHS.items():

@@ -37,6 +37,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -63,6 +64,7 @@ exclude_patterns = [
 ]
 templates_path = ["docs/_templates"]  # autosummary looks from the root
 nitpicky = True
+highlight_language = "text"  # of formulas in docstrings; examples there are known by their prompts
 
 # Markdown
 myst_enable_extensions = ["colon_fence", "dollarmath"]

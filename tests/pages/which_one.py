@@ -10,6 +10,7 @@ from tests.pages.cited import ALL, Page, plus_minus, results, settings, short, w
 
 WHICH_ONE = Page(
     "docs/which_one.md",
+    parts=("docs/which_one_figures.md",),
     sections=(ALL,),
     exempt={
         "exceeds two of the larger errors": "what clearly means",
