@@ -2,8 +2,8 @@
 
 Each page is opened at 1280 and at 390 pixels. It fails for a page that is wider than its window, a
 block of code whose lines are cut at 1280, Python or shell code whose lines are cut at 390, a name
-that is broken within a table, and a picture without an alternative text. ``--pictures`` saves the
-first screen of each page given by ``--page``.
+that is broken within a table, and a picture without an alternative text. ``--page`` opens this
+page only; ``--pictures`` saves the first screen of each page that is opened.
 
 The browser is that of PyQt6-WebEngine. Where it is not installed, or does not start, nothing is
 measured, which is said, and is no failure.
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         for page in pages:
             browser.open(page)
             n, found = json.loads(browser.run(MEASURE))
-            blocks += n
+            blocks += n * (width == max(WIDTHS))
             for fault in dict.fromkeys(found):
                 print(f"{page.relative_to(given.site)} at {width}: {fault}")
             faults += len(found)
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
                 given.pictures.mkdir(parents=True, exist_ok=True)
                 name = f"{page.relative_to(given.site).with_suffix('')}-{width}.png"
                 browser.save(given.pictures / name.replace(os.sep, "-"))
-    print(f"{len(pages)} pages, {blocks} blocks of code at {len(WIDTHS)} widths, {faults} faults")
+    print(f"{len(pages)} pages, {blocks} blocks of code, at {len(WIDTHS)} widths {faults} faults")
     return int(faults > 0)
 
 
@@ -116,7 +116,6 @@ class Browser:
         self.view.load(QUrl.fromLocalFile(str(page.resolve())))
         self.wait_for(loaded, f"{page} to load")
         self.view.loadFinished.disconnect(loaded.append)
-        self.run("document.fonts.ready.then(() => 0); 0")
 
     def run(self, script: str) -> Any:
         results: list[Any] = []
@@ -140,7 +139,6 @@ class Browser:
 
 
 if __name__ == "__main__":
-    sys.stdout.flush()
     status = main()
     sys.stdout.flush()
     os._exit(status)  # Qt (6.11) may crash when Python takes its windows apart

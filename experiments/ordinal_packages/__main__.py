@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
-from sklearn.datasets import make_friedman1
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeRegressor
 from tqdm import tqdm
 
 from experiments import _common
-from experiments._common import Array, Findings
+from experiments._common import Findings
+from experiments.ordinal_probabilities.__main__ import SMALLEST, data_sets
 from gbdt_objectives import QWKClassifier, ordinal_logit_objective, quadratic_weighted_kappa
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier
@@ -36,8 +36,6 @@ OURS = "QWKClassifier"
 MEASURES = {"log_loss": -1, "kappa": 1}
 """With the sign of what is better."""
 QUICK = {"folds": 2, "trees": 10, "data": {}, "simulated": {"rows": 300, "grades": 4}}
-SMALLEST = 1e-6
-"""Probabilities are raised to it: some packages give 0."""
 
 
 def qwk_classifier(K: int, s: Mapping[str, Any]) -> Any:
@@ -107,19 +105,6 @@ def installed() -> list[str]:
     return [name for name in METHODS if name not in missing]
 
 
-def data_sets(folder: Path | None, settings: dict[str, Any]) -> Iterator[tuple[str, Array, Array]]:
-    """Name, features and classes 0 to K-1; large files are cut to the rows of config.json."""
-    rng = np.random.default_rng(settings["seed"])
-    if folder is not None:
-        for name, rows in settings["data"].items():
-            X, y = _common.load(folder / f"{name}.csv", "response")
-            at = rng.permutation(len(y))[:rows]
-            yield name, X[at], np.unique(y[at], return_inverse=True)[1]
-    rows, K = settings["simulated"]["rows"], settings["simulated"]["grades"]
-    X, target = make_friedman1(rows, noise=3.0, random_state=settings["seed"])
-    yield "simulated", X, np.argsort(np.argsort(target)) * K // rows
-
-
 def cells(folder: Path | None, settings: dict[str, Any]) -> pd.DataFrame:
     """One line a file, fold and method; ``problem`` says why there are no figures."""
     loss = class_logloss_metric(input_space="probability")
@@ -135,7 +120,7 @@ def cells(folder: Path | None, settings: dict[str, Any]) -> pd.DataFrame:
                 try:
                     model.fit(X[train], y[train])
                     seconds = time.perf_counter() - began
-                    P = np.maximum(model.predict_proba(X[test]), SMALLEST)
+                    P = np.maximum(model.predict_proba(X[test]), SMALLEST)  # some give 0
                     found = {
                         "log_loss": loss(y[test], P / P.sum(axis=1, keepdims=True)),
                         "kappa": quadratic_weighted_kappa(

@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
+from tests.adapters.test_natural_units import multinomial, poisson
 from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -1080,11 +1081,6 @@ def test_the_default_metric_of_xgboost_is_left_out_where_it_would_be_wrong(rare)
         stops.fit(X, y, eval_set=[(X, y)], verbose=False)
 
 
-def poisson(y_true, margin, sample_weight):
-    w = 1.0 if sample_weight is None else sample_weight
-    return w * (np.exp(margin) - y_true), w * np.exp(margin)
-
-
 def test_a_step_is_not_limited_as_xgboost_limits_counts(tmp_path: Path) -> None:
     """XGBoost limits leaves to .7 under the name count:poisson, which a saved model has."""
     rng = np.random.default_rng(0)
@@ -1151,16 +1147,10 @@ def test_a_fit_on_a_built_in_objective_forgets_the_one_before(rare) -> None:
 # --- what only one line of LightGBM's estimators decides
 
 
-def softmax_error(y_true, margin, sample_weight):
-    p = np.exp(margin) / np.exp(margin).sum(axis=1, keepdims=True)
-    w = 1.0 if sample_weight is None else sample_weight[:, None]
-    return w * (p - np.eye(3)[y_true.astype(int)]), w * p * (1 - p)
-
-
 def test_several_outputs_are_measured_by_what_is_asked_for_only() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 2)), np.arange(120) % 3
-    objective = go.objective(softmax_error, outputs=3)
+    objective = go.objective(multinomial, outputs=3)
     model = make(LGB, objective=objective).fit(X, y, eval_set=[(X, y)])
     assert not any(model.evals_result_.values())
     spread = lambda y_true, margin: ("spread", float(np.std(margin)), True)  # noqa: E731

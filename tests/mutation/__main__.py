@@ -152,7 +152,7 @@ class Places(cst.CSTVisitor):
             return False
         if (
             is_not_seen(node)
-            or (isinstance(node, (cst.Annotation, cst.Decorator, cst.ImportFrom, cst.Raise)))
+            or isinstance(node, (cst.Annotation, cst.Decorator, cst.ImportFrom, cst.Raise))
             or (isinstance(node, cst.Assign) and is_for_readers(node))
         ):
             return False

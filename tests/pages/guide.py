@@ -9,7 +9,9 @@ import pandas as pd
 from scipy.special import expit
 
 from benchmarks import all as benchmarks
+from experiments.calibrators.__main__ import PEERS
 from experiments.delayed_labels import __main__ as delayed_labels
+from experiments.migration.__main__ import TITLES
 from experiments.ordinal_benchmark import report
 from experiments.segment_repair import __main__ as segment_repair
 from tests.pages import which_one
@@ -747,24 +749,12 @@ def common(page: Page) -> None:
     )
 
 
-PAIRS = (
-    "lgbm_folds",
-    "lgb_train_feval",
-    "xgb_early_stopping",
-    "voting",
-    "optimized_rounder",
-    "downsampling",
-    "under_sampler",
-    "smote",
-    "calibrated",
-    "tuned_threshold",
-)
 # docs/migration.md: experiments/migration/page.py writes its tables, which are shown here
 
 
 MIGRATION = Page(
     "docs/migration.md",
-    parts=(*(f"docs/migration/{pair}.md" for pair in PAIRS), "docs/alternatives.md"),
+    parts=(*(f"docs/migration/{pair}.md" for pair in TITLES), "docs/alternatives.md"),
     exempt={
         "Each pair is two files": "a pair",
         "grades 1 to 6, no weights": "how the pasted code is called",
@@ -787,8 +777,7 @@ def packages(page: Page) -> None:
     page.says(*(line.removeprefix("- ") for line in counts.splitlines()))
     files = results("ordinal_packages").file.nunique()
     page.says(f"with equal trees, over {word(files)} files,")
-    peers = {"betacal", "venn-abers", "scikit-learn isotonic", "SplineCalib"}
-    measured = peers & set(results("calibrators").calibrator)
+    measured = set(PEERS) & set(results("calibrators").calibrator)
     page.says(f"{word(len(measured)).capitalize()} calibrators of others are measured")
 
 
