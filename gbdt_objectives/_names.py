@@ -87,7 +87,7 @@ def missing(module: str, name: str, place: str | None = None) -> AttributeError 
 
 
 def where(name: str) -> str | None:
-    """Where a name is, ours or of the field; else the nearest of ours; None if there is none."""
+    """Say where a name is, ours or of the field, or which of ours is nearest; None if none is."""
     places = all_names()
     ours = ELSEWHERE.get(name, name)
     if ours in places:

@@ -76,6 +76,8 @@ def shift_intercept(
 ) -> BoosterT:
     """A copy of a trained booster whose every margin is larger by a shift, for good.
 
+    Use it to correct a trained model once, so that nobody who loads it has to.
+
     The shift is inside the saved model: it survives saving, loading and pickling. The result is
     checked by predicting. ``docs/intercept.md`` says where in the model it is.
 

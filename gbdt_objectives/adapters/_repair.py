@@ -101,72 +101,62 @@ def repair_segments(
 ) -> SegmentRepair:
     """Correct the probabilities of segments that moved, by small trees appended to the model.
 
+    Use it where :func:`calibration_ratio_by_segment` finds segments that are off, and a new
+    training has to wait.
+
     Trees of at most eight leaves, which split on ``segment_features`` only, are trained on held-out
     rows, starting at the model's own margin::
 
         loss  sum w log(1 + exp(-(2y-1) (z + o + f(segment features)))),  o = -log(keep rate)
 
-    with an L2 penalty of 5 and a learning rate of .2, and a shift of all margins makes up for what
-    they leave of the level. Their number is that of the least out-of-fold log loss, if this is
-    lower than that of the model as it is by more than one standard error; otherwise the model stays
-    as it is. The repaired model is one ordinary booster: one file, the same features, the
-    same ``predict``.
-
-    A level that is off in all rows is repaired, too. A slope is not, such as that of a model that
-    is too certain everywhere: where the log loss of the global logit is lower than "repaired",
-    calibrate (``LogitCalibrator``) instead.
+    with an L2 penalty of 5 and a learning rate of .2. A shift of all margins then puts the level
+    right. As many trees are appended as have the lowest out-of-fold log loss, or none if it is not
+    lower than that of the model by more than one standard error. Where the global logit's is lower
+    than "repaired", the model is too certain or uncertain everywhere: take ``LogitCalibrator``.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
         A model of log-odds that predicts the probability of label 1: trained on a log-loss
         objective of this package, on ``binary:logistic`` or ``reg:logistic`` of XGBoost, or on
-        ``binary`` or ``cross_entropy`` of LightGBM. It is not changed. An estimator has it as
-        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM). Of a model that stopped early the
-        rounds up to the best one are taken. A model that needs a start of each row
-        (``base_margin``, ``init_score``) does not fit: its margins lack it.
+        ``binary`` or ``cross_entropy`` of LightGBM, without a start of each row (``base_margin``,
+        ``init_score``). It is not changed. An estimator has it as ``get_booster()`` (XGBoost) or
+        ``booster_`` (LightGBM). If it stopped early, the rounds up to the best one are taken.
     X : array-like, sparse matrix or DataFrame of shape (n, features)
-        All features of the model, missing values as NaN, of rows on which it was not trained: this
-        cannot be checked, and on training rows a model looks better than it is.
+        All features, missing values as NaN, of rows on which the model was not trained: this cannot
+        be checked, and on training rows a model looks better than it is.
     y : array-like of shape (n,)
         Labels 0 and 1.
     segment_features : sequence of str or int
         Names of features, or their positions. Categories and missing values are as in the model.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0 that count rows: w means w copies of the row, but for folds and the standard
-        error a row counts as one. Divide amounts of money by their mean.
+        Weights >= 0; w means w copies of the row, except in folds and the standard error.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How these rows were sampled, as in ``LogitCalibrator.fit``, where the model predicts for the
         full population.
     groups : array-like of shape (n,), optional
-        Whose row it is, where rows of one user, session or document belong together: they are held
-        out together, and the standard error counts them as one.
+        User, session or document of each row: its rows are held out together and count as one.
     max_trees : int
         The most trees that are appended.
     cv : int or splitter
         The number of stratified, shuffled folds, or a splitter that holds each row out once.
-    random_state : int, numpy Generator or RandomState, or None
+    random_state : int, numpy Generator or RandomState, optional
         Seed for shuffling the folds.
 
     Returns
     -------
     SegmentRepair
-        With the new ``booster``.
+        With ``booster``.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not a booster, its objective has no log-odds of label 1, or trees cannot be
-        appended to it (``dart`` and ``gblinear`` of XGBoost, ``num_parallel_tree``, ``rf`` of
-        LightGBM, several outputs); if columns of ``X`` are not the model's, or
-        ``segment_features`` are no columns; labels other than 0 and 1, one of them missing in the
-        rows or in the training part of a fold; bad weights, rates, groups or folds.
+        If it is no booster of log-odds of label 1, or trees cannot be appended to it (``dart`` and
+        ``gblinear`` of XGBoost, ``num_parallel_tree``, ``rf`` of LightGBM, several outputs);
+        columns that are not the model's; labels other than 0 and 1, one of them missing in the rows
+        or in the training part of a fold; bad weights, rates, groups or folds.
     RuntimeError
         If a tree split on another feature, or the model's own rounds changed.
-
-    See Also
-    --------
-    calibration_ratio_by_segment : which segments are off, and how surely.
 
     References
     ----------

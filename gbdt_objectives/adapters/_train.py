@@ -25,7 +25,7 @@ TOLERANCE = 1e-3
 
 
 def start_margin(objective: Objective) -> Start:
-    """Where boosting starts: the objective's intercept, (K,) for K outputs; 0 if it has none."""
+    """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
     intercept = objective.intercept
     if intercept is None:
         return 0.0
@@ -33,7 +33,7 @@ def start_margin(objective: Objective) -> Start:
 
 
 def start_of_rows(objective: Objective, rows: int) -> Array:
-    """Where boosting starts in each row, (n,) or (n, K)."""
+    """Margin at which boosting starts in each row, (n,) or (n, K)."""
     start = start_margin(objective)
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 

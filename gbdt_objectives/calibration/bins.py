@@ -66,6 +66,8 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
+    Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws.
+
     Dask Series or Arrays are taken too. If they hold more than 131,072 different probabilities,
     very similar ones stay together as equal ones do: what the bins hold is exact, and their
     weights, or events, are as equal as that allows.
@@ -135,6 +137,8 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """How far predicted probabilities are from what happened, on average over bins.
+
+    Use it where a report asks for it; :func:`calibration_error_test` says how much of it is chance.
 
     ::
 

@@ -108,6 +108,8 @@ def roc_convex_hull(
 ) -> ROCConvexHull:
     """The convex hull of the ROC curve, and the calibration map that comes with it.
 
+    Use it for the hull itself; ``ROCConvexHullCalibrator`` predicts with it.
+
     The probability of label 1 is constant on each edge of the hull::
 
         p = (positives of the segment) / (rows of the segment)
@@ -169,7 +171,7 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:
-    """Where segments of the isotonic fit end, as numbers of distinct scores, 0 to d, (S+1,).
+    """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
 
     Proportions are compared as quotients, which are equal exactly for equal proportions of
     whole numbers, and where only one label occurs.

@@ -81,6 +81,8 @@ def calibration_refinement(
 ) -> CalibrationRefinement:
     """A loss of probabilities, split into calibration loss and refinement loss.
 
+    Use it to see how much of the loss a calibrator could remove: the calibration loss, at most.
+
     ::
 
                       brier_score                               log_loss

@@ -35,6 +35,9 @@ def calibration_ratio(
 ) -> float:
     """Mean prediction over mean outcome.
 
+    Use it to see whether the level is right: 2 means that twice as many events were predicted as
+    occurred.
+
     ::
 
         sum v p / sum v y,   v = w for label 1, w / rate for label 0
@@ -108,11 +111,11 @@ def normalized_entropy(
 ) -> float:
     """Logloss, divided by that of the best constant prediction.
 
+    Use it to compare models on data with different base rates: 1 is no better than the base rate.
+
     ::
 
         (mean of -log p_c) / (-sum_i q_i log q_i),   q the class frequencies of the rows
-
-    Unlike the logloss it can be compared between data of different base rates.
 
     Parameters
     ----------
@@ -173,6 +176,9 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
+
+    Use it to compare probabilities where a prediction that is certain and wrong may cost 1, not
+    infinity.
 
     It is the mean over rows of ::
 

@@ -94,9 +94,9 @@ class SegmentRatios:
     rest_p_value_bh: Array
 
     def by_evidence(self) -> SegmentRatios:
-        """The same segments, those with the least ``rest_p_value`` first.
+        """Sort the segments by ``rest_p_value``, lowest first.
 
-        Of equal ones that with the least ``p_value`` is first.
+        Equal ones are sorted by ``p_value``.
         """
         equal = np.around(np.log(np.maximum(self.rest_p_value, TINY)), 6)  # but for rounding
         order = np.lexsort((self.p_value, equal))
@@ -138,6 +138,8 @@ def calibration_ratio_by_segment(
     confidence_level: float = 0.95,
 ) -> SegmentRatios:
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
+
+    Use it to find the segments in which the level is off, and how certain that is.
 
     ::
 

@@ -86,6 +86,8 @@ def calibration_error_test(
 ) -> CalibrationErrorTest:
     """The expected calibration error beside the error that chance alone makes.
 
+    Use it rather than the error alone, which is above 0 for perfect probabilities too.
+
     ::
 
         ECE = sum_b W_b/W |mean p_b - mean y_b|

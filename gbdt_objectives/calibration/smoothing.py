@@ -14,6 +14,8 @@ def empirical_probability(
 ) -> Array:
     """Class probabilities from class counts, smoothed as if m rows of a prior were added.
 
+    Use it for proportions of few rows, which unsmoothed are often 0 or 1.
+
     ::
 
         p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i

@@ -51,6 +51,8 @@ def check_objective(
 ) -> ObjectiveReport:
     """Test a custom objective for what boosters assume of it and never check.
 
+    Use it before the first training on a gradient of your own.
+
     - **gradient**: the derivative of the loss, by finite differences; without a loss, the
       symmetry of its own derivatives, if it couples rows.
     - **hessian**: what ``hessian_kind`` says, against the derivative of the gradient; never

@@ -57,6 +57,8 @@ ROUND_OFF = 1e-9
 class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
 
+    Use it where probabilities are needed themselves, and all rows are needed for training too.
+
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
     probabilities of all rows that are held out, and trains the classifier again on all rows.
 

@@ -99,9 +99,11 @@ def choose_calibrator(
 ) -> CalibratorChoice:
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
-    It is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with few events
-    leaves the probabilities nearly as they are, unless the log loss of ``LogitCalibrator``,
-    ``BetaCalibrator``, ``VennAbersCalibrator`` or
+    Use it where events are many enough to tell calibrators apart.
+
+    The choice is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with
+    few events leaves the probabilities nearly as they are, unless the log loss of
+    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
     of the paired difference on held-out rows: then the best of those. It takes 25 fits;
     ``CalibratedClassifier`` takes that spline without comparing unless it is told "auto".

@@ -189,6 +189,8 @@ def read_prior(key: str, prior: Any) -> Any:
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
 
+    Use it where segments of equal probability are wanted; not with few events.
+
     The probability is constant on each segment of the hull, from the lowest to the highest score
     that ``fit`` saw in it, ::
 
@@ -276,6 +278,8 @@ class ROCConvexHullCalibrator(Calibrator):
 class InterceptCalibrator(LogOddsCalibrator):
     """Calibrator that adds one number to the log-odds, so that the mean is right.
 
+    Use it where only the level is off, or there are few events.
+
     ::
 
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
@@ -322,12 +326,13 @@ class InterceptCalibrator(LogOddsCalibrator):
 class LogitCalibrator(LogOddsCalibrator):
     """Calibrator by logistic regression on the log-odds, Platt's with two parameters.
 
+    Use it where level and confidence are off (a < 1: the model was overconfident).
+
     ::
 
         p = sigmoid(a z + b),   a, b of greatest likelihood, without penalty
 
-    Use it for a model whose level and confidence are off (a < 1: it was overconfident). A model
-    that is calibrated already gives a = 1, b = 0; Platt's own form, on probabilities instead of
+    A calibrated model gives a = 1, b = 0; Platt's own form, on probabilities instead of
     log-odds, has no such a and b. Probabilities of exactly 0 and 1 do not change and have no
     influence.
 
@@ -385,13 +390,15 @@ class LogitCalibrator(LogOddsCalibrator):
 class BetaCalibrator(LogOddsCalibrator):
     """Calibrator by logistic regression on ln p and ln(1 - p): a beta map, three parameters.
 
+    Use it where the model errs more near 0 than near 1, or the other way round.
+
     ::
 
         logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
 
-    Use it for a model that errs more near 0 than near 1, or the reverse. With a = b it is
-    ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of exactly 0 and 1,
-    and scores that separate the labels, are treated as in :class:`LogitCalibrator`.
+    With a = b it is ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of
+    exactly 0 and 1, and scores that separate the labels, are treated as in
+    :class:`LogitCalibrator`.
 
     Parameters
     ----------

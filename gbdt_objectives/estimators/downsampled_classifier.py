@@ -41,6 +41,8 @@ HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for 
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
+    Use it where positives are rare, and training on all negatives takes too long.
+
     ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
     are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
     dropped. It uses the rates measured in each sample (of weight, if there are weights), which are

@@ -178,6 +178,8 @@ def _leaf_indices(model: Any, X: Any) -> Array:
 class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
+    Use it where one tree is to be read and its probabilities used.
+
     They are counted on the training rows, as in :func:`leaf_probability`. Unpruned trees rank best,
     but their small leaves claim 0 and 1; smoothing moves these towards the prior.
 

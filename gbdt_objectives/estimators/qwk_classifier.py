@@ -55,28 +55,26 @@ STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: o
 class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
-    ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
-    out-of-fold scores o, and averages the folds' models or refits on all rows. Averages a of
-    several models vary less than scores of one, so they are stretched about their mean by the
-    square root of var(o) / cov(o, a); ``docs/theory/qwk.md`` says why. Several regressors are
-    trained on the same folds, and o is the weighted mean of their scores.
+    Use it where quadratic weighted kappa judges ordered labels. ``fit`` trains the regressor on
+    class positions 0..K-1, once per fold, places thresholds on the out-of-fold scores, and averages
+    the folds' models or refits on all rows. Averages vary less than scores of one model, so they
+    are stretched about their mean (``docs/theory/qwk.md``). Several regressors share the folds and
+    have one score, the weighted mean.
 
     Parameters
     ----------
     estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
-        ends in one, whose steps are fitted in each fold. X is passed on unchanged. Several are a
-        list with names:
-        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``.
+        ends in one, whose steps are fitted in each fold. Several are a list with names:
+        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
         error of the out-of-fold scores' weighted sum plus a constant for each fold.
     objective : None, "qwk" or Objective
-        None: the regressor's own, which is squared error unless it says another. "qwk", for
-        LGBMRegressor and XGBRegressor: ``qwk_objective``, which takes longer and is level with it
-        after thresholds. It, or another objective of this package, is measured on each fold's
-        training labels and weights and started at its best constant, part of the model. Of several
-        regressors these two kinds get it, the others keep their own.
+        None: the regressor's own. "qwk" (``qwk_objective``, which takes longer and is level with
+        squared error after thresholds) or another objective of this package, for LGBMRegressor and
+        XGBRegressor: it is measured on each fold's training rows and started at its best constant.
+        Of several regressors these two kinds get it, the others keep their own.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
@@ -90,13 +88,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         All classes in order, lowest first, of any type. None: the integers from min to max of y,
         some of which may be missing, or the order of an ordered pandas Categorical.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs from that of y. The
-        thresholds are placed on rows reweighted to it; the regressor is trained on the rows as
-        they are (to reweight both, pass ``prior_weights(y, target_prior)`` to ``fit`` instead).
+        Label distribution where the thresholds will be used, if it differs from that of y. Only the
+        thresholds see it; ``prior_weights(y, target_prior)`` as weights in ``fit`` reweights all.
     segment : str or int, optional
-        Column of X, its name or number, that says which site, source or prompt a row is of, where
-        these grade differently at equal scores: ``fit_segment_shift`` moves the scores of each, as
-        far as leaving rows out tells it to. The regressor gets the column, too.
+        Column of X, its name or number, with the site, source or prompt of each row, where these
+        grade differently at equal scores (``fit_segment_shift``). The regressor gets it, too.
     handle_unknown : {"error", "common"}
         Whether rows of a segment that ``fit`` did not see are refused, or keep the common
         thresholds.
@@ -154,14 +150,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     >>> classifier = QWKClassifier(Ridge(), labels=["low", "mid", "high"]).fit(X, y)
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
-
-    Several regressors, one decision:
-
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> several = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
-    >>> blend = QWKClassifier(several, labels=["low", "mid", "high"]).fit(X, y)
-    >>> [round(float(weight), 2) for weight in blend.weights_]
-    [0.06, 0.94]
     """
 
     estimator: Any

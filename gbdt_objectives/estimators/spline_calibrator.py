@@ -45,6 +45,8 @@ LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5
 class SplineCalibrator(LogOddsCalibrator):
     """Calibrator by logistic regression on a smooth rising curve of the log-odds.
 
+    Use it where you do not know how the model errs; with few events, with ``shrink=True``.
+
     ::
 
         logit p' = m(z),   m a cubic spline with slopes s_j >= 0, straight beyond its knots,
@@ -147,7 +149,7 @@ class SplineCalibrator(LogOddsCalibrator):
 
 
 def greville(knots: Array) -> Array:
-    """Where B-splines of degree 3 are centred, (k+2,)."""
+    """Centres of the B-splines of degree 3, (k+2,)."""
     t = full_knots(knots)
     g: Array = (t[1:-3] + t[2:-2] + t[3:-1]) / 3
     return g
@@ -172,7 +174,7 @@ def slope_features(knots: Array, z: Array) -> Array:
 
 
 def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, float]:
-    """Of the spline: where each piece is 0, (k+1,), its coefficients, (4, k+1), and their unit.
+    """Pieces of the spline: the place where each is 0, (k+1,), coefficients, (4, k+1), their unit.
 
     The outer two are the straight ends; between them m = sum_i c_i x^(3-i), x in units.
     """
@@ -277,7 +279,7 @@ Part = tuple[slice, Array, Array]
 
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
-    """Of rows in order, of z and the target, and the sum of shares; for each of the groups.
+    """Means of z and of the target in each group of neighbouring rows, and its sum of shares.
 
     Equal z are a group if they are few. Otherwise half of the limits are equally many rows apart,
     and the other half at equal distances in z: rows in the tails weigh most in a slope, and their
@@ -337,7 +339,7 @@ def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset
 
 
 def remembered(loss: Loss) -> Loss:
-    """Where one search ends the next begins: nothing is worked out twice."""
+    """Keep results, as a search begins where the one before ended."""
     seen: dict[bytes, tuple[float, Array, Array]] = {}
 
     def again(theta: Array) -> tuple[float, Array, Array]:

@@ -47,6 +47,8 @@ def read_labels(key: str, labels: Any) -> Any:
 class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Calibrator of class probabilities by one temperature, and a bias for each class.
 
+    Use it for several classes.
+
     ::
 
         p'_k proportional to p_k^(1/T) exp(b_k),   T > 0 and b of greatest likelihood

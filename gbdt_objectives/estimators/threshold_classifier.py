@@ -39,6 +39,8 @@ def read_metric(key: str, value: object) -> str:
 class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
 
+    Use it to put a decision on scores that you have, or at the end of a pipeline.
+
     Parameters
     ----------
     method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional

@@ -32,6 +32,8 @@ from gbdt_objectives.priors.shift import correct_positives
 class VennAbersCalibrator(Calibrator):
     """Calibrator by two isotonic fits for each score, one for each label that the score might have.
 
+    Use it where the map from score to probability has jumps, or where you want p_0 and p_1.
+
     ::
 
         p = p_1 / (1 - p_0 + p_1)

@@ -133,6 +133,8 @@ def estimate_performance(
 ) -> PerformanceEstimate:
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
+    Use it before you report a score.
+
     Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
     is judged by. Nested cross-validation trains R K (K+1) / 2 models with K folds and R repeats,
     150 by default. With V the naive variance and e_out, e_in, e_cv as
@@ -229,6 +231,8 @@ def compare_performance(
     verbose: bool = False,
 ) -> PerformanceDifference:
     """How much better one estimator is than another on new rows, with an honest interval.
+
+    Use it before you replace one model by another.
 
     Both are trained and judged on the same folds, so that what is hard for both cancels. The error
     of the difference is computed as in :func:`estimate_performance`.

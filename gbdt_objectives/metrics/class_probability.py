@@ -130,6 +130,8 @@ def class_logloss_metric(
 ) -> ClassLoglossMetric:
     """Mean logloss of the probabilities of K classes.
 
+    Use it to stop or to judge models that predict the probability of each class.
+
     ::
 
         -sum w log P[y] / sum w,   P[k] = exp(z_k) / sum_j exp(z_j) for margins z
@@ -175,12 +177,15 @@ def ranked_probability_score_metric(
 ) -> RankedProbabilityScoreMetric:
     """Mean squared error of the cumulative probabilities of K ordered classes.
 
+    Use it for probabilities of ordered classes, where a neighbouring class is a lesser error than a
+    distant one.
+
     ::
 
         sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
 
-    Unlike logloss it knows the order: probability on a class near the true one costs less. For a
-    certain prediction it is the absolute difference of positions; for K = 2 it is the Brier score.
+    For a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
+    score.
 
     Parameters
     ----------

@@ -397,8 +397,8 @@ def qwk_metric(
 ) -> ClassMetric:
     """Quadratic weighted kappa, of classes or of scores turned into classes.
 
-    Takes classes, or scores in label units, as :class:`ClassMetric` says. For early stopping
-    prefer :func:`extended_qwk_metric`, which changes with every round.
+    Use it for early stopping, for scikit-learn's model selection and in :func:`decide`. It takes
+    classes, or scores in label units, as :class:`ClassMetric` says.
 
     Parameters
     ----------
@@ -432,6 +432,8 @@ def qwk_metric(
 
 def cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Mean cost of a decision, given what each confusion costs. Less is better.
+
+    Use it where each confusion has a known price.
 
     ::
 
@@ -469,6 +471,8 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Weighted kappa with any cost of disagreement.
+
+    Use it to judge what :func:`kappa_objective` trains.
 
     ::
 
@@ -516,6 +520,8 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 
 def f_beta_metric(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
+
+    Use it where two classes are judged by precision and recall.
 
     ::
 
@@ -588,6 +594,8 @@ def threshold_metric(
     thresholds: ArrayLike | None = None,
 ) -> ClassMetric:
     """A metric of ordered classes, by name, and where it cuts scores.
+
+    Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
 
     For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
     UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta

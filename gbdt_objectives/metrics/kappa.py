@@ -34,6 +34,8 @@ def quadratic_weighted_kappa(
 ) -> float:
     """Agreement of two sets of ordered classes, corrected for chance, errors squared.
 
+    Use it to judge classes. :func:`extended_qwk_metric` judges scores as they are.
+
     It is symmetric: ``y_true`` and ``y_pred`` may be swapped.
 
     ::

@@ -31,6 +31,8 @@ class SquaredErrorMetric(MeanMetric):
 def squared_error_metric() -> SquaredErrorMetric:
     """Weighted mean squared error, sum w (p-y)^2 / sum w.
 
+    Use it to stop or to judge regressions under an objective of your own.
+
     Returns
     -------
     Metric
@@ -83,6 +85,8 @@ def weighted_logloss_metric(
     negative_keep_rate: float, *, input_space: InputSpace = "margin"
 ) -> WeightedLoglossMetric:
     """Mean logloss of the full population, from rows with downsampled negatives.
+
+    Use it to stop or to judge on rows whose negatives were downsampled.
 
     ::
 
@@ -148,6 +152,8 @@ class LossMetric(Metric):
 
 def loss_metric(objective: Objective) -> LossMetric:
     """The mean loss of an objective, as a metric: stop early on what is trained.
+
+    Use it for early stopping on the loss that is trained.
 
     ::
 

@@ -259,6 +259,8 @@ def objective_from_loss(
 ) -> Objective:
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
+    Use it where you have a loss and would rather not derive it.
+
     Everything is computed in float64 on the processor, whatever jax is set to, and compiled
     once for each number of rows. Needs jax: ``pip install 'gbdt_objectives[autodiff]'``.
 

@@ -145,6 +145,8 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 def delayed_logloss_objective(arrived: ArrayLike | None = None) -> Objective:
     """Logistic loss of labels that are still arriving, whose margin is the final log-odds.
 
+    Use it where labels such as conversions arrive late, and training cannot wait for them.
+
     A row is positive in the end with probability p = sigma(z). Its label has arrived by now (y = 1)
     with probability q = F p, where F is the probability that the label of a positive arrives by
     the age that the row has. All other rows have y = 0::

@@ -136,6 +136,8 @@ def objective(
 ) -> Objective:
     """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
 
+    Use it for a gradient of your own, instead of passing the function to the booster.
+
     Parameters
     ----------
     function : callable or Loss

@@ -216,6 +216,9 @@ def weighted_logloss_objective(
 ) -> Objective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
+    Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`.
+    ``docs/which_one.md`` names the exception.
+
     ::
 
         loss      sum w c (-y log sigma(z) - (1-y) log(1 - sigma(z))),  c = 1 if y = 1 else 1/r
@@ -265,6 +268,9 @@ def offset_logloss_objective(
     negative_keep_rate: float | ArrayLike, *, hessian: Hessian = "exact"
 ) -> Objective:
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
+
+    Use it where a known fraction of the negatives is kept, and the model is to predict
+    probabilities of the full population.
 
     Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
     s = z - log r while the model learns z::

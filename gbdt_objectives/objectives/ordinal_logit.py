@@ -369,8 +369,8 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
 
 
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
-    """For each class, the sums of w times the first three derivatives of softplus(l - f) by l, and
-    of softplus(f - u) by u."""
+    """Sums, for each class, of w times the first three derivatives of softplus(l - f) by l, and of
+    softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
         below, above, h = spare[:3, : len(part.values)]
@@ -449,6 +449,8 @@ def ordinal_logit_objective(
     n_classes: int, *, thresholds: Literal["refit", "fixed"] | ArrayLike = "refit"
 ) -> Objective:
     """Train a score whose thresholds give the probabilities of ordered classes: proportional odds.
+
+    Use it where one score orders the classes and the probability of each class is needed.
 
     ::
 

@@ -164,6 +164,9 @@ def qwk_objective(
 ) -> Objective:
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
+    Use it where scores are rounded as they are, averaged with those of other models or shown as
+    grades. With thresholds fitted afterwards, squared error is mostly level with it.
+
     ::
 
         kappa~ = 1 - F/G,   F = 1/2 sum w (p-y)^2,   G = 1/2 sum w ((p-a)^2 + b)

@@ -143,6 +143,8 @@ def kappa_objective(
 ) -> Objective:
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
+    Use it for kappa with costs other than squared distances; :func:`qwk_objective` has those.
+
     ::
 
         kappa~ = 1 - F/G,   F = sum w c(y, p),   G = sum w g(p),   g(p) = sum_j pi_j c(j, p)
@@ -278,6 +280,8 @@ def ratio_objective(
     reduce: Reduce | None = None,
 ) -> Objective:
     """Minimise the ratio of two sums over rows.
+
+    Use it for a metric that is a ratio of two sums over rows, if no objective here is made for it.
 
     ::
 

@@ -149,6 +149,8 @@ def delay_distribution(
 ) -> DelayDistribution:
     """Estimate how long labels take to arrive, from the labels that have arrived.
 
+    Use it for the delays that :func:`delayed_logloss_objective` asks for.
+
     A label is seen only if its delay is at most its row's age, so short delays are seen too often.
     The estimate is the one of greatest likelihood given that, in closed form::
 

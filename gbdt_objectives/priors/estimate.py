@@ -97,6 +97,8 @@ def estimate_prior(
 ) -> PriorEstimate:
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
+    Use it where class frequencies have changed since training and no new labels are there yet.
+
     It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
     greatest likelihood is found, which takes the probabilities at face value: those of an
     uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated;
@@ -171,6 +173,8 @@ def prior_shift_test(
     max_iter: int = 10_000,
 ) -> PriorShiftTest:
     """Test of whether the prior differs from training.
+
+    Use it before a correction, to see whether there is anything to correct.
 
     ::
 

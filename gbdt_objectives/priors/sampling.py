@@ -33,6 +33,8 @@ def negative_downsample(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample with every positive and only some negatives.
 
+    Use it before training, where there are more negatives than you have time or memory for.
+
     Each row with label 0 is kept with probability ``negative_keep_rate``, independently
     of all others; :func:`measured_keep_rates` gives the fraction that was kept. With the
     same seed, lower rates keep a subset of what higher ones keep.
@@ -87,6 +89,9 @@ def negative_downsample_by_key(
     y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: int = 0
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
+
+    Use it where files or machines must agree on the sample, or new rows of a key must share its
+    fate.
 
     ::
 
@@ -239,6 +244,9 @@ def pilot_keep_rates(
 ) -> Array:
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
+    Use it where one to three negatives are kept per positive and an earlier model can say which
+    ones matter.
+
     ::
 
         rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
@@ -380,6 +388,9 @@ def resample_classes(
 
 def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
     """The fraction of each label's rows that is in a sample.
+
+    Use it to correct for a sample that another program drew, or drew at a rate that is only roughly
+    known.
 
     ::
 
@@ -528,6 +539,8 @@ def prior_weights(
     normalize: Literal["mean", "positive"] = "mean",
 ) -> Array:
     """Row weights that make the labels as frequent as where the model will be used.
+
+    Use it where you know how frequent the classes are in use, and the training rows differ.
 
     With s_k the fraction of label k in ``y`` and tau_k its probability there::
 

@@ -143,6 +143,9 @@ def log_odds_shift(
 ) -> Any:
     """What to add to a model's log-odds for a population other than the training data.
 
+    Use it for the number itself: for :func:`shift_intercept`, or to add it elsewhere. The
+    corrections work it out by themselves.
+
     Give exactly one description of the difference::
 
         rates                d   = log(beta/alpha)                         float
@@ -246,6 +249,9 @@ def correct_probability(
 ) -> Array:
     """Probabilities in the population, from a model trained on sampled or reweighted rows.
 
+    Use it on the predictions of a model that was trained on a sample without a correction.
+    :func:`shift_intercept` corrects the model itself.
+
     ::
 
         p   = p_s / (p_s + (1-p_s) exp(-d))          (n,)
@@ -346,6 +352,8 @@ def correct_margin(
 ) -> Array:
     """Margins in the population, from a model trained on sampled or reweighted rows.
 
+    Use it where margins (log-odds) are at hand; :func:`correct_probability` takes probabilities.
+
     ::
 
         z = z_s + d
@@ -407,6 +415,8 @@ def correct_threshold(
     target_prior: ArrayLike | None = None,
 ) -> Array:
     """The threshold on the model's probability for one on the corrected probability.
+
+    Use it where decisions are all that is needed: the model and its predictions stay as they are.
 
     ::
 

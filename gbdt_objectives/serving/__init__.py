@@ -33,6 +33,8 @@ def export(
 ) -> None:
     """Write a folder that serves a fitted model without this package.
 
+    Use it to take a model into production.
+
     The folder has the boosters in their own formats, ``model.json`` with all other numbers, and
     ``predict.py``, at most 60 lines on numpy and the boosters: ``Model(folder).predict(X)``,
     ``predict_proba``, ``predict_score``; ``python predict.py data.csv > out.csv``; ``python
@@ -86,6 +88,8 @@ def export(
 
 def load(folder: str | PathLike[str]) -> Any:
     """Read a fitted model from a folder that :func:`export` wrote.
+
+    Use it to go on with an exported model in this package.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
 
 
 def new_path(name: str, path: Any) -> Path:
-    """Where something is to be written: there is nothing yet, but a folder for it."""
+    """Check that nothing is at this path yet, and that its folder exists."""
     target = Path(path)
     if target.exists():
         raise ValueError(f"{name} {path} exists: give a new name, or delete it first")

@@ -156,7 +156,7 @@ def fitted_objective(model: Any) -> Objective | None:
 
 
 def of_booster(model: Any) -> Plan:
-    """Of a booster, or of an estimator of its library."""
+    """Plan of a booster, or of an estimator of its library."""
     if type(model).__module__.split(".")[0] not in (*LIBRARIES, "gbdt_objectives") or (
         is_estimator(model)
         and booster_kind(model, "Regressor") is booster_kind(model, "Classifier") is None

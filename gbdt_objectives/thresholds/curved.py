@@ -36,8 +36,8 @@ class Fit:
 
 
 def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
-    """Where the polygon m through the pools' mean scores s takes the value; -inf or +inf where it
-    never does."""
+    """Scores at which the polygon m through the pools' mean scores s takes the value; -inf or +inf
+    where it never does."""
     t = np.asarray(value)
     found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
     return np.where(t > m[0], found, -np.inf)

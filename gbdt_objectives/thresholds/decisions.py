@@ -21,6 +21,9 @@ def decide(
 ) -> Array:
     """The class of each row that is best for a metric, given class probabilities.
 
+    Use it where a model predicts the probability of each class; for a model of one score use
+    :func:`optimize_thresholds`.
+
     With C the costs of the metric, [true, predicted], the class of row i is ::
 
         argmin_c sum_j P_ij C_jc                  a mean cost, accuracy, ...

@@ -109,6 +109,8 @@ def apply_thresholds(
 ) -> Array:
     """Ordered classes of scores.
 
+    Use it on the scores of new rows, with what :func:`optimize_thresholds` returned.
+
     ::
 
         class k where thresholds[k-1] <= score < thresholds[k]

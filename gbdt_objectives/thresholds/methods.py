@@ -242,7 +242,7 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
 
 
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
-    """The same for rows of a fold or resample: exact thresholds if their score does not rise."""
+    """Place thresholds on a fold or resample: exact ones if the score does not rise there."""
     if method in ("plugin", "curved") and not score_rises(rows.label_curve):
         method = "exact"
     return place_thresholds(method, rows, metric)

@@ -39,7 +39,8 @@ def optimize_thresholds(
 ) -> Thresholds:
     """Thresholds that turn a score into ordered classes, for the best value of a metric.
 
-    For quadratic weighted kappa, kappa = 1-R, with mu the mean class position and m an estimate of
+    Use it on out-of-fold scores, and :func:`apply_thresholds` on new ones. For quadratic weighted
+    kappa, kappa = 1-R, with mu the mean class position and m an estimate of
     E[y|score] that rises with the score::
 
         class of a row = number of c in 1..K-1 with m(score) >= t_c,   t_c = (c - 1/2)(1-R) + R mu
@@ -57,8 +58,8 @@ def optimize_thresholds(
     method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
         None: "plugin" for QWK, "exact" for other metrics of classes, "nelder-mead" for functions.
 
-        - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best, above
-          all from few rows, if E[y] is roughly linear in the score; if not, more rows do not help.
+        - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best where
+          E[y] is roughly linear in the score, above all from few rows; elsewhere rows do not help.
         - "curved" (QWK): a spline instead of the line, if it predicts better.
         - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
           two classes only. It looks at the order of the scores only.
@@ -79,16 +80,16 @@ def optimize_thresholds(
         own, such as ``cost_metric(matrix)``; or a function ``metric(y_true, y_pred, sample_weight)
         -> float`` of labels, greater is better, nan worst (``sample_weight`` may be None).
     n_starts : int
-        Number of runs of Nelder-Mead, of which the best wins: from midway between the labels, from
-        the scores' quantiles of the label frequencies, then from random quantiles.
+        Number of runs of Nelder-Mead; the best one counts. They start midway between the labels, at
+        the scores' quantiles of the label frequencies, then at random quantiles.
     random_state : int, numpy Generator or RandomState, optional
         Seed of the random starts.
 
     Returns
     -------
     Thresholds, an array of shape (K-1,)
-        Sorted, in score units, with ``labels``, for :func:`apply_thresholds`. Exact ones lie midway
-        between neighbouring scores, or are -inf or +inf with nothing on one side.
+        Sorted, in score units, with ``labels``. Exact ones lie midway between neighbouring scores,
+        or are -inf or +inf with nothing on one side.
 
     Warns
     -----
@@ -115,8 +116,6 @@ def optimize_thresholds(
     >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> optimize_thresholds(y, score).round(3)
     Thresholds([0.558, 0.642], labels=[0, 1, 2])
-    >>> optimize_thresholds(y, score, metric="accuracy").apply(score)
-    array([0, 1, 1, 1, 2, 2])
     """
     target = methods.resolve_metric(metric)
     chosen = methods.resolve_method(method, target)

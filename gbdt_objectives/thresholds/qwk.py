@@ -153,7 +153,7 @@ class Line:
         return m
 
     def score(self, m: ArrayLike) -> Array:
-        """Where the line takes the value m."""
+        """Scores at which the line takes the value m."""
         with np.errstate(over="ignore"):  # beyond all scores
             return self.origin + self.spread * ((np.asarray(m) - self.alpha) / self.beta)
 

@@ -191,6 +191,8 @@ def fit_segment_shift(
 ) -> SegmentShift:
     """Shifts of the score by segment, so that the same thresholds fit in every one of them.
 
+    Use it where sites, sources or prompts grade differently at equal scores.
+
     ::
 
         E[y|s, g] = alpha + beta (s + d_g)

@@ -28,6 +28,8 @@ BLOCK = 131_072
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
+    Use them where the rows are read in chunks or are spread over machines.
+
     Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
     kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
     ``max_bins`` memory is constant, that many bins by K classes: with more distinct scores
@@ -370,7 +372,7 @@ class ThresholdStatistics:
 
 
 def first_of_bins(s: Array, dropped_bits: int) -> Array:
-    """Where the bins of rising scores begin that differ in more than so many last bits."""
+    """Positions at which bins of rising scores begin that differ in more than so many last bits."""
     return np.flatnonzero(changes(rising_integers(s), dropped_bits))
 
 

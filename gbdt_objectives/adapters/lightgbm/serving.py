@@ -104,7 +104,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 
 def margin(model: Any, X: Any) -> Array:
-    """Of the rounds that it predicts with, float64."""
+    """Margins from the rounds that the model predicts with, float64."""
     refuse_forest(model)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 

@@ -114,7 +114,7 @@ def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
 
 
 def margin(model: Any, X: Any) -> Array:
-    """Of the rounds that it predicts with, float64."""
+    """Margins from the rounds that the model predicts with, float64."""
     if isinstance(model, xgb.Booster):
         data = X if isinstance(X, xgb.DMatrix) else matrix(model, X)
         f = model.predict(data, output_margin=True, validate_features=hasattr(X, "columns"))

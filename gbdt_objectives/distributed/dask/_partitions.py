@@ -51,7 +51,7 @@ def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
 def measure_part(
     of: Callable[..., Any], partition: int, names: list[str], parts: tuple[Any, ...]
 ) -> Measured | None:
-    """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
+    """Measure one partition; None if it has no rows. Messages count rows within the partition."""
     columns = dict(zip(names, parts, strict=True))
     empty = [name for name, part in columns.items() if np.shape(part) == (0,)]
     if len(empty) == len(columns):
