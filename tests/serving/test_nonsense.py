@@ -28,6 +28,7 @@ from tests.serving.models import (
     estimator,
     features,
     qwk,
+    run_script,
     served,
     single,
 )
@@ -199,6 +200,15 @@ def test_rows_that_a_served_model_refuses(library: str, tmp_path: Path) -> None:
             model.predict_proba(unknown)
     else:
         assert model.predict_proba(unknown).tolist() == model.predict_proba(missing).tolist()
+
+
+def test_a_table_without_a_column_is_refused_in_one_line(tmp_path: Path) -> None:
+    fitted = classifier("lightgbm", CAT)
+    serving.export(fitted.model, tmp_path / "model", fitted.X)
+    path = tmp_path / "new.csv"
+    fitted.new.drop(columns=["size", "colour"]).to_csv(path, index=False)
+    status, out = run_script(tmp_path / "model", str(path))
+    assert (status, out) == (f"{path} lacks the columns ['colour', 'size']", "")
 
 
 def test_arrays_that_a_served_model_refuses(tmp_path: Path) -> None:
