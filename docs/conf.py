@@ -120,6 +120,13 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
+if tags.has("versions"):  # noqa: F821 (Sphinx defines it): built by .ci/site.py, beside others
+    html_theme_options |= {
+        "switcher": {"json_url": "../versions.json", "version_match": release},
+        "check_switcher": False,  # it is not in this folder
+        "show_version_warning_banner": True,
+        "navbar_end": ["version-switcher", "theme-switcher"],
+    }
 html_sidebars = {
     "docs/index": [],
     "docs/start": [],

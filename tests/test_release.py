@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,13 @@ def test_a_workflow_runs_what_was_reviewed(path: Path) -> None:
 
 def test_there_is_a_workflow() -> None:
     assert WORKFLOWS
+
+
+def test_the_menu_of_versions_leads_to_the_newest_release() -> None:
+    menu = runpy.run_path(str(ROOT / ".ci/site.py"))["menu"]
+    versions = menu(["0.9.0", "static", "0.10.0", "1.0.0rc1"], ADDRESS + "/")
+    assert [entry["version"] for entry in versions] == ["1.0.0rc1", "0.10.0", "0.9.0"]
+    assert [entry["preferred"] for entry in versions] == [False, True, False]
+    assert versions[1]["url"] == f"{ADDRESS}/0.10.0/"
+    (candidate,) = menu(["0.1.0rc1"], ADDRESS)
+    assert candidate["preferred"], "while there is no release"
