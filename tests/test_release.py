@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import gbdt_objectives
+
 ROOT = Path(__file__).parents[1]
 ADDRESS = "https://example.org/somebody/something"
 
@@ -88,3 +90,24 @@ def test_the_menu_of_versions_leads_to_the_newest_release() -> None:
     assert versions[1]["url"] == f"{ADDRESS}/0.10.0/"
     (candidate,) = menu(["0.1.0rc1"], ADDRESS)
     assert candidate["preferred"], "while there is no release"
+
+
+def test_the_conda_recipe_says_what_pyproject_says() -> None:
+    recipe = (ROOT / "recipe/recipe.yaml").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version: "{gbdt_objectives.__version__}"' in recipe
+    python = re.search(r'requires-python = ">=([\d.]+)"', project)
+    assert python is not None
+    assert f'python_min: "{python[1]}"' in recipe
+    needed = re.search(r"^dependencies = \[(.*)\]$", project, re.M)
+    run = re.search(r"  run:\n(.*?)  run_constraints", recipe, re.S)
+    assert needed is not None
+    assert run is not None
+    listed = [name.replace(" ", "") for name in re.findall(r"- (\S+ >=[\d.]+)", run[1])]
+    assert listed == re.findall(r'"(\S+)"', needed[1])
+    for package in ("xgboost", "lightgbm", "click"):
+        floor = re.search(rf'"{package}(>=[\d.]+)"', project)
+        assert floor is not None
+        assert f"{package} {floor[1]}" in recipe
+    (script,) = re.findall(r"- (gbdt-objectives = .+)", recipe)
+    assert script.replace(" = ", ' = "') + '"' in project
