@@ -2,11 +2,11 @@
 Why scores of squared error do not round well
 =============================================
 
-Squared error predicts the mean grade of rows that look alike, which is nearer to the middle than
-the grades themselves. Rounded, it hardly ever predicts the outer grades. A model trained on
-:func:`~gbdt_objectives.qwk_objective` learns the same order of rows, spread as far as the labels
-are, so that its scores can be rounded as they are. Thresholds make up for the difference: with
-them both are as good here.
+A model trained on squared error predicts the mean grade of rows that look alike, which is nearer
+to the middle than the grades themselves. Rounded scores therefore hardly ever give the outer
+grades. A model trained on :func:`~gbdt_objectives.qwk_objective` finds the same order of rows, but
+its scores spread as far as the labels, so they can be rounded directly. Thresholds make up for
+the difference: with them both models are equally good in this example.
 """
 
 import lightgbm as lgb
@@ -33,8 +33,8 @@ scores = {
 }
 
 # %%
-# The dotted lines are where rounding cuts. Thresholds are placed on one half of the test rows and
-# judged on the other.
+# The dotted lines show where rounding cuts. Thresholds are placed on one half of the test rows and
+# judged on the other half.
 
 halves = slice(0, 1500), slice(1500, 3000)
 

@@ -2,9 +2,9 @@
 Where the thresholds lie
 ========================
 
-The scores of held-out rows, stacked by label, and the thresholds that
-:func:`~gbdt_objectives.optimize_thresholds` places between the classes, with the class that is
-predicted between two of them. Without thresholds, rounding would cut at the half-integers.
+The picture shows the scores of held-out rows, stacked by label. The lines are the thresholds of
+:func:`~gbdt_objectives.optimize_thresholds`, with the predicted class between two of them. Without
+thresholds, rounding would cut at the half-integers.
 """
 
 import lightgbm as lgb

@@ -2,10 +2,10 @@
 How much each threshold matters
 ===============================
 
-Quadratic weighted kappa as one threshold moves between its neighbours while the others stay in
-place. A flat top says that the threshold may as well lie a little further left or right: on few
-rows, where it lies within the top is chance, which is why thresholds with one parameter
-(``method="plugin"``) often do better on new rows than the exact optimum of these.
+Each curve shows quadratic weighted kappa as one threshold moves between its neighbours while the
+others stay in place. A flat top means that the threshold could lie a little further left or right.
+On few rows, chance decides where it lies within the top. Therefore thresholds with one parameter
+(``method="plugin"``) often do better on new rows than the exact optimum of the rows at hand.
 
 The curves have many small peaks, and a search such as Nelder-Mead stops at one of them.
 """

@@ -2,10 +2,10 @@
 Why exact thresholds are exact
 ==============================
 
-Sort the rows by score and add up their labels: the best thresholds for quadratic weighted kappa
+Sort the rows by score and add up their labels. The best thresholds for quadratic weighted kappa
 lie on the lower convex hull of that curve, where lines of given slopes touch it. The hull is an
-isotonic regression, so that the global optimum costs a sort and a pass
-(:doc:`/docs/theory/thresholds`). The rows are few here, so that the curve can be seen.
+isotonic regression, so the global optimum costs one sort and one pass over the rows
+(:doc:`/docs/theory/thresholds`). The example has few rows, to make the curve visible.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,11 @@
 """
-Reliability without bins, with the band of right predictions
-============================================================
+Reliability without bins, with a band for calibrated predictions
+================================================================
 
 With ``strategy="isotonic"`` there are no bins to choose. The curve is the isotonic fit of the
-labels to the predictions, and the band is where it lies if the predictions are right: where the
-curve leaves the band, they are not. Here the probabilities are too certain after the correction
-for downsampling, and within the band after calibration.
+labels to the predictions. The band shows where the curve lies if the predictions are calibrated:
+where it leaves the band, they are not. In this example the probabilities are too extreme after the
+correction for downsampling, and within the band after calibration.
 """
 
 import matplotlib.pyplot as plt
