@@ -97,11 +97,11 @@ THRESHOLDS = Page(
     "docs/thresholds.md",
     exempt={
         "for two classes": "a definition",
-        "none below 0": "what the weights may be",
+        "none is below 0": "what the weights may be",
         "leave out two folds": "what the estimate does",
         "the difference of two estimators": "what is compared",
         "that the two are equal": "of a pair",
-        "one for the two models": "of a pair",
+        "for the two models": "of a pair",
         "an interval without 0": "no difference",
         "one with 0 is no evidence": "no difference",
         "The default of 10 repeats trains 150 models of each; `n_repeats=2` trains 30": "settings",
@@ -132,8 +132,8 @@ def thresholds(page: Page) -> None:
         "linear, 500 rows": "one with a linear signal in 500 rows",
     }
     page.says(
-        f"it is ahead of all in kappa on {word(ahead)} of {word(files)} files; it is behind on "
-        f"{word(behind)}: {', and '.join(kinds.get(file, file) for file in which)}."
+        f"In kappa it is ahead of all of them on {word(ahead)} of {word(files)} files. It is "
+        f"behind on {word(behind)}: {', and '.join(kinds.get(file, file) for file in which)}."
     )
 
 
@@ -216,7 +216,7 @@ TRAINING = Page(
     exempt={
         "gets the probability 0": "a definition",
         "With two classes it is not log loss": "a definition",
-        "no leaf steps past its optimum, and none by more than 2": "the bound, which tests check",
+        "past its optimum, and no step is larger than 2": "the bound, which tests check",
     },
 )
 
@@ -228,8 +228,8 @@ def ordinal_logit(page: Page) -> None:
     better, worse = verdicts(own.verdict)
     page.says(
         f"its log loss was clearly lower than that of multi-class boosting in {better} of "
-        f"{len(own)} comparisons and clearly higher in {worse}, most of all where classes follow "
-        "rules that no single score orders ("
+        f"{len(own)} comparisons and clearly higher in {worse}, above all where the "
+        "classes are not points on one scale ("
     )
     page.holds(own.file[own.difference.idxmax()] == "car", "the ordinal logit loses most on rules")
 
@@ -251,7 +251,7 @@ def differentiated(page: Page) -> None:
 def bounded(page: Page) -> None:
     first, of, worse = bounded_against("exact, max_delta_step 1")
     page.holds(first + worse <= of / 4, "max_delta_step protects about as well")
-    page.says("So does `max_delta_step=1`, about as well ([study]")
+    page.says("`max_delta_step=1` protects about as well ([study]")
 
 
 # docs/rare_events.md
@@ -265,6 +265,15 @@ RARE = Page(
         "Do not weigh the kept negatives by 1/r": "a formula",
     },
 )
+
+
+@RARE.check
+def rates_by_row(page: Page) -> None:
+    one, three, ten = which_one.by_row_gains()
+    page.says(
+        f"the logloss was lower, by two standard errors, {one} comparisons at one negative per "
+        f"positive (where the mean prediction was too high), {three} at three and {ten} at ten."
+    )
 
 
 @RARE.check
@@ -296,7 +305,7 @@ def kept_negatives(page: Page) -> None:
     normal = NormalDist(of["mean"], of["spread"]).quantiles(10_000)
     events = 100 * expit(normal).mean()
     page.says(
-        "a model that is overconfident, and negatives kept at "
+        "an overconfident model, and negatives kept at "
         f"{short(of['rate'])} of {of['rows']:,} rows ([the study]",
         f"in e-5, with {short(events, '.1f')} % events,",
         "| | all rows | weights 1/r |",
