@@ -7,9 +7,10 @@ that nearly everybody needs are here; the rooms of the path are attributes, and 
 from __future__ import annotations
 
 import ast
-from importlib import import_module
 from pkgutil import get_data
 from typing import Any
+
+from gbdt_objectives import _registry
 
 __version__ = "0.1.0rc1"
 
@@ -29,9 +30,9 @@ __all__ = sorted(_homes)
 
 def __getattr__(name: str) -> Any:
     if name in _homes:
-        return getattr(import_module(_homes[name]), name)
+        return getattr(_registry.load(_homes[name]), name)
     if name in _rooms:
-        return import_module(f"{__name__}.{name}")
+        return _registry.load(f"{__name__}.{name}")
     from gbdt_objectives._names import missing
 
     raise missing(__name__, name)

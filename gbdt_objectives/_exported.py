@@ -5,6 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from gbdt_objectives import _registry
+
 
 class Exported:
     """Mixin of fitted models that a folder can serve without this package."""
@@ -24,9 +26,7 @@ class Exported:
         Parameters, and what the folder holds, are those of ``gbdt_objectives.serving.export``;
         ``gbdt_objectives.serving.load`` reads it back.
         """
-        from gbdt_objectives import serving
-
-        serving.export(
+        _registry.export(
             self, folder, X, thresholds=thresholds, shift=shift, calibrator=calibrator,
             check_rows=check_rows,
         )  # fmt: skip

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
 from types import ModuleType
 
-FLOORS = {"xgboost": "2.1", "lightgbm": "4.2"}
-"""Oldest versions, as in the extras of pyproject.toml and the lane "floors" of .ci/lanes."""
+from gbdt_objectives import _registry
+
+FLOORS = {row.name: row.floor for row in _registry.BY_NAME.values()}
 
 _accepted: dict[str, ModuleType] = {}  # the libraries that check_loaded() has seen
 
@@ -19,7 +19,7 @@ _accepted: dict[str, ModuleType] = {}  # the libraries that check_loaded() has s
 def check_installed(library: str) -> None:
     """Raise ImportError if ``library`` is missing or older than its floor."""
     try:
-        module = import_module(library)
+        module = _registry.load(library)
     except ImportError as error:
         if error.name != library:
             raise  # it is there, and lacks something itself

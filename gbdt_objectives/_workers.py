@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbdt_objectives import _registry
+
 Array = NDArray[Any]
 Reduce = Callable[[Array], Array]
 
@@ -85,7 +87,7 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 def workers() -> bool:
     """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
     imported: whoever trains with it has imported it."""
-    if sys.modules.get("xgboost") is None:
+    if sys.modules.get(_registry.XGBOOST.name) is None:
         return False
     from xgboost import collective
 
@@ -115,7 +117,7 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
         yield
         return
     # numpy and Python may differ: they see the rows of one worker, whose sums all others get
-    outer, call = _here.call, Call(subject, count, ("gbdt_objectives", "xgboost"))
+    outer, call = _here.call, Call(subject, count, ("gbdt_objectives", _registry.XGBOOST.name))
     _here.call = call
     try:
         yield

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks.arrays import (
     Array,
     as_array,
@@ -26,6 +25,7 @@ from gbdt_objectives._checks.arrays import (
     shown,
     vector,
 )
+from gbdt_objectives._checks.frames import users_level
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from collections.abc import Collection
-from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +17,7 @@ import click
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives import __version__, _checks
+from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError
@@ -270,7 +269,7 @@ def find(path: str) -> Any:
     if not (module and name):
         raise InputError(f"found {path!r}: write module:name, for instance mylosses:focal")
     try:
-        return attrgetter(name)(load(module) if module.endswith(".py") else import_module(module))
+        return attrgetter(name)(load(module) if module.endswith(".py") else _registry.load(module))
     except AttributeError as error:
         raise InputError(str(error)) from error
 

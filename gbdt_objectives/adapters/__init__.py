@@ -42,16 +42,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import shown
 from gbdt_objectives._names import room
+from gbdt_objectives._registry import NAMES
 from gbdt_objectives._values import plain
-from gbdt_objectives.adapters._repair import SegmentRepair, repair_segments
+from gbdt_objectives.adapters._repair import SegmentRepair, library_of_booster, repair_segments
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
@@ -61,7 +60,7 @@ __all__ = [
     "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
+__getattr__, __dir__ = room(__name__, __all__, NAMES)
 
 BoosterT = TypeVar("BoosterT")
 
@@ -142,7 +141,7 @@ def shift_intercept(
         d = shift
     else:
         d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
-    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, d)
+    moved: BoosterT = library_of_booster(booster).shift_intercept(booster, d)
     return moved
 
 
@@ -215,22 +214,11 @@ def imbalance_shift(
                 "imbalance_shift(model, X, y)"
             )
         return _imbalance.infer_of_classifier(booster, X, y, sample_weight)
-    adapter = _intercept_of(booster)
+    library = library_of_booster(booster)
     if X is None:
         _imbalance.check_training_labels(y, sample_weight)
-        return LogOddsShift(-math.log(adapter.read_odds(booster, y)))
+        return LogOddsShift(-math.log(library.read_odds(booster, y)))
     _imbalance.check_sample(X, y)
     return _imbalance.infer_shift(
-        y, adapter.predict_log_odds(booster, X, sample_weight), sample_weight
+        y, library.predict_log_odds(booster, X, sample_weight), sample_weight
     )
-
-
-def _intercept_of(booster: object) -> Any:
-    """The module of intercepts in the adapter of the booster's library."""
-    library = library_of(booster)
-    if library is None:
-        raise TypeError(
-            "booster must be a Booster of xgboost or lightgbm, found "
-            f"{type(booster).__module__}.{type(booster).__name__}"
-        )
-    return import_module(f"{__name__}.{library}.intercept")

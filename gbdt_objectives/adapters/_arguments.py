@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import metric_reads_link
 from gbdt_objectives._values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
-from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
 
@@ -59,7 +60,7 @@ class Request:
 
 
 def check_arguments(
-    request: Request, kind: type, instead_here: Mapping[str, str]
+    request: Request, kind: type, instead_here: Mapping[str, str], *, parses_names: bool
 ) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
@@ -86,7 +87,7 @@ def check_arguments(
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": request.data}
-    _check_evals(evals, parses_names=kind.__module__.startswith("xgboost"))
+    _check_evals(evals, parses_names=parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
@@ -178,29 +179,8 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric must be a Metric such as extended_qwk_metric(), found "
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
-    if not isinstance(objective, Objective):
-        return  # a function of the library's own form, whose margins only its author knows
-    link = objective.link
-    fits = metric.link is None or metric.link.reads(link)
-    if metric.input_space == "probability":
-        fitting = link.metric
-        if fits and metric.link is not None and not link.is_of_objective:
-            fitting = 'make it with input_space="margin"'
-        raise ValueError(
-            f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
-            f"objective: {fitting}"
-        )
-    if metric.link is not None and not fits:
-        raise ValueError(
-            f"metric {metric.name!r} takes {metric.link.margins}, but {objective!r} trains "
-            f"{link.margins}: {link.metric}"
-        )
-    own = metric.objective if link.is_of_objective and isinstance(metric, LossMetric) else objective
-    if type(own.equations) is not type(objective.equations):
-        raise ValueError(
-            f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
-            f"{objective!r}: {link.metric}"
-        )
+    if isinstance(objective, Objective):  # else only its author knows what a margin is
+        metric_reads_link(Facts(metric=metric, objective=objective))
 
 
 def check_outputs(name: str, outputs: int, objective: Objective) -> None:

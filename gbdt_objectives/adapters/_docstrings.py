@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from gbdt_objectives._registry import Named
+
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
-XGBOOST = {
-    "library": "xgboost", "title": "XGBoost", "kind": "XGB", "data": "xgboost.DMatrix",
-    "params": '{"max_depth": 2}', "margin": "output_margin", "place": "``base_score``",
-}  # fmt: skip
-LIGHTGBM = {
-    "library": "lightgbm", "title": "LightGBM", "kind": "LGBM", "data": "lightgbm.Dataset",
-    "params": '{"num_leaves": 4, "verbose": -1}', "margin": "raw_score",
-    "place": "the leaves of the first tree",
-}  # fmt: skip
+
+def words_of(library: Named, **words: str) -> dict[str, str]:
+    """The words of a library for these texts: its names, and others."""
+    names = {"library": library.name, "title": library.title, "kind": library.prefix}
+    return {**names, "margin": library.margin_flag, **words}
+
 
 TRAIN = """
 

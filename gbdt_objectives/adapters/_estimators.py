@@ -18,14 +18,18 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._boosters import MARGIN_FLAG, Library, library_of
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import (
+    metric_reads_built_in,
+    objective_fits_estimator,
+)
 from gbdt_objectives._exported import Exported
+from gbdt_objectives._registry import BY_NAME, Named, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
-from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
+from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
-from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
@@ -48,7 +52,7 @@ class Fitting:
     own fit runs. A score is trained on positions of ``classes``.
     """
 
-    library: Library
+    library: Named
     model: Any  # the library's class whose fit and predict know nothing about classes
     fitted: str  # the attribute of an estimator for its fitted objective
     evaluation_set: str  # what messages call an evaluation set, a format of its number
@@ -165,7 +169,7 @@ class Fitting:
     ) -> Objective:
         """The objective after training, with what it fits to the margins of the training rows."""
         if objective.fits_margins:  # else there is no need to predict all rows
-            final = self.model.predict(self.estimator, **asked, **{MARGIN_FLAG[self.library]: True})
+            final = self.model.predict(self.estimator, **asked, **{self.library.margin_flag: True})
             with _workers.together(objective):
                 objective = objective.fitted(y, final, w)
                 _workers.agree()
@@ -184,7 +188,7 @@ class Fitting:
         given = name_arguments(library_predict, *args, **kwargs)
         if any(given.get(name) for name in NOT_PREDICTIONS):
             return None
-        margin = cls.model.predict(estimator, **{**given, MARGIN_FLAG[cls.library]: True})
+        margin = cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
         return cls.read_margin(objective, margin)
 
     @staticmethod
@@ -390,31 +394,15 @@ def check_places(estimator: Any, metrics_in_fit: bool) -> None:
 
 def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
-    objective, name = estimator.objective, type(estimator).__name__
+    objective = estimator.objective
     _checks.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
-    has_classes = objective.n_classes is not None
-    if classifier and not objective.link.is_declared:
-        raise TypeError(
-            f"{name} cannot turn a margin of {objective!r} into a probability: declare its link, "
-            'as objective(function, link="logit") for log-odds, or use '
-            f"{name.replace('Classifier', 'Regressor')}, whose predictions are the margins"
-        )
-    if classifier and not has_classes:
-        raise TypeError(
-            f"objective={objective!r} trains {objective.link.margins}, not log-odds: use "
-            f"{name.replace('Classifier', 'Regressor')}"
-            + ", and turn its scores into classes with apply_thresholds"
-            * objective.link.is_label_unit
-        )
-    library = library_of(estimator)
-    if has_classes and not classifier and library is not None:
-        raise TypeError(
-            f"objective={objective!r} trains {objective.link.margins}: use "
-            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
-            f"and predict with {MARGIN_FLAG[library]}=True margins"
-        )
+    role = "Classifier" if classifier else "Regressor"
+    library = BY_NAME.get(name_of(estimator) or "")
+    objective_fits_estimator(
+        Facts(objective=objective, estimator=estimator, role=role, library=library)
+    )
     return objective
 
 
@@ -428,42 +416,13 @@ def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return metric
-    objective, of_margin = estimator.objective, metric.input_space != "probability"
+    objective = estimator.objective
     if callable(objective):
         _arguments.check_metric(metric, objective)
-    elif of_margin and _of_objective(metric, classifier):
-        raise ValueError(
-            f"eval_metric {metric.name!r} takes margins, but under a built-in objective boosters "
-            "pass predictions: for class probabilities use "
-            'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
-            "objective= too"
-        )
-    elif classifier and of_margin and not _is_log_odds(metric):
-        raise ValueError(
-            f"eval_metric {metric.name!r} takes {metric.input_space}s in label units, but "
-            "classifiers predict probabilities or log-odds: use a regressor, and turn its scores "
-            "into classes with apply_thresholds"
-        )
-    elif of_margin and _is_log_odds(metric) and objective != "binary:logitraw":
-        raise ValueError(
-            f"eval_metric {metric.name!r} takes log-odds, but under a built-in objective boosters "
-            'pass predictions, such as probabilities: make it with input_space="probability", or '
-            "pass an objective of gbdt_objectives"
-        )
+    else:
+        role = "Classifier" if classifier else "Regressor"
+        metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=objective))
     return metric
-
-
-def _of_objective(metric: Metric, classifier: bool) -> bool:
-    """Whether it takes margins that no built-in objective predicts."""
-    if metric.link is None:
-        return classifier and not isinstance(metric, ClassMetric)
-    if _is_log_odds(metric):
-        return isinstance(metric, LossMetric)
-    return metric.link.is_of_objective or metric.link.is_transformed
-
-
-def _is_log_odds(metric: Metric) -> bool:
-    return metric.link is not None and metric.link.is_transformed and metric.link.n_classes == 2
 
 
 def one_column(y: ArrayLike) -> Array:
@@ -478,17 +437,6 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
     if np.shape(target) == (0,):  # of a worker without rows
         return np.empty(0, np.intp)
     return _checks.positions(name, target, classes, "the classes", remedy).astype(np.intp)
-
-
-def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:
-    """Raise for a metric of the library, which would interpret margins as predictions."""
-    names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
-    if names:
-        raise ValueError(
-            f"eval_metric {names[0]!r} is {library}'s own, which would interpret "
-            f"{objective.link.margins} as predictions under a custom objective: "
-            f"{objective.link.metric}, a metric of gbdt_objectives"
-        )
 
 
 def sounding_like(name: str) -> str:

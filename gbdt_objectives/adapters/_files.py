@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm"}
+from gbdt_objectives import _registry
+
+LIBRARY_OF = {ending: row.name for row in _registry.BY_NAME.values() for ending in row.endings}
 
 
 def check_model_paths(model: str, output: str) -> None:
@@ -32,13 +33,12 @@ def read_model(path: str) -> Any:
     """The booster in a file."""
     library = LIBRARY_OF[Path(path).suffix]
     try:
-        booster_of = import_module(library).Booster
+        booster_of = _registry.load(library).Booster
     except ImportError as error:
         raise ImportError(f"{path} needs {library}: pip install {library}") from error
-    if library == "lightgbm":  # which prints what it finds before it raises
-        text = Path(path).read_bytes()
-        if not text.startswith(b"tree") or b"\nnum_class=" not in text or b"\nend of" not in text:
-            raise ValueError(f"{path} is no model of LightGBM: save it with save_model")
+    if not _registry.library(library).looks_whole(Path(path).read_bytes()):
+        title = _registry.BY_NAME[library].title
+        raise ValueError(f"{path} is no model of {title}: save it with save_model")
     try:
         return booster_of(model_file=path)
     except Exception as error:  # of the library's own kinds, in many lines
@@ -49,7 +49,4 @@ def read_model(path: str) -> Any:
 
 def write_model(booster: Any, path: str) -> None:
     """The whole booster: later rounds than the best, if there are any, stay."""
-    if LIBRARY_OF[Path(path).suffix] == "lightgbm":
-        booster.save_model(path, num_iteration=-1)
-    else:
-        booster.save_model(path)
+    _registry.library(LIBRARY_OF[Path(path).suffix]).write_all(booster, path)

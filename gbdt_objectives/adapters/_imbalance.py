@@ -10,10 +10,10 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import MARGIN_FLAG, booster_kind
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._places import dot
+from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.priors import LogOddsShift
 
@@ -80,10 +80,10 @@ def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) 
 
 def predict_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
-    kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
+    library, objective = library_in_role(model, "Classifier"), getattr(model, "objective", None)
     link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
-    if kind and link is not None and LOGIT.name == link.name:
-        margin = _checks.vector("margin", model.predict(X, **{MARGIN_FLAG[kind]: True}))
+    if library is not None and link is not None and LOGIT.name == link.name:
+        margin = _checks.vector("margin", model.predict(X, **{library.margin_flag: True}))
         return link.class_probability(margin.astype(np.float64))
     p = np.asarray(model.predict_proba(X), np.float64)
     name = f"predict_proba of {type(model).__name__}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._registry import NAMES, library_of
 from gbdt_objectives._values import table
 
 if TYPE_CHECKING:
+    from gbdt_objectives.adapters._library import Library
     from gbdt_objectives.calibration.rows import LabelledRows
 
 LEARNING_RATE, DEPTH, L2, LEAST_HESSIAN = 0.2, 3, 5.0, 1.0
@@ -186,21 +186,15 @@ def repair_segments(
     from gbdt_objectives.calibration.likelihood import find_shift
     from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 
-    library = library_of(booster)
-    if library is None:
-        raise TypeError(
-            "booster must be a Booster of xgboost or lightgbm, found "
-            f"{type(booster).__module__}.{type(booster).__name__}"
-        )
-    trees = import_module(f"{__package__}.{library}.repair")
-    model = trees.complete(booster)
-    X, names = check_features(X, trees.feature_names(model), model)
+    library = library_of_booster(booster)
+    model = library.complete(booster)
+    X, names = check_features(X, library.names_of(model), model)
     columns = read_segment_features(segment_features, names, X.shape[1])
     _checks.whole_number("max_trees", max_trees, 1)
     labels = _checks.vector("y", y)
     _checks.same_length("y", labels, "X", X.shape[0])
-    X = trees.as_trained(model, X)
-    rows = score_rows("y", labels, trees.margin(model, X), sample_weight)
+    X = library.as_trained(model, X)
+    rows = score_rows("y", labels, library.margin(model, X), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = rows.owners(groups)
     if not isinstance(rows.kept, slice):
@@ -225,7 +219,7 @@ def repair_segments(
     def grow(at: Array, n_trees: int) -> Any:
         rates = np.exp(-o[at]) if o.any() else None
         part = X if len(at) == len(y_) else _safe_indexing(X, at)
-        return trees.grow(model, part, y_[at], w[at], rates, columns, n_trees)
+        return library.grow(model, part, y_[at], w[at], rates, columns, n_trees)
 
     def stages(grown: Any, train: Array, test: Array) -> Iterator[Array]:
         """What 0, 1, 2, ... appended trees and the shift that then fits the rows of training add to
@@ -234,7 +228,7 @@ def repair_segments(
         s = z[both] + o[both]
         f = np.zeros(len(both))
         d = find_shift(y_[train], s[:n], w[train])
-        steps = trees.added(grown, _safe_indexing(X, both), model)
+        steps = library.added(grown, _safe_indexing(X, both), model)
         for k in range(max_trees + 1):
             if k:
                 f = f + next(steps, 0.0)
@@ -268,18 +262,27 @@ def repair_segments(
     result, d = model, 0.0
     if moved:
         grown = grow(np.arange(len(y_)), best) if best else model
-        d = find_shift(y_, trees.margin(grown, X) + o, w)
-        intercept = import_module(f"{__package__}.{library}.intercept")
-        result = intercept.shift_intercept(trees.without_odds(grown), d)
+        d = find_shift(y_, library.margin(grown, X) + o, w)
+        result = library.shift_intercept(library.without_odds(grown), d)
     return SegmentRepair(
         booster=result,
-        n_trees=trees.count(result) - trees.count(model),
+        n_trees=library.count_trees(result) - library.count_trees(model),
         shift=d,
         segment_features=tuple(segment_features),
         log_loss={name: float(w @ loss / w.sum()) for name, loss in losses.items()},
         gain=gain,
         standard_error=error,
     )
+
+
+def library_of_booster(booster: object) -> Library:
+    library = library_of(booster)
+    if library is None:
+        raise TypeError(
+            f"booster must be a Booster of {' or '.join(NAMES)}, found "
+            f"{type(booster).__module__}.{type(booster).__name__}"
+        )
+    return library
 
 
 def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any, list[str] | None]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _checks, _workers
+from gbdt_objectives import _calls, _checks, _workers
 from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import stack
+from gbdt_objectives._checks.guards import sums_are_of_all_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.metrics import Metric
+from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape
 
@@ -87,7 +88,8 @@ class StartedObjective:
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 if not _workers.workers():
-                    _boosters.refuse_alone(self.objective.equations.name, _boosters.stack())
+                    name, alone = self.objective.equations.name, _calls.free_network(stack())
+                    sums_are_of_all_rows(Facts(name=name, alone=alone))
                 self._check_start(np.asarray(to_host(margin)))
                 self.objective = self.objective.measured(y, w)
                 if self.shifts:
@@ -139,35 +141,10 @@ FEW_ROUNDS = 3
 """A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
-@dataclass(frozen=True)
-class Library:
-    """What differs between XGBoost and LightGBM in train and cv."""
-
-    data: type  # its class of data sets
-    instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
-    stops: Any  # stops early; its ``data`` names the set it looks at, None for the last
-    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
-    direct: Callable[[Sequence[Any], Metric], list[Any]]
-    """The user's callbacks, with early stopping on the metric."""
-    check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
-    """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
-    labels: Callable[[Any, str], Array | None]
-    """Labels of a data set of this name, checked; None if they are not in memory."""
-    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
-    """Hold the data while the library trains; gives callbacks that it needs for that."""
-    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the objective of a training on the first data
-    set, and the parameters with which boosting starts where it should."""
-    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
-    run: Callable[..., Any]
-    """(request, callbacks, started objective, parameters of the start) -> what the library's own
-    function returns, with objective and metric in the form that it takes."""
-    finish: Callable[[Any, Objective, Start], Any]
-    """A complete model: with what the objective added to each margin."""
-
-
 def train(library: Library, request: Request) -> Any:
-    datasets = _arguments.check_arguments(request, library.data, library.instead)
+    datasets = _arguments.check_arguments(
+        request, library.data, library.instead, parses_names=library.parses_names
+    )
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
         with _workers.together(objective):
@@ -201,7 +178,9 @@ def find_callbacks(
 
 
 def cv(library: Library, request: Request) -> Any:
-    _arguments.check_arguments(request, library.data, library.instead)
+    _arguments.check_arguments(
+        request, library.data, library.instead, parses_names=library.parses_names
+    )
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)

@@ -5,12 +5,11 @@ A door is an API that trains and predicts. Symbols: y labels, f margins, p predi
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._boosters import LIBRARIES, MARGIN_FLAG, Library
+from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
@@ -141,36 +140,33 @@ def check_predictions(probe: Probe) -> None:
         K = probe.f.shape[1]
         raise Skipped(f"no library would train {K} margins a row: objective(function, outputs={K})")
     missing = []
-    for library in LIBRARIES:
+    for name in _registry.NAMES:
         try:
-            adapter = import_module(f"gbdt_objectives.adapters.{library}")
+            library = _registry.library(name)
         except ImportError as error:
             missing.append(str(error))
         else:
-            _check_doors(probe, library, adapter)
-    if len(missing) == len(LIBRARIES):
+            _check_doors(probe, library)
+    if len(missing) == len(_registry.NAMES):
         raise Skipped("; ".join(missing))
 
 
-def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
+def _check_doors(probe: Probe, library: Any) -> None:
     """Train a few rounds on the labels with one library, and compare predictions with the link."""
     target, y = probe.target, probe.y
     X = np.column_stack([y, np.arange(ROWS)])  # LightGBM refuses rows that are all alike
-    link, is_xgboost, flag = target.link, library == "xgboost", MARGIN_FLAG[library]
+    link, flag, quiet = target.link, library.margin_flag, library.quiet
     kind = "Regressor" if link.n_classes is None else "Classifier"
-    name = ("XGB" if is_xgboost else "LGBM") + kind
-    quiet = {"verbosity": 0 if is_xgboost else -1}
+    name = library.prefix + kind
 
     def trained() -> tuple[Any, Any, Any]:
-        module = import_module(library)
-        data = module.DMatrix(X, y) if is_xgboost else module.Dataset(X, y)
-        params = {"nthread": 1, "max_depth": 2, **quiet}
-        booster = adapter.train(params, data, ROUNDS, objective=target)
-        rows = data if is_xgboost else X
+        train, data = _registry.adapter(library.name).train, library.data(X, y)
+        booster = train({"nthread": 1, "max_depth": 2, **quiet}, data, ROUNDS, objective=target)
+        rows = library.predicts_on(X)
         return booster.predict(rows, **{flag: True}), booster.predict(rows), link.inverse
 
     def fitted() -> tuple[Any, Any, Any]:
-        estimator = getattr(adapter, name)(
+        estimator = library.kinds[name](
             objective=target, n_estimators=ROUNDS, max_depth=2, n_jobs=1, **quiet
         ).fit(X, y.astype(int) if kind == "Classifier" else y)
         predict = estimator.predict_proba if kind == "Classifier" else estimator.predict
@@ -179,7 +175,7 @@ def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
 
     doors = {"train": trained, name: fitted}
     for last, run in doors.items():
-        door = f"adapters.{library}.{last}"
+        door = f"adapters.{library.name}.{last}"
         try:
             f, p, reader = run()
         except Exception as error:

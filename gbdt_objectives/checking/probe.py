@@ -365,7 +365,7 @@ def as_sklearn(
         return native(api), True
     failures = []
     if api is None and may_be_native:
-        for library in ("xgboost", "lightgbm"):
+        for library in get_args(Api)[:2]:
             try:
                 native(library)(y.copy(), f.copy(), None)
             except Exception as error:

@@ -14,9 +14,10 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import booster_kind
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -76,9 +77,9 @@ def last_step(estimator: Any) -> Any:
     return estimator
 
 
-def booster_of(estimator: Any) -> Any:
+def library_inside(estimator: Any) -> Library | None:
     """The library of the LGBMRegressor or XGBRegressor that it ends in, else None."""
-    return booster_kind(last_step(estimator), "Regressor")
+    return library_in_role(last_step(estimator), "Regressor")
 
 
 def fresh(estimator: Any) -> Any:
@@ -123,7 +124,7 @@ def check_trainable(members: Members, objective: object) -> None:
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
             f"{objective!r}"
         )
-    boosters = [last_step(estimator) for _, estimator in members if booster_of(estimator)]
+    boosters = [last_step(estimator) for _, estimator in members if library_inside(estimator)]
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
@@ -131,10 +132,12 @@ def check_trainable(members: Members, objective: object) -> None:
             "to train it on its own"
         )
     for booster in boosters:
+        library = library_inside(booster)
+        assert library is not None
         _wrapped.refuse_parameters(
             booster.get_params(),
             ("objective",),
-            _wrapped.DEFAULTS["Regressor"][booster_of(booster)],
+            library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
         )
@@ -149,10 +152,10 @@ def check_trainable(members: Members, objective: object) -> None:
 def check_early_stopping(members: Members, stopping_rounds: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
     regressors = [last_step(estimator) for _, estimator in members]
-    boosters = [each for each in regressors if booster_of(each)]
+    boosters = [each for each in regressors if library_inside(each)]
     for each in regressors:
         parameters = each.get_params()
-        if booster_of(each):
+        if library_inside(each):
             _wrapped.refuse_parameters(
                 parameters,
                 _wrapped.OWN_STOPPING,

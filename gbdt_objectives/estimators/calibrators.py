@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import EXPRESSION_BYTES, blocks
 from gbdt_objectives.calibration.hull import find_hull

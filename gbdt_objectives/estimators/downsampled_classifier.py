@@ -15,9 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks, _mistakes
-from gbdt_objectives._boosters import booster_kind
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
+from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
@@ -336,8 +336,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
 def check_early_stopping(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
-    kind = booster_kind(estimator, "Classifier")
-    if kind is None or _wrapped.find_stopping_rounds(estimator) is None:
+    library = library_in_role(estimator, "Classifier")
+    if library is None or _wrapped.find_stopping_rounds(estimator) is None:
         return
     if correction != "offset":
         raise ValueError(
@@ -347,7 +347,7 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
     parameters = estimator.get_params()
     _wrapped.refuse_parameters(
         parameters,
-        ("eval_metric", *_wrapped.aliases_of(kind).get("metric", ())),
+        ("eval_metric", *library.aliases.get("metric", ())),
         (),
         "but early stopping is on the logloss of the full population: leave it out",
     )
@@ -355,31 +355,18 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
 
 
 def check_offset(estimator: Any) -> None:
-    kind = booster_kind(estimator, "Classifier")
-    if kind is None:
+    library = library_in_role(estimator, "Classifier")
+    if library is None:
         raise ValueError(
             "correction='offset' is for LGBMClassifier and XGBClassifier, found "
             f"{type(estimator).__name__}, which cannot be given an objective: pass "
             "correction='prior', which is the same in theory"
         )
-    parameters = estimator.get_params()
-    if kind == "lightgbm":
-        for name in _wrapped.aliases_of(kind)["boosting"]:
-            if parameters.get(name) in ("rf", "random_forest"):
-                raise ValueError(
-                    f"estimator has {name}={parameters[name]!r}, but LightGBM's random forests "
-                    "do not accept our objectives: pass correction='prior'"
-                )
-        _wrapped.refuse_parameters(
-            parameters,
-            ("boost_from_average",),
-            (True,),
-            "but with correction='offset' boosting starts at the mean log-odds: leave it out",
-        )
+    library.check_offset(estimator)
     _wrapped.refuse_parameters(
-        parameters,
+        estimator.get_params(),
         ("objective",),
-        _wrapped.DEFAULTS["Classifier"][kind],
+        library.defaults["Classifier"],
         "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
     )
 
@@ -391,16 +378,16 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     """
     _, y, w = data
     objective = Objective(LoglossLoss(offset=-shift)).measured(y, w)
-    kind = booster_kind(estimator, "Classifier")
+    library = library_in_role(estimator, "Classifier")
     stopping_rounds = _wrapped.find_stopping_rounds(estimator)
-    assert kind is not None
+    assert library is not None
     assert objective.intercept is not None
     if estimator.get_params().get("base_score") is None:
-        _wrapped.check_start(kind, objective.intercept)
+        library.check_start(objective.intercept)
     names = estimator.get_params()
     estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)
-    return _wrapped.fit(estimator, kind, objective, data, metric, held_out, stopping_rounds)
+    return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:

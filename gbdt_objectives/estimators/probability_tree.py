@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -14,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
@@ -159,10 +158,8 @@ def _leaf_indices(model: Any, X: Any) -> Array:
         raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")
     _checks.in_memory("X", X)
     library = library_of(model)
-    if library == "lightgbm":
-        leaf = model.predict(X, pred_leaf=True)
-    elif library == "xgboost" and not hasattr(model, "apply"):
-        leaf = import_module("gbdt_objectives.adapters.xgboost.intercept").leaves(model, X)
+    if library is not None:
+        leaf = library.leaves(model, X)
     elif hasattr(model, "apply"):
         leaf = model.apply(X)
     else:

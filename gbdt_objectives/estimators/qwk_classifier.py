@@ -20,14 +20,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _mistakes, metrics
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
+from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
-from gbdt_objectives.estimators._members import Members, booster_of, last_step
+from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
@@ -304,9 +304,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if self.early_stopping_rounds is not None:
             rounds = [
                 {
-                    name: _wrapped.count_rounds(last_step(model))
+                    name: library.count_rounds(last_step(model))
                     for (name, _), model in zip(members, of_fold, strict=True)
-                    if booster_of(model)
+                    if (library := library_inside(model)) is not None
                 }
                 for of_fold in models
             ]
@@ -317,7 +317,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             final = []
             for name, estimator in members:
                 model = _members.fresh(estimator)
-                if rounds and booster_of(model):
+                if rounds and library_inside(model):
                     best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
                     last_step(model).set_params(n_estimators=max(1, best))
                 final.append(self._fit_model(model, data, K))
@@ -486,8 +486,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             fitted = self._fit_model(last, (X, goal, w), K, held_out)
             model.steps = [*before.steps, (name, fitted)]
             return model
-        kind = booster_of(model)
-        if kind is None:
+        library = library_inside(model)
+        if library is None:
             return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
         objective = self.objective
         if objective is not None:
@@ -505,11 +505,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if objective is not None and held_out is not None:
             metric = metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
-        return _wrapped.fit(model, kind, objective, data, metric, held_out, stopping)
+        return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
-        booster = last_step(model) if booster_of(model) else None
+        booster = last_step(model) if library_inside(model) else None
         clips = booster is not None and getattr(booster.objective, "clip", False)
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _checks, _workers
+from gbdt_objectives import _calls, _checks, _registry, _workers
+from gbdt_objectives._checks import guards
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import Stack, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._rows import Rows
@@ -52,13 +55,14 @@ class Metric:
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        stack = _boosters.stack()
-        _boosters.refuse_metric(self.name, y_pred, stack)
+        stack = frames()
+        facts = _calls.metric_facts(self, stack, y_pred)
+        guards.metric_is_rendered(facts)
         if _workers.workers():
-            _boosters.refuse_wrapped_metric(self.name, stack)
-        _boosters.refuse_direction(self.name, self.greater_is_better, stack)
-        if _boosters.caller_of(stack) is not None:  # not a function of the user's between
-            refuse_predictions(self, stack)
+            guards.metric_sees_all_rows(facts)
+        guards.stops_in_its_direction(facts)
+        if facts.library is not None:  # not a function of the user's between
+            guards.metric_reads_predictions(with_predictions(facts, stack))
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -170,14 +174,20 @@ class RenderedMetric:
     metric: Metric
     library: ClassVar[str]
 
+    def _facts(self, stack: Stack) -> Facts:
+        form = _registry.BY_NAME[self.library]
+        alone = form.workers_are_alone and not _workers.workers() and _calls.free_network(stack)
+        return replace(_calls.metric_facts(self.metric, stack), form=form, alone=alone)
+
     @property
     def __name__(self) -> str:
         return self.metric.name
 
     def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
-        stack = _boosters.stack()
-        sums = _workers.workers()
-        _boosters.refuse_rendering(self.metric.name, self.library, stack, reduces=sums)
+        stack = frames()
+        facts = self._facts(stack)
+        guards.sums_are_of_all_rows(facts)
+        guards.rendering_is_for_caller(facts)
         if hasattr(b, "get_label"):
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
@@ -185,7 +195,7 @@ class RenderedMetric:
         y_true, y_pred, sample_weight = map(_checks.to_host, (y_true, y_pred, sample_weight))
         if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
             y_pred = np.reshape(y_pred, 0)
-        refuse_predictions(self.metric, stack)
+        guards.metric_reads_predictions(with_predictions(facts, stack))
         with _workers.together(self.metric):
             try:
                 with _workers.summing(self.metric.name):
@@ -203,29 +213,18 @@ class RenderedMetric:
         return value
 
 
-def refuse_predictions(metric: Metric, stack: _boosters.Stack) -> None:
-    """Raise for a metric of margins where a booster says that it passes the transformed predictions
-    of its built-in objective."""
-    link = _boosters.link_of_predictions(stack, metric.link)
-    if link is None or metric.input_space == "probability":
-        return
-    if metric.link is None or metric.link.is_label_unit:
-        return
-    raise ValueError(
-        f"{metric.name} takes {metric.link.margins}, but under its built-in objective the booster "
-        'passes predictions: make it with input_space="probability" if it has that, or train on an '
-        "objective of gbdt_objectives"
-    )
+def with_predictions(facts: Facts, stack: Stack) -> Facts:
+    """The facts with what a booster makes of its margins before it passes them to the metric."""
+    return replace(facts, predictions=_calls.predictions_of(stack, facts.link))
 
 
 class XGBoostMetric(RenderedMetric):
     """A metric in the shapes that XGBoost calls and expects."""
 
-    library: ClassVar[str] = "xgboost"
+    library: ClassVar[str] = _registry.XGBOOST.name
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        stack, metric = _boosters.stack(), self.metric
-        _boosters.refuse_direction(metric.name, metric.greater_is_better, stack)
+        guards.stops_in_its_direction(_calls.metric_facts(self.metric, frames()))
         value = self._evaluate(a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 
@@ -233,7 +232,7 @@ class XGBoostMetric(RenderedMetric):
 class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
-    library: ClassVar[str] = "lightgbm"
+    library: ClassVar[str] = _registry.LIGHTGBM.name
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         value = self._evaluate(a, b, sample_weight)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _mistakes
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
+from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, dot

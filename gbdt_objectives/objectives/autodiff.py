@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import Link
+from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.costs import name_of
 from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept, own_link
@@ -155,7 +155,7 @@ def _import_jax() -> Any:
 def _float64() -> Iterator[None]:
     """Let jax compute in float64 on the processor, in this thread."""
     jax = _import_jax()
-    home = jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")  # before 0.8
+    home = jax if hasattr(jax, "enable_x64") else load("jax.experimental")  # before 0.8
     with home.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
         yield
 

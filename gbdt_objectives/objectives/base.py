@@ -8,7 +8,6 @@ devices or workers: :class:`Objective` reads, checks and multiplies, :class:`Row
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -19,8 +18,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _checks, _versions, _workers
-from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives import _calls, _checks, _versions, _workers
+from gbdt_objectives._checks import Array, guards, to_host
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import Stack, stack as frames
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._mistakes import in_order
@@ -384,8 +385,10 @@ class Objective:
         else:
             y, f, w = a, b, sample_weight
         _versions.check_loaded()
-        stack = _boosters.stack()
-        _boosters.refuse_objective(self.equations.name, self.equations.link, stack)
+        stack = frames()
+        facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
+        guards.estimator_reads_margins(facts)
+        guards.booster_predicts_by_link(facts)
         with self._together(stack):
             rows = read_rows(self, y, f, w)
             several = _workers.together_now() and self.equations.needs_labels
@@ -422,13 +425,14 @@ class Objective:
         loss = self.equations
         return loss.measured(replace(rows, f=None)) if loss.needs_labels else loss
 
-    def _together(self, stack: _boosters.Stack | None = None) -> AbstractContextManager[None]:
+    def _together(self, stack: Stack | None = None) -> AbstractContextManager[None]:
         """Join the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
-                _boosters.refuse_alone(self.equations.name, stack or _boosters.stack())
+                alone = _calls.free_network(stack or frames())
+                guards.sums_are_of_all_rows(Facts(name=self.equations.name, alone=alone))
             return nullcontext()
-        if _workers.together_now() or not _boosters.is_called(stack or _boosters.stack()):
+        if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
         return _workers.together(self)
 
@@ -630,7 +634,7 @@ _measured: WeakKeyDictionary[Any, tuple[Objective, Loss, Any]] = WeakKeyDictiona
 
 def measured_once(objective: Objective, dataset: Any, rows: Rows) -> Loss:
     """Measure the loss with the other workers, in the first call of a training only."""
-    booster = _boosters.training()
+    booster = _calls.training()
     if booster is None or not hasattr(dataset, "get_label"):
         return objective._for(rows)
     sums = replace(rows, f=None).own_sum(lambda y, f, xp, **named: (y, 1.0))
@@ -714,16 +718,6 @@ def warn_of_far_start(loss: Loss, rows: Rows) -> None:
     f = rows.f
     glance = f[:: max(1, len(f) // 16)] if rows.place is HOST else np.array(rows.place.extremes(f))
     start = float(glance[0])
-    if abs(start - intercept) <= tolerance or not (glance == start).all():
+    if not (glance == start).all() or (rows.place is HOST and not (f == start).all()):
         return  # all calls but the first, at no cost
-    if rows.place is HOST and not (f == start).all():
-        return
-    warnings.warn(
-        f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
-        "this objective can fail to learn: import train, cv or the estimator from "
-        "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
-        f"intercept in the model (in XGBoost base_score={intercept:g} does so too; "
-        "LightGBM's init_score would be missing from the predictions)",
-        UserWarning,
-        stacklevel=3,
-    )
+    guards.starts_near_intercept(Facts(intercept=intercept, tolerance=tolerance, start=start))

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
 

@@ -62,7 +62,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
             "the boosters number the categories in different ways: train all of them on columns "
             "of the same category dtypes"
         )
-    refuses = any(of_library(part.model).REFUSES_NEW for part in plan.parts)
+    refuses = any(of_library(part.model).refuses_new for part in plan.parts)
     return [
         feature_of(name, dtype, own, refuses)
         for name, dtype, own in zip(given, X.dtypes, found[0], strict=True)
@@ -82,7 +82,7 @@ def check_features(features: list[Feature], plan: Plan) -> None:
         if not library.same_names(list(own), names) if own is not None else names != [*range(d)]:
             raise ValueError(f"features has other names than a booster, {shown(names)}")
         wanted.append(library.categories_of(part.model, categories))
-        refuses = refuses or library.REFUSES_NEW
+        refuses = refuses or library.refuses_new
     if not plan.parts and features != SCORE:
         raise ValueError(f"features must be {SCORE}, found {shown(features)}")
     for k, (feature, values) in enumerate(zip(features, categories, strict=True)):

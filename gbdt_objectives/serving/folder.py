@@ -8,7 +8,6 @@ import re
 import runpy
 import shutil
 import sys
-from importlib import import_module
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,14 @@ import numpy as np
 
 import gbdt_objectives
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._json import LONGEST, check_size, parse
+from gbdt_objectives._registry import library
+from gbdt_objectives.adapters._files import LIBRARY_OF
+from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import of_library
-from gbdt_objectives.serving.plans import TOLERANCE, Plan, check_boosters, of_model
+from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
@@ -72,7 +73,7 @@ def write(
 ) -> None:
     files = {}
     for k, part in enumerate(plan.parts):
-        files[id(part.model)] = f"booster_{k}{of_library(part.model).ENDING}"
+        files[id(part.model)] = f"booster_{k}{of_library(part.model).endings[-1]}"
         of_library(part.model).write(part.model, str(folder / files[id(part.model)]))
     document = describe(model, plan, features, files)
     (folder / "predict.py").write_text(source_of(document), encoding="utf-8")
@@ -98,20 +99,20 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     boosters = [
         {
             "file": files[id(part.model)], **of_library(part.model).reader(part.model),
-            **since(str(library_of(part.model))),
+            **since(of_library(part.model)),
             "weight": part.weight, "steps": list(part.steps),
         }
         for part in plan.parts
     ]  # fmt: skip
-    libraries = sorted({str(library_of(part.model)) for part in plan.parts})
+    libraries = sorted({of_library(part.model) for part in plan.parts}, key=lambda one: one.name)
     return {
         "format": f"{FORMAT}/{VERSION}",
         "kind": tree["class"],
-        "versions": versions(libraries),
+        "versions": versions([one.name for one in libraries]),
         "features": features,
         "boosters": boosters,
         **objects.plan_tree(plan, [feature["name"] for feature in features]),
-        "tolerance": max([TOLERANCE[library] for library in libraries], default=1e-9),
+        "tolerance": max([one.tolerance for one in libraries], default=1e-9),
         "model": tree,
     }
 
@@ -122,9 +123,9 @@ def versions(libraries: list[str]) -> dict[str, str]:
     return found | {name: sys.modules[name].__version__ for name in libraries}
 
 
-def since(library: str) -> dict[str, list[int]]:
-    """The oldest version that reads the file right: XGBoost misreads those of later ones."""
-    return {"since": release(library)} if library == "xgboost" else {}
+def since(library: Library) -> dict[str, list[int]]:
+    """The oldest version that reads the file right, where older ones misread it."""
+    return {"since": release(library.name)} if library.misreads_newer else {}
 
 
 def release(library: str) -> list[int]:
@@ -136,12 +137,13 @@ def check_versions(document: dict[str, Any]) -> None:
     for booster in document["boosters"]:
         if "since" not in booster:
             continue
-        import_module("gbdt_objectives.adapters.xgboost")
-        if release("xgboost") < booster["since"]:
+        name = LIBRARY_OF[Path(booster["file"]).suffix]
+        library(name)  # which loads it
+        if release(name) < booster["since"]:
             written = ".".join(map(str, booster["since"]))
             raise ImportError(
-                f"{booster['file']} was written by xgboost {written}, which an older one, here "
-                f"{sys.modules['xgboost'].__version__}, misreads: update xgboost"
+                f"{booster['file']} was written by {name} {written}, which an older one, here "
+                f"{sys.modules[name].__version__}, misreads: update {name}"
             )
 
 

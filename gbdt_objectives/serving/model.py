@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._exported import Exported
 from gbdt_objectives._links import Link
+from gbdt_objectives._registry import library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
+from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import Thresholds
 
@@ -161,17 +161,17 @@ class ServedModel(Exported):
 def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any:
     """A ServedModel of a plain booster, and of a model with something that belongs to it."""
     given = any(extra is not None for extra in (thresholds, shift, calibrator))
-    is_booster = library_of(model) is not None and not hasattr(model, "get_params")
+    is_booster = name_of(model) is not None and not hasattr(model, "get_params")
     if not (given or is_booster):
         return model
     return ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
 
 
-def of_library(model: Any) -> Any:
-    """What the adapter of its library knows of a trained model's file."""
+def of_library(model: Any) -> Library:
+    """The library of a trained model."""
     library = library_of(model)
     if library is None:
         raise TypeError(
             f"model must be a trained booster or fitted classifier, found {shown(model)}"
         )
-    return import_module(f"gbdt_objectives.adapters.{library}.serving")
+    return library

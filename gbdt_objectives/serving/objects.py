@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from sklearn.base import is_classifier
 from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import _json, estimators
-from gbdt_objectives._boosters import ESTIMATORS, LIBRARIES, booster_kind, library_of
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
     CalibratedClassifier,
@@ -152,26 +151,13 @@ def unfitted(estimator: Any) -> Tree | None:
     return None
 
 
-def kind_of(estimator: Any) -> str | None:
-    """ "LGBMRegressor" and the like, also of a subclass."""
-    for role in ("Regressor", "Classifier"):
-        library = booster_kind(estimator, role)
-        if library is not None:
-            return next(name for name, known in ESTIMATORS.items() if known == (library, role))
-    return None
-
-
 def make(tree: Tree | None) -> Any:
     if tree is None:
         return None
     if tree["class"] in ESTIMATORS:
-        library, _ = ESTIMATORS[tree["class"]]
-        return serving_of(library).KINDS[tree["class"]](**from_json(tree["parameters"]))
+        kind = library(ESTIMATORS[tree["class"]]).kinds[tree["class"]]
+        return kind(**from_json(tree["parameters"]))
     return OURS[tree["class"]](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
-
-
-def serving_of(library: str) -> Any:
-    return import_module(f"gbdt_objectives.adapters.{library}.serving")
 
 
 # From a model to its tree.
@@ -219,7 +205,7 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
     file = files[id(model)]
     kind = kind_of(model)
     if kind is None:
-        return {"class": "Booster", "library": library_of(model), "file": file}
+        return {"class": "Booster", "library": name_of(model), "file": file}
     classes = write_classes(np.asarray(model.classes_)) if is_classifier(model) else None
     names = of_library(model).names_of(model)
     return {
@@ -277,13 +263,12 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         extras = {key: from_dict(tree[key]) for key in ("thresholds", "shift", "calibrator")}
         return ServedModel(restore(tree["model"], plan, folder), **extras)
     if name == "Booster":
-        if tree["library"] not in LIBRARIES:
-            raise ValueError(f"library {tree['library']!r} is none of {', '.join(LIBRARIES)}")
-        return serving_of(tree["library"]).open_booster(str(folder / tree["file"]))
+        if tree["library"] not in NAMES:
+            raise ValueError(f"library {tree['library']!r} is none of {', '.join(NAMES)}")
+        return library(tree["library"]).open_booster(str(folder / tree["file"]))
     if name in ESTIMATORS:
-        library, _ = ESTIMATORS[name]
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
-        return serving_of(library).restore(
+        return library(ESTIMATORS[name]).restore(
             name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
             read_objective(tree["objective"]), tree["names"],
         )  # fmt: skip

@@ -22,14 +22,15 @@ import numpy as np
 
 import gbdt_objectives
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._registry import library_of, name_of
+from gbdt_objectives.adapters._trees import LEQ, Trees
 from gbdt_objectives.estimators._members import last_step
-from gbdt_objectives.serving import features as _features, trees as _trees
+from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path
 from gbdt_objectives.serving.model import of_library, with_extras
-from gbdt_objectives.serving.plans import TOLERANCE, Plan, Step, of_model
-from gbdt_objectives.serving.trees import Trees
+from gbdt_objectives.serving.plans import Plan, Step, of_model
+from gbdt_objectives.serving.trees import search
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
@@ -147,7 +148,7 @@ def import_onnx(name: str) -> Any:
 
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
-    others = [part.model for part in plan.parts if library_of(part.model) is None]
+    others = [part.model for part in plan.parts if name_of(part.model) is None]
     if not others:
         return _features.read_features(model, plan, X)
     if X is None:
@@ -260,7 +261,7 @@ class Graph:
         from onnx import numpy_helper
 
         if not found.roots:  # each tree is one leaf: a tree of zeros says how many rows there are
-            zeros: dict[Any, Any] = {0: (0, _trees.LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
+            zeros: dict[Any, Any] = {0: (0, LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
             found.add(0, zeros, 0)
 
         def own(values: Any, dtype: Any = np.float64) -> Any:
@@ -289,7 +290,7 @@ class Graph:
 
     def place(self, v: str, values: Sequence[float], side: str = "right") -> str:
         """numpy.searchsorted(values, v, side), by a tree: int64 (n,)."""
-        found = self.trees(self.column(v), _trees.search(values, side))
+        found = self.trees(self.column(v), search(values, side))
         return self.cast(self.flat(found), np.int64)
 
     def take(self, values: Any, at: str) -> str:
@@ -367,11 +368,11 @@ def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
 def margins(g: Graph, model: Any, d: int, nudge: float) -> str:
     """What a booster's trees, or the member that skl2onnx converts, give: (n,) or (n, K)."""
     last = last_step(model)
-    if library_of(last) is None:
+    if name_of(last) is None:
         f, eps = converted(g, model, "X", d), OTHERS
     else:
         Z = "X" if last is model else converted(g, model[:-1], "X", d)
-        f, eps = boosted(g, last, Z), TOLERANCE[str(library_of(last))]
+        f, eps = boosted(g, last, Z), of_library(last).tolerance
         eps = eps if last is model else OTHERS
     if not nudge:
         return f
@@ -387,9 +388,9 @@ def boosted(g: Graph, model: Any, v: str) -> str:
             "missing=nan, with NaN where a value is missing"
         )
     with tempfile.TemporaryDirectory() as folder:  # the rounds that it predicts with
-        file = str(Path(folder, f"booster{library.ENDING}"))
+        file = str(Path(folder, f"booster{library.endings[-1]}"))
         library.write(model, file)
-        found = _trees.of_booster(library.open_booster(file))
+        found = library.trees(library.open_booster(file))
     v = g.cast(g.cast(v, np.float32)) if found.is_float32 else g.cast(v)
     K = len(found.base)
     f = g.trees(v, found, K)
@@ -657,7 +658,7 @@ def compare(
 
 def tolerance_of(plan: Plan) -> float:
     libraries = [library_of(part.model) for part in plan.parts]
-    return max([OTHERS if own is None else TOLERANCE[own] for own in libraries], default=1e-9)
+    return max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
 
 
 def differing(

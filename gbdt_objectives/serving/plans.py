@@ -19,9 +19,9 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._boosters import LIBRARIES, booster_kind, library_of
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG, Link
+from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
     BetaCalibrator,
@@ -50,9 +50,6 @@ Steps = tuple[Step, ...]
 SIGMOID: Step = {"formula": "sigmoid"}
 SOFTMAX: Step = {"formula": "softmax"}
 BINARY = np.array([0, 1])
-
-TOLERANCE = {"lightgbm": 1e-9, "xgboost": 1e-6}
-"""How near a served prediction is: XGBoost adds up its trees in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +121,7 @@ def of_model(model: Any) -> Plan:
             if kind is not ServedModel:
                 check_is_fitted(model)
             return plan_of(model)
-    if library_of(model) is not None:
+    if name_of(model) is not None:
         return of_booster(model)
     if not isinstance(model, BaseEstimator):
         raise TypeError(not_served(model))
@@ -151,15 +148,14 @@ def is_estimator(model: Any) -> bool:
 
 def fitted_objective(model: Any) -> Objective | None:
     """The objective of this package that an estimator was trained on, and may predict with."""
-    found = getattr(model, of_library(model).FITTED, None)
+    found = getattr(model, of_library(model).fitting.fitted, None)
     return found if isinstance(found, Objective) else None
 
 
 def of_booster(model: Any) -> Plan:
     """Plan of a booster, or of an estimator of its library."""
-    if type(model).__module__.split(".")[0] not in (*LIBRARIES, "gbdt_objectives") or (
-        is_estimator(model)
-        and booster_kind(model, "Regressor") is booster_kind(model, "Classifier") is None
+    if type(model).__module__.split(".")[0] not in (*NAMES, "gbdt_objectives") or (
+        is_estimator(model) and kind_of(model) is None
     ):
         raise TypeError(
             f"{type(model).__name__} cannot be exported: pass a Booster, a regressor or a "
@@ -283,7 +279,7 @@ def of_curve(curve: OrdinalCurve) -> Steps:
 def of_member(model: Any) -> Plan:
     """The plan of a member: of a Pipeline that ends in a booster that booster's steps."""
     last = last_step(model)
-    if booster_kind(last, "Regressor") or booster_kind(last, "Classifier"):
+    if kind_of(last) is not None:
         return replace(of_booster(last), parts=(Part(model),))
     if not is_classifier(model):
         return Plan((Part(model),), ())
@@ -297,7 +293,7 @@ def what_is(model: Any) -> str:
 
 def check_boosters(model: Any, plan: Plan) -> None:
     """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
-    others = [part.model for part in plan.parts if library_of(part.model) is None]
+    others = [part.model for part in plan.parts if name_of(part.model) is None]
     if any(other is model for other in others):
         raise TypeError(not_served(model))
     for other in others:
@@ -467,7 +463,7 @@ def of_served_model(model: ServedModel) -> Plan:
         plan = correct(plan, check_shift(plan, model.shift))
     if calibrator is not None:
         is_of_margins = getattr(calibrator, "input_space", "probability") == "margin"
-        if is_of_margins and library_of(model.model) is None:
+        if is_of_margins and name_of(model.model) is None:
             raise ValueError(
                 f"calibrator is for margins, which {type(model.model).__name__} does not have: fit "
                 "one with input_space='probability'"

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives.metrics import (
     ClassMetric,
     MatthewsMetric,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gbdt_objectives import _boosters
+from gbdt_objectives._checks import guards
 from tests.cases import each
 from tests.matrix.tables import DOORS, GROUP, ROWS, WEIGHT, Door, Row, patch_train, right_or_refused
 
@@ -49,7 +49,7 @@ def test_what_the_booster_says_of_itself_is_enough_where_it_can_tell(
     door, tmp_path, monkeypatch
 ) -> None:
     """Frames of ``fit`` are a second line of defence."""
-    monkeypatch.setattr(_boosters, "refuse_objective", _boosters.refuse_transform)
+    monkeypatch.setattr(guards, "estimator_reads_margins", lambda facts: None)
     check_all(door, tmp_path)
 
 

@@ -360,7 +360,7 @@ def test_workers_join_where_a_booster_calls(monkeypatch) -> None:
     monkeypatch.setattr(base._workers, "together", joined.append)
     QWK._together()
     assert not joined  # a user's own call
-    monkeypatch.setattr(base._boosters, "is_called", lambda stack: True)
+    monkeypatch.setattr(base._calls, "is_called", lambda stack: True)
     QWK._together()
     assert joined == [QWK]
     monkeypatch.setattr(base._workers, "together_now", lambda: True)
@@ -389,7 +389,7 @@ class Counted(Loss):
 
 def test_workers_measure_once_for_each_training(monkeypatch) -> None:
     trained, calls = Booster(), []
-    monkeypatch.setattr(base._boosters, "training", lambda: trained)
+    monkeypatch.setattr(base._calls, "training", lambda: trained)
     objective, dataset = Objective(Counted(calls=calls)), xgb.DMatrix(np.zeros((4, 1)))
 
     def measure(y, w=None, of=objective, data=dataset) -> None:

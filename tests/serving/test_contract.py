@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives import Objective, QWKClassifier, ThresholdClassifier, serving
-from gbdt_objectives._boosters import LIBRARIES, library_of
+from gbdt_objectives._registry import NAMES, name_of
 from gbdt_objectives.serving import ServedModel
 from tests.serving.models import (
     CASES,
@@ -181,7 +181,7 @@ def test_what_is_loaded_is_the_model_again(case: Case, tmp_path: Path) -> None:
     model = model_of(fitted)
     serving.export(fitted.model, folder, fitted.X, **fitted.extras)
     loaded = serving.load(folder)
-    if library_of(model) is None or type(model).__module__.startswith("gbdt_objectives"):
+    if name_of(model) is None or type(model).__module__.startswith("gbdt_objectives"):
         assert type(loaded) is type(model)
     else:  # the estimator of gbdt_objectives.adapters
         assert isinstance(loaded, type(model))
@@ -191,7 +191,7 @@ def test_what_is_loaded_is_the_model_again(case: Case, tmp_path: Path) -> None:
             assert found[method].dtype == values.dtype, method
             np.testing.assert_array_equal(found[method], values, method)
         else:  # by its library's own sigmoid or softmax, of which XGBoost's is float32
-            t = 1e-6 if library_of(model) == "xgboost" else 1e-14
+            t = 1e-6 if name_of(model) == "xgboost" else 1e-14
             close(found[method], values, t, method)
     for name in ("classes_", "thresholds_", "n_features_in_", "feature_names_in_"):
         if getattr(model, name, None) is not None:
@@ -222,7 +222,7 @@ LIBRARIES_OWN = [c for c in CASES if "booster-plain" in c.name]
 def test_a_plain_booster_is_served_as_its_library_predicts(case: Case, tmp_path: Path) -> None:
     fitted = case.fit()
     serving.export(fitted.model, tmp_path / "model", fitted.X)
-    model, library = served(tmp_path / "model"), str(library_of(fitted.model))
+    model, library = served(tmp_path / "model"), str(name_of(fitted.model))
     own = predict_booster(library, fitted.model, fitted.new, margin=False)
     t = {"lightgbm": 1e-9, "xgboost": 1e-6}[library]  # as in test_the_folder_predicts...
     if np.ndim(own) == 2:
@@ -235,7 +235,7 @@ def test_the_table_has_every_kind() -> None:
     """K from 2 to 10, 1 to 5 bags, both libraries."""
     names = [case.name for case in CASES]
     assert len(names) == len(set(names))
-    for library in LIBRARIES:
+    for library in NAMES:
         mine = [
             name
             for name in names

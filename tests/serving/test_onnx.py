@@ -291,17 +291,20 @@ def test_what_has_no_graph_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["two classes 0", "two classes 1", "thresholds 0", "K classes 1"])
 def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
-    from gbdt_objectives.serving import trees
-
     model, extras = models()[name]
-    own = trees.of_booster
+    own = onnx.of_library
 
-    def moved(booster: Any) -> Any:
-        found = own(booster)
-        found.base[0] += 1e-3
-        return found
+    def off(model: Any) -> Any:
+        library = own(model)
 
-    monkeypatch.setattr(trees, "of_booster", moved)
+        def moved(booster: Any) -> Any:
+            found = library.trees(booster)
+            found.base[0] += 1e-3
+            return found
+
+        return replace(library, trees=moved)
+
+    monkeypatch.setattr(onnx, "of_library", off)
     with pytest.raises(ValueError, match=r"the graph would give .* nothing was written; export a"):
         written(model, tmp_path, **extras)
     assert not list(tmp_path.iterdir())

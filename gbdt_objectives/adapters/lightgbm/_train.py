@@ -15,20 +15,22 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
+from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
+from gbdt_objectives.adapters.lightgbm.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
 @documented(
-    TRAIN, **LIGHTGBM, row_starts="an ``init_score``",
+    TRAIN, **WORDS, row_starts="an ``init_score``",
     refused="``boosting='rf'``.",
     shared="\n    Threads may share it, if their ``params`` agree on how it is binned.",
     rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
@@ -54,12 +56,12 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    booster: lgb.Booster = _train.train(LIBRARY, request)
+    booster: lgb.Booster = _train.train(library("lightgbm"), request)
     return booster
 
 
 @documented(
-    CV, **LIGHTGBM, history="dict", column="valid ",
+    CV, **WORDS, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
     LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
     boosters="""
@@ -77,7 +79,7 @@ def cv(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
-    history: dict[str, Any] = _train.cv(LIBRARY, Request(
+    history: dict[str, Any] = _train.cv(library("lightgbm"), Request(
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
     ))  # fmt: skip
     return history
@@ -378,10 +380,3 @@ def _min_delta(given: Any) -> float:
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:
     return any(isinstance(callback, StopEarly) for callback in callbacks)
-
-
-LIBRARY = Library(
-    data=lgb.Dataset, instead=parameters.INSTEAD, stops=StopEarly,
-    stop=StopEarly, direct=direct_callbacks, check=check, labels=labels,
-    hold=hold, place=place, fold_rows=fold_rows, run=run, finish=finish,
-)  # fmt: skip

@@ -13,12 +13,16 @@ from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import own_metrics_read_margins
+from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+from gbdt_objectives.adapters.lightgbm.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -33,7 +37,7 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 
 
 class Fitting(_estimators.Fitting):
-    library = "lightgbm"
+    library = LIGHTGBM
     model = lgb.LGBMModel
     fitted = "_objective"
     evaluation_set = "evaluation set {}"
@@ -66,7 +70,9 @@ class Fitting(_estimators.Fitting):
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
-            _estimators.refuse_built_in_metrics(metrics, objective, "LightGBM")
+            own_metrics_read_margins(
+                Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
+            )
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
             self.parameters["metric"] = "None"  # the default is one of a single output
@@ -200,7 +206,7 @@ def _margins_decide(estimator: Any) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **LIGHTGBM, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
+    REGRESSOR, **WORDS, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
     parameters="num_leaves=4, verbose=-1", arguments="eval_metric=extended_qwk_metric()",
 )  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -209,7 +215,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
 
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, **LIGHTGBM, labels="Labels of two classes may be any, of K they are 0 to K-1",
+    CLASSIFIER, **WORDS, labels="Labels of two classes may be any, of K they are 0 to K-1",
     parameters="num_leaves=2, verbose=-1", own="",
 )  # fmt: skip
 class LGBMClassifier(lgb.LGBMClassifier):

@@ -46,11 +46,6 @@ def complete(booster: lgb.Booster) -> lgb.Booster:
     return lgb.Booster(model_str=add_to_leaves(text, np.zeros(1)))
 
 
-def feature_names(model: lgb.Booster) -> list[str] | None:
-    names = model.feature_name()
-    return None if names == [f"Column_{k}" for k in range(len(names))] else names
-
-
 def as_trained(model: lgb.Booster, X: Any) -> Any:
     """X with the model's categories in their order, as ``predict`` has them: a training that goes
     on would number them anew."""
@@ -67,10 +62,6 @@ def as_trained(model: lgb.Booster, X: Any) -> Any:
     for k, categories in zip(categorical, known, strict=True):
         columns[X.columns[k]] = X.iloc[:, k].cat.set_categories(categories)
     return X.assign(**columns) if columns else X
-
-
-def margin(model: lgb.Booster, X: Any) -> Array:
-    return np.asarray(model.predict(X, raw_score=True), np.float64)
 
 
 def count(model: lgb.Booster) -> int:

@@ -13,13 +13,8 @@ from sklearn.preprocessing import LabelEncoder
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.lightgbm.repair import feature_names
 from gbdt_objectives.objectives import Objective
 
-ENDING = ".txt"
-REFUSES_NEW = False
-"""Whether it raises for a category that training did not have, which else counts as missing."""
-FITTED = "_objective"
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
 IN_PREDICTION = ("pred_early_stop", "start_iteration_predict", "num_iteration_predict")
 """Parameters that change what the estimator predicts, and are not in the model's file."""
@@ -80,7 +75,8 @@ def count_features(model: Any) -> int:
 
 
 def names_of(model: Any) -> list[str] | None:
-    return feature_names(booster_of(model))
+    names: list[str] = booster_of(model).feature_name()
+    return None if names == [f"Column_{k}" for k in range(len(names))] else names
 
 
 def same_names(own: list[str], given: list[str]) -> bool:

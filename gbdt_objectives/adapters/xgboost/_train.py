@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,20 @@ from sklearn.model_selection import StratifiedKFold
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_XGBOOST, Link
+from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
-from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
+from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
+from gbdt_objectives.adapters.xgboost.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
 @documented(
-    TRAIN, **XGBOOST, row_starts="a ``base_margin``", shared="",
+    TRAIN, **WORDS, row_starts="a ``base_margin``", shared="",
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
@@ -56,12 +58,12 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    booster: xgb.Booster = _train.train(LIBRARY, request)
+    booster: xgb.Booster = _train.train(library("xgboost"), request)
     return booster
 
 
 @documented(
-    CV, **XGBOOST, history="pandas.DataFrame or dict", boosters="", column="test-",
+    CV, **WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
     kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
 )  # fmt: skip
 def cv(
@@ -80,7 +82,7 @@ def cv(
             "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
             "train() takes metric= and evals= on all of them"
         )
-    return _train.cv(LIBRARY, Request(
+    return _train.cv(library("xgboost"), Request(
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
     ))  # fmt: skip
 
@@ -351,11 +353,3 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
             )
     booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
     return booster
-
-
-LIBRARY = Library(
-    data=xgb.DMatrix, instead=parameters.INSTEAD, stops=stopping.STOPPING,
-    stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=check, labels=labels,
-    hold=lambda request, matrices: nullcontext([]), place=place, fold_rows=fold_rows, run=run,
-    finish=finish,
-)  # fmt: skip

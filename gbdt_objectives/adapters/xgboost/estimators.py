@@ -12,12 +12,16 @@ import xgboost as xgb
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import own_metrics_read_margins
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
+from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, XGBOOST, documented
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
+from gbdt_objectives.adapters.xgboost.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -31,7 +35,7 @@ OWN = {
 
 
 class Fitting(_estimators.Fitting):
-    library = "xgboost"
+    library = XGBOOST
     model = xgb.XGBModel
     fitted = "objective_"
     evaluation_set = "eval_set[{}]"
@@ -64,7 +68,9 @@ class Fitting(_estimators.Fitting):
         if self.named(objective).xgboost != objective.link.xgboost or (
             objective.link.is_of_objective
         ):
-            _estimators.refuse_built_in_metrics(self.metrics, objective, "XGBoost")
+            own_metrics_read_margins(
+                Facts(others=tuple(self.metrics), objective=objective, library=XGBOOST)
+            )
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
@@ -196,7 +202,7 @@ def _is_score(objective: object) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **XGBOOST, of_fit="", callback="xgboost.callback.EarlyStopping",
+    REGRESSOR, **WORDS, of_fit="", callback="xgboost.callback.EarlyStopping",
     own=""" An early stopping of a class of your own keeps what its ``save_best`` says.""",
     parameters="eval_metric=extended_qwk_metric(), max_depth=2", arguments="verbose=False",
 )  # fmt: skip
@@ -207,7 +213,7 @@ class XGBRegressor(xgb.XGBRegressor):
 @saves_scores
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, **XGBOOST, labels="Labels are 0 to K-1",
+    CLASSIFIER, **WORDS, labels="Labels are 0 to K-1",
     parameters="max_depth=1, learning_rate=0.1", own="""
 ``save_model`` then saves a regressor of margins, which ``xgboost.XGBClassifier`` refuses to load,
 and ``load_model`` here needs the fitted objective:

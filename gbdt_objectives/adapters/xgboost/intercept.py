@@ -86,8 +86,10 @@ def count_outputs(booster: xgb.Booster) -> int:
     return max(1, int(shape["num_class"]), int(shape["num_target"]))
 
 
-def leaves(booster: xgb.Booster, X: Any) -> Array:
+def leaves(booster: Any, X: Any) -> Array:
     """The leaf of each row in each tree, up to the best round if training stopped early."""
+    if hasattr(booster, "apply"):  # an estimator
+        return np.asarray(booster.apply(X))
     data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
     best = booster.attr("best_iteration")
     rounds = (0, booster.num_boosted_rounds() if best is None else int(best) + 1)

@@ -59,14 +59,6 @@ def complete(booster: xgb.Booster) -> xgb.Booster:
     return model
 
 
-def feature_names(model: xgb.Booster) -> list[str] | None:
-    return None if model.feature_names is None else list(model.feature_names)
-
-
-def as_trained(model: xgb.Booster, X: Any) -> Any:
-    return X
-
-
 def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMatrix:
     """Rows with the model's categories: a training that goes on would number them anew."""
     types: Any = model.feature_types
@@ -74,10 +66,6 @@ def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMa
         coded = "c" in types and hasattr(model, "get_categories")  # from XGBoost 3.1 on
         types = model.get_categories() if coded else None
     return xgb.DMatrix(X, y, enable_categorical=True, feature_types=types, **columns)
-
-
-def margin(model: xgb.Booster, X: Any) -> Array:
-    return margin_of_rounds(model, matrix(model, X), 0)
 
 
 def margin_of_rounds(model: xgb.Booster, data: xgb.DMatrix, rounds: int) -> Array:

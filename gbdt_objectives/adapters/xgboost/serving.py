@@ -15,10 +15,6 @@ from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegres
 from gbdt_objectives.adapters.xgboost.intercept import count_outputs as outputs_of, read_learner
 from gbdt_objectives.adapters.xgboost.repair import matrix
 
-ENDING = ".ubj"
-REFUSES_NEW = True
-"""Whether the library raises for a category that training did not have (from 3.1 on)."""
-FITTED = "objective_"
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
 """Objectives of models that predict a class, of margins that are something else."""

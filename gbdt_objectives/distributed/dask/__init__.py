@@ -16,10 +16,9 @@ active: threads, or the cluster of a ``distributed.Client``. The results are tho
 rounding, for any partitions and order of rows.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gbdt_objectives import _names, _versions
+from gbdt_objectives import _names, _registry, _versions
 
 try:
     import dask.array  # dask.dataframe is there if somebody has made a series
@@ -47,11 +46,11 @@ _TAKES_DASK = {
 
 def __getattr__(name: str) -> Any:
     if name in __all__:  # they need XGBoost, which sums over partitions do without
-        _versions.check_installed("xgboost")
+        _versions.check_installed(_registry.XGBOOST.name)
         place = "estimators" if name.startswith("Dask") else "_train"
-        return getattr(import_module(f"{__name__}.{place}"), name)
+        return getattr(_registry.load(f"{__name__}.{place}"), name)
     if name == "experimental":
-        return import_module(f"{__name__}.experimental")
+        return _registry.load(f"{__name__}.experimental")
     elsewhere = f"from {__name__}.experimental import lightgbm" if name == "lightgbm" else None
     for room, names in _TAKES_DASK.items():
         if name in names.split():

@@ -20,11 +20,13 @@ from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin, warn_if_few
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
+from gbdt_objectives.adapters.xgboost.library import LIBRARY
 from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -109,11 +111,13 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    matrices = _arguments.check_arguments(request, xgb_dask.DaskDMatrix, parameters.INSTEAD)
+    matrices = _arguments.check_arguments(
+        request, xgb_dask.DaskDMatrix, parameters.INSTEAD, parses_names=True
+    )
     check_not_by_row(objective)
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
-    callbacks = find_callbacks(on_one_machine.LIBRARY, request, lambda k: None)
+    callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     stops_early = any_stops_early(callbacks)
     earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
@@ -367,7 +371,7 @@ def find_lost(
     return lost, {
         address
         for address, tasks in stacks.items()
-        if address in needed and any("xgboost" in "".join(s) for s in tasks.values())
+        if address in needed and any(XGBOOST.name in "".join(s) for s in tasks.values())
     }
 
 

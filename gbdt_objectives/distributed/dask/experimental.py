@@ -23,8 +23,9 @@ from distributed import Queue, get_client, get_worker
 from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _checks, _versions, _workers
+from gbdt_objectives import _calls, _checks, _registry, _versions, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.frames import stack
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
@@ -108,7 +109,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ...         model.fit(X, y, sample_weight=w, callbacks=fit.callbacks)
     ...         return fit.finished(model)
     """
-    for library in ("lightgbm", "xgboost"):
+    for library in _registry.NAMES[::-1]:
         _versions.check_installed(library)
     from gbdt_objectives.distributed.dask._train import check_client, check_not_by_row
 
@@ -194,7 +195,7 @@ class FitObjective:
     ) -> tuple[Array, Array]:
         seat = _here.seat
         if seat is None or seat.token != self.token:
-            _boosters.free_network(_boosters.stack())
+            _calls.free_network(stack())
             raise ValueError(
                 "fit.objective of lightgbm() is called without its callbacks, which join the "
                 "workers: pass callbacks=fit.callbacks to fit() of a DaskLGBMRegressor"
@@ -371,7 +372,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     from gbdt_objectives.adapters.lightgbm import parameters as table
     from gbdt_objectives.adapters.lightgbm.estimators import OWN
 
-    frames = _boosters.library_frames(_boosters.stack())
+    frames = _calls.library_frames(stack())
     selves = (frame.f_locals.get("self") for _, frame in frames)
     estimator: Any = next((one for one in selves if isinstance(one, lgb.LGBMModel)), None)
     if not isinstance(estimator, lgb.LGBMRegressor):

@@ -1,0 +1,140 @@
+"""Which booster calls us: the frames between it and the user, and what it says of itself.
+
+The call of an objective or metric comes from a method of the booster, whatever wraps the training,
+and the booster knows which objective it has, so whether its predictions are margins. It does not
+say that it is one worker of several, that a classifier will interpret the margins as log-odds, or
+that early stopping will minimise kappa: there frames are inspected. No booster is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import dropwhile, takewhile
+from types import FrameType
+from typing import Any
+
+from gbdt_objectives import _registry
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import Stack, stack
+from gbdt_objectives._links import Link
+
+TRAINS = ("update", "boost")
+EVALUATES = ("eval_set", "__inner_eval")
+
+
+def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
+    """Library and frame of the booster that calls us in one of these methods, if any."""
+    for room, frame in stack:
+        if frame.f_code.co_name in methods and room in _registry.NAMES:
+            return room, frame
+    return None, None
+
+
+def is_called(stack: Stack) -> bool:
+    return call_of(TRAINS + EVALUATES, stack)[1] is not None
+
+
+def training() -> Any:
+    """The booster that trains further up; None if none does."""
+    _, frame = call_of(TRAINS, stack())
+    return None if frame is None else frame.f_locals["self"]
+
+
+def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
+    """The frames of libraries that stand above our own, whatever is between."""
+    within = dropwhile(lambda at: at[0] not in _registry.NAMES, stack)
+    return takewhile(lambda at: at[0] in _registry.NAMES, within)
+
+
+def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
+    """The frames of libraries that stand directly above our own."""
+    above = takewhile(lambda at: at[0] in (*_registry.NAMES, "gbdt_objectives"), stack)
+    return (at for at in above if at[0] in _registry.NAMES)
+
+
+def caller_of(stack: Stack) -> str | None:
+    """The library whose code stands directly above ours."""
+    return next((library for library, _ in library_frames(stack)), None)
+
+
+def estimator_above(stack: Stack) -> object:
+    """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training.
+    None for a training of its own, even one within another."""
+    trainings = 0
+    for room, frame in stack:
+        if room not in _registry.NAMES:
+            continue
+        if frame.f_code.co_name == "fit":
+            return frame.f_locals.get("self")
+        trainings += frame.f_code.co_name in ("train", "cv")
+        if trainings > 1:
+            return None
+    return None
+
+
+def free_network(stack: Stack) -> bool:
+    """Whether a booster of distributed LightGBM calls us. Its network is freed then: other workers
+    fail at once, and the booster cannot free the network of the next training when it is
+    deleted."""
+    for _, frame in enclosing_frames(stack):
+        booster: Any = frame.f_locals.get("self")
+        if getattr(booster, "_network", None) is True:
+            booster.free_network()
+            return True
+    return False
+
+
+def stopping_directions(name: str, stack: Stack) -> tuple[bool, ...]:
+    """Whether XGBoost's early stopping, where it stands above us, maximises the metric of this
+    name, one value for each callback. If nobody said, it would guess, and minimise."""
+    return tuple(
+        bool(callback.maximize)
+        for _, frame in library_frames(stack)
+        if frame.f_code.co_name == "after_iteration"
+        for callback in getattr(frame.f_locals.get("self"), "callbacks", ())
+        if "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
+        and callback.metric_name in (None, name)
+    )
+
+
+# The facts of a plain call.
+
+
+def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
+    """What is known where a library calls an objective."""
+    facts, estimator = Facts(name=name, link=link), estimator_above(stack)
+    kind = _registry.kind_of(estimator)
+    if kind is not None:
+        own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
+        role = own.estimators[kind]
+        facts = replace(facts, estimator=estimator, estimator_of=own, role=role)
+    caller, frame = call_of(TRAINS, stack)
+    if caller is not None and frame is not None:
+        name, transform = _registry.library(caller).trained_as(frame.f_locals["self"])
+        library = _registry.BY_NAME[caller]
+        facts = replace(facts, library=library, own=name, transform=transform)
+    return facts
+
+
+def metric_facts(metric: Any, stack: Stack, y_pred: object = None) -> Facts:
+    """What is known where a metric is called, by a library or by anybody."""
+    library, form = _registry.BY_NAME.get(caller_of(stack) or ""), None
+    if hasattr(y_pred, "get_label"):
+        form = _registry.BY_NAME.get(type(y_pred).__module__.partition(".")[0])
+    elif library is not None and library.wants_triple:
+        form = library
+    return Facts(
+        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
+        directions=stopping_directions(metric.name, stack),
+        within=next(enclosing_frames(stack), None) is not None,
+    )  # fmt: skip
+
+
+def predictions_of(stack: Stack, read: Link | None) -> Link | None:
+    """The link by which a booster made the predictions that it passes to a metric. None if they are
+    margins, as under a custom objective, or are what the link ``read`` describes."""
+    caller, frame = call_of(EVALUATES, stack)
+    if caller is None or frame is None:
+        return None
+    return _registry.library(caller).evaluated_as(frame.f_locals, read)

@@ -1,0 +1,25 @@
+"""The frames between a function of this package and the user."""
+
+from __future__ import annotations
+
+import sys
+from itertools import takewhile
+from types import FrameType
+
+Stack = list[tuple[str, FrameType]]
+"""Frames, the nearest first, each with the package that its code belongs to; "" if to none."""
+
+
+def stack() -> Stack:
+    found: Stack = []
+    frame = sys._getframe(1)
+    while (above := frame.f_back) is not None:
+        frame = above
+        found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
+    return found
+
+
+def users_level() -> int:
+    """The stacklevel of a warning that points at the code which called this package."""
+    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
+    return 1 + sum(1 for _ in ours)

@@ -1,0 +1,240 @@
+"""What must hold before a booster trains on an objective or stops on a metric, said once.
+
+A guard is a function of :class:`Facts`, which each door fills in. It knows no door: it raises, or
+warns, with the remedy.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from gbdt_objectives._checks.facts import Facts
+
+TRAIN_ELSEWHERE = (
+    "train a different model: train on one machine, with XGBoost, or on Dask within lightgbm() of "
+    "gbdt_objectives.distributed.dask.experimental, passing its objective and callbacks"
+)
+STOP_ELSEWHERE = "stop in another round: measure on one machine, or with XGBoost"
+
+
+def estimator_reads_margins(facts: Facts) -> None:
+    """A library's own estimator must not misread what the objective trains."""
+    library, link, is_classifier = facts.estimator_of, facts.link, facts.role == "Classifier"
+    if library is None or link is None:
+        return
+    name, prefix = facts.name, library.prefix
+    home = f"gbdt_objectives.adapters.{library.name}"
+    if link.is_label_unit:
+        if not is_classifier or not link.is_declared:
+            return
+        raise TypeError(
+            f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
+            f"log-odds: import {prefix}Regressor from {home}, and turn its scores into classes "
+            "with apply_thresholds"
+        )
+    if not is_classifier and (link.n_classes or not link.is_transformed):
+        return  # margins, as of any custom objective
+    if is_classifier and link.is_transformed and link.n_classes in library.classifier_reads:
+        return
+    wrong = f"would return {link.margins} as predictions of"
+    if is_classifier:
+        wrong = library.classifier_misreads
+    kind = "Classifier" if link.n_classes else "Regressor"
+    raise TypeError(
+        f"{library.name}.{type(facts.estimator).__name__} {wrong} {name}: import {prefix}{kind} "
+        f"from {home}"
+    )
+
+
+def booster_predicts_by_link(facts: Facts) -> None:
+    """A booster that is named for an objective of its library must not predict by that one's
+    transform."""
+    library, link, transform = facts.library, facts.link, facts.transform
+    if library is None or link is None or transform is None:
+        return
+    if not transform.is_transformed or link.reads(transform):
+        return
+    kind = library.prefix + ("Classifier" if link.n_classes else "Regressor")
+    then = ", and turn its scores into classes with apply_thresholds" if link.is_label_unit else ""
+    raise TypeError(
+        f"{facts.name} trains {link.margins}, which a booster with the objective {facts.own!r} "
+        f"would take for {transform.margins} when it predicts: import {kind} from "
+        f"gbdt_objectives.adapters.{library.name}, or Dask{kind} from "
+        f"gbdt_objectives.distributed.dask{then}, or name no objective in the parameters"
+    )
+
+
+def sums_are_of_all_rows(facts: Facts) -> None:
+    """On one worker of several somebody must add up over all of them."""
+    if facts.alone:
+        would = TRAIN_ELSEWHERE if facts.metric is None else STOP_ELSEWHERE
+        raise ValueError(
+            f"{facts.name} is called in distributed LightGBM, where each worker would see the sums "
+            f"of its own rows only and {would}"
+        )
+
+
+def metric_is_rendered(facts: Facts) -> None:
+    """A library must not call a metric itself, which answers as scikit-learn wants it."""
+    library = facts.form
+    if library is not None:
+        raise TypeError(
+            f"{facts.name} must be rendered for {library.name}: pass {library.rendering}, or "
+            "import train, cv or the estimator from "
+            f"gbdt_objectives.adapters.{library.name}, which accept the metric itself"
+        )
+
+
+def rendering_is_for_caller(facts: Facts) -> None:
+    """A metric in the form of one library must not be called by another."""
+    caller, form = facts.library, facts.form
+    if caller is not None and form is not None and caller is not form:
+        raise TypeError(
+            f"{facts.name}.{form.name} is called by {caller.name}: pass {caller.rendering}"
+        )
+
+
+def stops_in_its_direction(facts: Facts) -> None:
+    """XGBoost's early stopping must not keep a metric's worst round instead of its best."""
+    up = facts.metric.greater_is_better
+    if any(maximizes != up for maximizes in facts.directions):
+        raise ValueError(
+            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: "
+            "import XGBRegressor, XGBClassifier, train or cv from "
+            "gbdt_objectives.adapters.xgboost, or pass its early_stopping(metric, rounds) among "
+            "the callbacks instead of early_stopping_rounds"
+        )
+
+
+def metric_sees_all_rows(facts: Facts) -> None:
+    """On several workers a metric within a function of the user's would see the rows of one, and
+    XGBoost take the mean of these numbers."""
+    if facts.within:
+        raise ValueError(
+            f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "
+            "itself for custom_metric= or eval_metric=, which sums over all workers"
+        )
+
+
+def metric_reads_predictions(facts: Facts) -> None:
+    """A metric of margins must not be given the transformed predictions of a built-in objective."""
+    link = facts.link
+    if facts.predictions is None or facts.metric.input_space == "probability":
+        return
+    if link is not None and not link.is_label_unit:
+        raise ValueError(
+            f"{facts.name} takes {link.margins}, but under its built-in objective the booster "
+            'passes predictions: make it with input_space="probability" if it has that, or train '
+            "on an objective of gbdt_objectives"
+        )
+
+
+def starts_near_intercept(facts: Facts) -> None:
+    """Boosting must not start far from the best constant, where that matters to the objective."""
+    start, intercept, tolerance = facts.start, facts.intercept, facts.tolerance
+    if start is None or intercept is None or tolerance is None:
+        return
+    if abs(start - intercept) > tolerance:
+        warnings.warn(
+            f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
+            "this objective can fail to learn: import train, cv or the estimator from "
+            "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
+            f"intercept in the model (in XGBoost base_score={intercept:g} does so too; "
+            "LightGBM's init_score would be missing from the predictions)",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def metric_reads_link(facts: Facts) -> None:
+    """A metric must read the margins that the objective trains, as margins."""
+    metric, objective = facts.metric, facts.objective
+    link, reads = objective.link, metric.link
+    fits = reads is None or reads.reads(link)
+    if metric.input_space == "probability":
+        fitting = link.metric
+        if fits and reads is not None and not link.is_of_objective:
+            fitting = 'make it with input_space="margin"'
+        raise ValueError(
+            f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
+            f"objective: {fitting}"
+        )
+    if not fits:
+        raise ValueError(
+            f"metric {metric.name!r} takes {reads.margins}, but {objective!r} trains "
+            f"{link.margins}: {link.metric}"
+        )
+    own = getattr(metric, "objective", objective) if link.is_of_objective else objective
+    if type(own.equations) is not type(objective.equations):
+        raise ValueError(
+            f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
+            f"{objective!r}: {link.metric}"
+        )
+
+
+def metric_reads_built_in(facts: Facts) -> None:
+    """A metric must read the predictions of an estimator's built-in objective."""
+    metric, link, is_classifier = facts.metric, facts.link, facts.role == "Classifier"
+    if metric.input_space == "probability":
+        return
+    log_odds = link is not None and link.is_transformed and link.n_classes == 2
+    of_objective = hasattr(metric, "objective")
+    if link is None:
+        only_ours = is_classifier and metric.exact_method is None
+    else:
+        only_ours = of_objective if log_odds else link.is_of_objective or link.is_transformed
+    if only_ours:
+        raise ValueError(
+            f"eval_metric {metric.name!r} takes margins, but under a built-in objective boosters "
+            "pass predictions: for class probabilities use "
+            'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
+            "objective= too"
+        )
+    if is_classifier and not log_odds:
+        raise ValueError(
+            f"eval_metric {metric.name!r} takes {metric.input_space}s in label units, but "
+            "classifiers predict probabilities or log-odds: use a regressor, and turn its scores "
+            "into classes with apply_thresholds"
+        )
+    if log_odds and facts.own != "binary:logitraw":
+        raise ValueError(
+            f"eval_metric {metric.name!r} takes log-odds, but under a built-in objective boosters "
+            'pass predictions, such as probabilities: make it with input_space="probability", or '
+            "pass an objective of gbdt_objectives"
+        )
+
+
+def own_metrics_read_margins(facts: Facts) -> None:
+    """A metric of the library's own would interpret margins as predictions."""
+    names = [m for m in facts.others if isinstance(m, str) and m.lower() != "none"]
+    if names and facts.library is not None:
+        raise ValueError(
+            f"eval_metric {names[0]!r} is {facts.library.title}'s own, which would interpret "
+            f"{facts.objective.link.margins} as predictions under a custom objective: "
+            f"{facts.objective.link.metric}, a metric of gbdt_objectives"
+        )
+
+
+def objective_fits_estimator(facts: Facts) -> None:
+    """A classifier must get an objective of classes, whose probabilities it can tell, and a
+    regressor one of numbers."""
+    objective, name = facts.objective, type(facts.estimator).__name__
+    link, is_classifier = objective.link, facts.role == "Classifier"
+    regressor = name.replace("Classifier", "Regressor")
+    if is_classifier and not link.is_declared:
+        raise TypeError(
+            f"{name} cannot turn a margin of {objective!r} into a probability: declare its link, "
+            f'as objective(function, link="logit") for log-odds, or use {regressor}, whose '
+            "predictions are the margins"
+        )
+    if is_classifier and objective.n_classes is None:
+        raise TypeError(
+            f"objective={objective!r} trains {link.margins}, not log-odds: use {regressor}"
+            + ", and turn its scores into classes with apply_thresholds" * link.is_label_unit
+        )
+    if objective.n_classes is not None and not is_classifier and facts.library is not None:
+        raise TypeError(
+            f"objective={objective!r} trains {link.margins}: use "
+            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
+            f"and predict with {facts.library.margin_flag}=True margins"
+        )

@@ -1,0 +1,108 @@
+"""Where each library is: the one file that imports by a computed name, or upwards.
+
+What can be said of a library before it is imported stands here, a row each. All else is its
+``Library``, made in its folder of ``adapters`` and imported when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gbdt_objectives.adapters._library import Library
+
+
+@dataclass(frozen=True)
+class Named:
+    """A library by its names."""
+
+    name: str  # of its package, and of its folder in adapters
+    title: str  # in sentences
+    floor: str  # the oldest version: as in pyproject.toml, and in the lane "floors" of .ci/lanes
+    prefix: str  # of its estimators' names
+    margin_flag: str  # the argument of predict that asks for margins
+    endings: tuple[str, ...]  # of its models' files; the last is the one that exports write
+    rendering: str  # the form of a metric that it takes, and as which argument
+    wants_triple: bool  # whether its estimators want (name, value, direction) of a metric
+    workers_are_alone: bool  # whether nothing adds up over its workers for us
+    classifier_reads: tuple[int, ...]  # the numbers of classes whose margins its classifier reads
+    classifier_misreads: str  # what its own classifier does with all others
+
+    @property
+    def estimators(self) -> dict[str, str]:
+        """The names of its estimators, and the role of each."""
+        return {f"{self.prefix}{role}": role for role in ("Regressor", "Classifier")}
+
+
+XGBOOST = Named(
+    name="xgboost", title="XGBoost", floor="2.1", prefix="XGB", margin_flag="output_margin",
+    endings=(".json", ".ubj"), rendering="metric.xgboost as custom_metric=", wants_triple=False,
+    workers_are_alone=False, classifier_reads=(2,),
+    classifier_misreads="would take the logistic function or softmax of a margin for the "
+    "probability of",
+)  # fmt: skip
+LIGHTGBM = Named(
+    name="lightgbm", title="LightGBM", floor="4.2", prefix="LGBM", margin_flag="raw_score",
+    endings=(".txt",), rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
+    workers_are_alone=True, classifier_reads=(),
+    classifier_misreads="returns raw scores as probabilities under a custom objective such as",
+)  # fmt: skip
+
+BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}
+NAMES = tuple(BY_NAME)
+ESTIMATORS = {kind: row.name for row in BY_NAME.values() for kind in row.estimators}
+"""The libraries' estimators, and whose they are."""
+
+
+def load(module: str) -> Any:
+    """The module of this name."""
+    return import_module(module)
+
+
+def adapter(name: str) -> Any:
+    """The public module of a library's adapter; raises ImportError if the library is missing or
+    too old."""
+    return import_module(f"gbdt_objectives.adapters.{name}")
+
+
+@cache
+def library(name: str) -> Library:
+    """The value of a library; raises as :func:`adapter` does."""
+    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
+    return found
+
+
+def name_of(thing: object) -> str | None:
+    """The library of a booster or estimator, also of a subclass, by name; None of anything else."""
+    packages = {base.__module__.split(".")[0] for base in type(thing).__mro__}
+    return next((name for name in NAMES if name in packages), None)
+
+
+def library_of(thing: object) -> Library | None:
+    """The library of a booster or estimator, also of a subclass; None of anything else."""
+    name = name_of(thing)
+    return None if name is None else library(name)
+
+
+def kind_of(estimator: object) -> str | None:
+    """ "LGBMRegressor" and the like, also of a subclass; None if it is no booster's estimator."""
+    for base in type(estimator).__mro__:
+        if ESTIMATORS.get(base.__name__) == base.__module__.split(".")[0]:
+            return base.__name__
+    return None
+
+
+def library_in_role(estimator: object, role: str) -> Library | None:
+    """The library of a booster's estimator with this role, also of a subclass, else None."""
+    kind = kind_of(estimator)
+    if kind is None or not kind.endswith(role):
+        return None
+    return library(ESTIMATORS[kind])
+
+
+def export(*args: Any, **kwargs: Any) -> None:
+    """``gbdt_objectives.serving.export``."""
+    import_module("gbdt_objectives.serving").export(*args, **kwargs)

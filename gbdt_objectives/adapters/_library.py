@@ -1,0 +1,127 @@
+"""Library: what differs between XGBoost, LightGBM and others, as one value of functions and tables.
+
+Each is made in its own folder, ``library.py``; ``_registry.library(name)`` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gbdt_objectives._registry import Named
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gbdt_objectives._checks import Array
+    from gbdt_objectives._links import Link
+    from gbdt_objectives.adapters._arguments import Request
+    from gbdt_objectives.adapters._estimators import Fitting
+    from gbdt_objectives.adapters._train import StartedObjective
+    from gbdt_objectives.adapters._trees import Trees
+    from gbdt_objectives.metrics import Metric
+    from gbdt_objectives.objectives import Objective
+    from gbdt_objectives.objectives.base import Start
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Library(Named):
+    """A library by its names, functions and tables. A model is a booster, or an estimator of it."""
+
+    # Calls: what a booster, and whoever calls us, gives away.
+    trained_as: Callable[[Any], tuple[str, Link | None]]
+    """The library's objective by whose name a booster predicts under ours, and its transform; None
+    if it has none."""
+    evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
+    """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
+    the predictions; None if they are margins, or what the metric reads."""
+
+    # Training: what train and cv ask.
+    data: type  # its class of data sets
+    instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
+    parses_names: bool  # whether it parses the names of evaluation sets out of a report
+    stops: Any  # stops early; its ``data`` names the set it looks at, None for the last
+    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
+    direct: Callable[[Sequence[Any], Metric], list[Any]]
+    """The user's callbacks, with early stopping on the metric."""
+    check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
+    """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
+    labels: Callable[[Any, str], Array | None]
+    """Labels of a data set of this name, checked; None if they are not in memory."""
+    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
+    """Hold the data while the library trains; gives callbacks that it needs for that."""
+    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the objective of a training on the first data
+    set, and the parameters with which boosting starts where it should."""
+    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
+    run: Callable[..., Any]
+    """(request, callbacks, started objective, parameters of the start) -> what the library's own
+    function returns, with objective and metric in the form that it takes."""
+    finish: Callable[[Any, Objective, Start], Any]
+    """A complete model: with what the objective added to each margin."""
+    quiet: Mapping[str, int]  # the parameters with which it prints nothing
+    predicts_on: Callable[[Any], Any]  # what a booster takes for rows of features
+
+    # Estimators, ours and those that ours wrap.
+    kinds: Mapping[str, type]  # its drop-in estimators by name
+    fitting: type[Fitting]
+    aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one
+    defaults: Mapping[str, tuple[str | None, ...]]
+    """What ``objective`` may be, by role, when ours replaces it."""
+    correctable: tuple[str | None, ...]
+    """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
+    functions_are_log_odds: bool
+    """Whether its classifier takes the margin of a user's function for log-odds."""
+    zero_rounds_stop: bool  # whether early stopping after 0 rounds or fewer is on
+    evaluation_weights: str  # the argument of fit for weights of evaluation sets
+    quiet_fit: Mapping[str, Any]  # arguments of fit with which it prints no rounds
+    check_offset: Callable[[Any], None]
+    """Raise for an estimator whose parameters do not go with an offset objective."""
+    check_start: Callable[[float], None]  # raise if training cannot start at these log-odds
+    count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
+    leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
+
+    # A trained model as data.
+    tolerance: float  # how near a served prediction is
+    refuses_new: bool  # whether it raises for a category that training did not have
+    misreads_newer: bool  # whether it reads files of later versions, and predicts something else
+    booster_of: Callable[[Any], Any]
+    reader: Callable[[Any], dict[str, Any]]
+    """How a served model reads the file: its library, and what it must be told."""
+    link_of: Callable[[Any], Link]
+    """What the margins of the file are; raises for a transform that no link names."""
+    count_outputs: Callable[[Any], int]
+    count_features: Callable[[Any], int]
+    names_of: Callable[[Any], list[str] | None]  # of the features
+    same_names: Callable[[list[str], list[str]], bool]
+    """(names of the model, names of columns) -> whether they are the same."""
+    categories_of: Callable[[Any, list[list[Any] | None]], list[list[Any] | None]]
+    """The categories of each feature in the model's order; the second argument are those of X."""
+    margin: Callable[[Any, Any], Array]  # from the rounds that the model predicts with, float64
+    write: Callable[[Any, str], None]  # the rounds that it predicts with, into a file
+    write_all: Callable[[Any, str], None]  # all rounds
+    looks_whole: Callable[[bytes], bool]  # whether a file's text may be read at all
+    open_booster: Callable[[str], Any]
+    restore: Callable[..., Any]
+    """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""
+    trees: Callable[[Any], Trees]  # of a booster, as arrays
+
+    # The intercept, and what parameters did to it.
+    shift_intercept: Callable[[Any, Any], Any]
+    read_odds: Callable[[Any, ArrayLike | None], float]
+    """The factor by which a booster's parameters multiplied the odds of label 1."""
+    predict_log_odds: Callable[[Any, Any, ArrayLike | None], Array]
+
+    # Trees on some features, appended.
+    complete: Callable[[Any], Any]
+    """A copy of the rounds up to the best one; raises if no trees of log-odds can follow."""
+    as_trained: Callable[[Any, Any], Any]  # (booster, X) -> X with the categories of the booster
+    count_trees: Callable[[Any], int]
+    grow: Callable[..., Any]
+    """(booster, X, y, weights, rates, columns, number) -> it with trees on these columns only."""
+    without_odds: Callable[[Any], Any]
+    """A copy that was not trained against imbalance, as far as it says: nothing is left to undo."""
+    added: Callable[[Any, Any, Any], Iterator[Array]]
+    """(grown, X, booster) -> what each appended tree adds to the margins of rows."""

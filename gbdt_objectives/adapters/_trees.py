@@ -1,0 +1,62 @@
+"""The trees of a booster's own file, as the arrays of ONNX's operator TreeEnsemble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gbdt_objectives._checks import Array
+
+LEQ, LT, MEMBER = 0, 1, 6
+"""The tests of a node, by the operator's numbers: x <= value, x < value, x in a set."""
+
+Child = tuple[int, bool]
+"""The place of a node, or of a leaf where the second is True."""
+
+
+@dataclass(eq=False)
+class Trees:
+    """Margins are ``base`` and the sums of leaves, (n, K). All numbers are exact in float64."""
+
+    base: Array
+    is_float32: bool
+    """Whether the booster compares features as float32."""
+    roots: list[int] = field(default_factory=list)
+    features: list[int] = field(default_factory=list)
+    modes: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    sets: list[list[float]] = field(default_factory=list)
+    missing_is_true: list[bool] = field(default_factory=list)
+    children: list[tuple[Child, Child]] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    leaves: list[float] = field(default_factory=list)
+
+    def leaf(self, target: int, value: float) -> Child:
+        self.targets.append(target)
+        self.leaves.append(value)
+        return len(self.leaves) - 1, True
+
+    def add(self, target: int, nodes: dict[Any, Any], root: Any) -> None:
+        """A tree: a leaf's number, or (feature, mode, value or set, missing_is_true, children) of
+        each key of a node."""
+        if isinstance(nodes[root], float):
+            self.base[target] += nodes[root]
+            return
+        found: dict[Any, Child] = {}
+        inner = [key for key, node in nodes.items() if not isinstance(node, float)]
+        start = len(self.features)
+        for place, key in enumerate(inner, start):
+            found[key] = (place, False)
+        for key, node in nodes.items():
+            if isinstance(node, float):
+                found[key] = self.leaf(target, node)
+        for key in inner:
+            feature, mode, value, missing_is_true, (yes, no) = nodes[key]
+            self.features.append(feature)
+            self.modes.append(mode)
+            self.values.append(0.0 if mode == MEMBER else value)
+            if mode == MEMBER:
+                self.sets.append(value)
+            self.missing_is_true.append(missing_is_true)
+            self.children.append((found[yes], found[no]))
+        self.roots.append(found[root][0])

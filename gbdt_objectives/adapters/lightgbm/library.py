@@ -1,0 +1,89 @@
+"""LightGBM as a value: its functions and tables, and what its boosters say when they call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import lightgbm as lgb
+import numpy as np
+
+from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
+from gbdt_objectives._registry import LIGHTGBM
+from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters.lightgbm import (
+    _train,
+    estimators,
+    intercept,
+    parameters,
+    repair,
+    serving,
+    trees,
+)
+
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def objective_of(booster: Any) -> str:
+    """The name of a booster's objective, which does not change while it trains; "" for ours."""
+    if booster not in _known:
+        found = intercept.read_objective(booster.model_to_string(num_iteration=1))
+        _known[booster] = found[0] if found else ""
+    return _known[booster]
+
+
+def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
+    name = objective_of(seen["self"])
+    return OF_LIGHTGBM.get(name, OPAQUE) if name else None
+
+
+def check_offset(estimator: Any) -> None:
+    given = estimator.get_params()
+    for name in parameters.ALIASES["boosting"]:
+        if given.get(name) in ("rf", "random_forest"):
+            raise ValueError(
+                f"estimator has {name}={given[name]!r}, but LightGBM's random forests do not "
+                "accept our objectives: pass correction='prior'"
+            )
+    _wrapped.refuse_parameters(
+        given, ("boost_from_average",), (True,),
+        "but with correction='offset' boosting starts at the mean log-odds: leave it out",
+    )  # fmt: skip
+
+
+def looks_whole(text: bytes) -> bool:
+    """LightGBM prints what it finds before it raises."""
+    return text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of" in text
+
+
+LIBRARY = Library(
+    **vars(LIGHTGBM),
+    trained_as=lambda booster: ("", None), evaluated_as=evaluated_as,
+    data=lgb.Dataset, instead=parameters.INSTEAD, parses_names=False, stops=_train.StopEarly,
+    stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,
+    labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
+    run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
+    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
+    defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
+    correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
+    functions_are_log_odds=False, zero_rounds_stop=False,
+    evaluation_weights="eval_sample_weight", quiet_fit={}, check_offset=check_offset,
+    check_start=lambda log_odds: None,
+    count_rounds=lambda estimator: int(estimator.best_iteration_),
+    leaves=lambda model, X: np.asarray(model.predict(X, pred_leaf=True)),
+    tolerance=1e-9, refuses_new=False,  # which count as missing
+    misreads_newer=False, booster_of=serving.booster_of,
+    reader=serving.reader, link_of=serving.link_of, count_outputs=serving.count_outputs,
+    count_features=serving.count_features, names_of=serving.names_of,
+    same_names=serving.same_names, categories_of=serving.categories_of, margin=serving.margin,
+    write=serving.write,
+    write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
+    looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
+    trees=trees.read_trees,
+    shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
+    predict_log_odds=intercept.predict_log_odds,
+    complete=repair.complete, as_trained=repair.as_trained, count_trees=repair.count,
+    grow=repair.grow, without_odds=repair.without_odds, added=repair.added,
+)  # fmt: skip

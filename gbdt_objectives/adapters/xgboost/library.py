@@ -1,0 +1,90 @@
+"""XGBoost as a value: its functions and tables, and what its boosters say when they call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import xgboost as xgb
+from scipy.special import logit
+
+from gbdt_objectives._links import IDENTITY, OF_XGBOOST, OPAQUE, RAW, Link
+from gbdt_objectives._registry import XGBOOST
+from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters.xgboost import (
+    _train,
+    estimators,
+    intercept,
+    parameters,
+    repair,
+    serving,
+    stopping,
+    trees,
+)
+
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def objective_of(booster: Any) -> str:
+    """The name of a booster's objective, which does not change while it trains."""
+    if booster not in _known:
+        _known[booster] = intercept.read_learner(booster)["objective"]["name"]
+    return _known[booster]
+
+
+def trained_as(booster: Any) -> tuple[str, Link]:
+    name = objective_of(booster)
+    return name, OF_XGBOOST.get(name, IDENTITY)
+
+
+def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
+    if seen.get("output_margin", True):
+        return None
+    name = objective_of(seen["self"])
+    return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
+
+
+def check_start(log_odds: float) -> None:
+    limit = float(-logit(intercept.LEAST_PROBABILITY))
+    if abs(log_odds) > limit:
+        raise ValueError(
+            f"training cannot start at {log_odds:.4g}, the log-odds of the full population: "
+            f"XGBoost limits a logistic base_score to +-{limit:.4g}. Use LGBMClassifier, or "
+            "correction='prior' at rates that bring the sample within the limit"
+        )
+
+
+LIBRARY = Library(
+    **vars(XGBOOST),
+    trained_as=trained_as, evaluated_as=evaluated_as,
+    data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=stopping.STOPPING,
+    stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=_train.check,
+    labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
+    fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
+    predicts_on=xgb.DMatrix,
+    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
+    defaults={
+        "Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic"),
+    },
+    correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
+    functions_are_log_odds=True, zero_rounds_stop=True,
+    evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
+    check_offset=lambda estimator: None, check_start=check_start,
+    count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
+    leaves=intercept.leaves,
+    tolerance=1e-6,  # it adds up its trees in float32
+    refuses_new=True,  # from 3.1 on
+    misreads_newer=True, booster_of=serving.booster_of,
+    reader=serving.reader, link_of=serving.link_of, count_outputs=serving.count_outputs,
+    count_features=serving.count_features, names_of=serving.names_of,
+    same_names=serving.same_names, categories_of=serving.categories_of, margin=serving.margin,
+    write=serving.write, write_all=lambda booster, path: booster.save_model(path),
+    looks_whole=lambda text: True, open_booster=serving.open_booster, restore=serving.restore,
+    trees=trees.read_trees,
+    shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
+    predict_log_odds=intercept.predict_log_odds,
+    complete=repair.complete, as_trained=lambda booster, X: X, count_trees=repair.count,
+    grow=repair.grow, without_odds=repair.without_odds, added=repair.added,
+)  # fmt: skip
