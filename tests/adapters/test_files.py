@@ -70,6 +70,6 @@ def test_a_library_that_is_missing_is_named(monkeypatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_files, "import_module", missing)
+    monkeypatch.setattr(_files._registry, "load", missing)
     with pytest.raises(ImportError, match=r"m\.txt needs lightgbm: pip install lightgbm"):
         _files.read_model("m.txt")

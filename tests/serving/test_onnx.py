@@ -292,7 +292,7 @@ def test_what_has_no_graph_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["two classes 0", "two classes 1", "thresholds 0", "K classes 1"])
 def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
     model, extras = models()[name]
-    own = onnx.of_library
+    own = graphs.of_library
 
     def off(model: Any) -> Any:
         library = own(model)
@@ -304,7 +304,7 @@ def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
 
         return replace(library, trees=moved)
 
-    monkeypatch.setattr(onnx, "of_library", off)
+    monkeypatch.setattr(graphs, "of_library", off)
     with pytest.raises(ValueError, match=r"the graph would give .* nothing was written; export a"):
         written(model, tmp_path, **extras)
     assert not list(tmp_path.iterdir())
