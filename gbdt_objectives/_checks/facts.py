@@ -6,7 +6,8 @@ plain call of a library, Dask, Spark, a folder. It fills in what it knows, and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,62 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Facts:
-    """Facts of one call; None, or nothing, is what its door does not know.
+    """Facts of one call; None, or nothing, is what its door does not know."""
 
-    Attributes
-    ----------
-    name : str
-        The objective or metric that is asked about, as messages call it.
-    objective : Objective, optional
-        What is trained on.
-    link : Link, optional
-        What a margin means to the objective or metric.
-    intercept, tolerance, start : float, optional
-        Where boosting should start, how far from there it may, and where it starts.
-    library : Named, optional
-        The library that trains or calls.
-    own : str or None
-        The library's own objective, by whose name its models predict.
-    transform : Link, optional
-        What models of that objective make of a margin.
-    estimator : object, optional
-        The estimator that trains.
-    estimator_of : Named, optional
-        The library whose own estimator this is.
-    role : {"Regressor", "Classifier"}, optional
-        What it is.
-    metric : Metric, optional
-        What is measured, and what early stopping looks at.
-    others : tuple
-        What is measured beside it: names of the library's metrics, functions.
-    predictions : Link, optional
-        By which link the library has made the predictions that the metric gets of margins.
-    form : Named, optional
-        The library in whose form the metric is to answer.
-    directions : tuple of bool
-        Whether each early stopping of the library on this metric maximises.
-    within : bool
-        Whether a library's code stands above, with a function of the user's between.
-    alone : bool
-        Whether the rows at hand are those of one worker of several, which nothing adds up.
-    """
-
-    name: str = ""
-    objective: Any = None
-    link: Link | None = None
-    intercept: float | None = None
-    tolerance: float | None = None
-    start: float | None = None
-    library: Named | None = None
-    own: Any = None
-    transform: Link | None = None
-    estimator: object = None
-    estimator_of: Named | None = None
-    role: str | None = None
-    metric: Any = None
-    others: tuple[Any, ...] = ()
-    predictions: Link | None = None
-    form: Named | None = None
-    directions: tuple[bool, ...] = ()
-    within: bool = False
-    alone: bool = False
+    name: str = ""  # of the objective or metric that is asked about, in messages
+    objective: Any = None  # what is trained on
+    link: Link | None = None  # what a margin means to the objective or metric
+    intercept: float | None = None  # where boosting should start
+    tolerance: float | None = None  # how far from there it may
+    start: float | None = None  # where it does
+    library: Named | None = None  # which trains or calls
+    own: Any = None  # the library's own objective, by whose name its models predict
+    transform: Link | None = None  # what models of that objective make of a margin
+    estimator: object = None  # which trains
+    estimator_of: Named | None = None  # whose own estimator this is
+    role: str | None = None  # Regressor or Classifier
+    metric: Any = None  # what is measured, and what early stopping looks at
+    others: tuple[Any, ...] = ()  # what is measured beside it: names, functions
+    predictions: Link | None = None  # by which the library made what the metric gets of margins
+    form: Named | None = None  # in whose form the metric is to answer
+    directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
+    within: bool = False  # whether a library stands above, with a user's function between
+    row_start: str = ""  # the argument that starts each row
+    has_start: Mapping[str, bool] = field(default_factory=dict)  # which data sets have one
+    earlier: str = ""  # the argument that is an earlier model
+    outputs: int = 1  # of that model
+    data: Any = None  # the training rows
+    evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
+    labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
+    looks_at: str | None = None  # the name of the set on which training stops; None: the last
+    alone: bool = False  # whether the rows are one worker's of several, which nothing adds up

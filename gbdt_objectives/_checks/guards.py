@@ -7,7 +7,11 @@ warns, with the remedy.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
+import numpy as np
+
+from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
 
 TRAIN_ELSEWHERE = (
@@ -237,4 +241,72 @@ def objective_fits_estimator(facts: Facts) -> None:
             f"objective={objective!r} trains {link.margins}: use "
             f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
             f"and predict with {facts.library.margin_flag}=True margins"
+        )
+
+
+def stops_on_a_metric_of_ours(facts: Facts) -> None:
+    """Early stopping must look at a metric of the objective's scores that somebody named."""
+    if facts.metric is None and facts.library is not None:
+        raise ValueError(
+            "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
+            f"{facts.library.title} would stop on a default of its own, not on the loss of "
+            f"{facts.objective!r}: pass eval_metric=loss_metric(objective), or the metric that you "
+            "mean"
+        )
+
+
+def stops_on_held_out(facts: Facts) -> None:
+    """Early stopping must look at rows that the model is not trained on."""
+    evals, name = facts.evaluated, facts.looks_at
+    seen = [pair for pair in evals if name in (None, pair[1])]
+    if not seen:
+        raise ValueError(
+            f"early stopping is to look at {name!r}, but the evaluation sets are "
+            f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
+            if evals
+            else "early stopping needs held-out rows: pass them in evals= of train or eval_set= "
+            "of fit, or leave early stopping out"
+        )
+    dataset, its_name = seen[-1]
+    if dataset is facts.data:
+        raise ValueError(
+            f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
+            "last"
+        )
+    looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
+    labels = facts.labels
+    if labels is not None and _are_equal(labels(looked_at), labels(None)):
+        warnings.warn(
+            f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
+            "and the same labels: if they are the same rows, it stops too late; pass held-out rows",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    """Whether both are labels in memory, equally many and equal."""
+    if a is None or b is None or hasattr(a, "__dask_graph__"):
+        return False
+    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
+    return len(first) > 0 and np.array_equal(first, second)
+
+
+def rows_start_alike(facts: Facts) -> None:
+    """A start of each row must be set on all data sets or on none."""
+    has = facts.has_start
+    if len(set(has.values())) > 1:
+        given, missing = ([name for name in has if has[name] is state] for state in (True, False))
+        raise ValueError(
+            f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
+            "it on all or on none, for all to start at the same place"
+        )
+
+
+def earlier_model_fits(facts: Facts) -> None:
+    """An earlier model must have the objective's outputs."""
+    if facts.outputs != facts.objective.outputs:
+        raise ValueError(
+            f"{facts.earlier} has {facts.outputs} outputs, but {facts.objective!r} has "
+            f"{facts.objective.outputs}: train on with a model of the same objective"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import metric_reads_link
 from gbdt_objectives._values import plain
@@ -183,72 +182,11 @@ def check_metric(metric: object, objective: object) -> None:
         metric_reads_link(Facts(metric=metric, objective=objective))
 
 
-def check_outputs(name: str, outputs: int, objective: Objective) -> None:
-    """Raise unless an earlier model, an argument of this name, has the objective's outputs."""
-    if outputs != objective.outputs:
-        raise ValueError(
-            f"{name} has {outputs} outputs, but {objective!r} has {objective.outputs}: train on "
-            "with a model of the same objective"
-        )
-
-
 def check_booster(booster: object, kind: type, attribute: str) -> None:
     if not isinstance(booster, kind):
         raise TypeError(
             f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
             f"{type(booster).__name__}: from an estimator take {attribute}"
-        )
-
-
-def check_held_out(
-    evals: Sequence[tuple[Any, str]],
-    data: object,
-    labels: Callable[[int | None], Any],
-    name: str | None = None,
-) -> None:
-    """Raise if what early stopping looks at is missing or the training data; warn if it seems to be
-    a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
-    ``labels`` returns the labels of evals[k], or of the training data (None)."""
-    seen = [pair for pair in evals if name in (None, pair[1])]
-    if not seen:
-        raise ValueError(
-            f"early stopping is to look at {name!r}, but the evaluation sets are "
-            f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
-            if evals
-            else "early stopping needs held-out rows: pass them in evals= of train or eval_set= "
-            "of fit, or leave early stopping out"
-        )
-    dataset, its_name = seen[-1]
-    if dataset is data:
-        raise ValueError(
-            f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
-            "last"
-        )
-    looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
-    if _same_labels(labels(looked_at), labels(None)):
-        warnings.warn(
-            f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
-            "and the same labels: if they are the same rows, it stops too late; pass held-out rows",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _same_labels(a: Any, b: Any) -> bool:
-    """Whether both are labels in memory, equally many and equal."""
-    if a is None or b is None or hasattr(a, "__dask_graph__"):
-        return False
-    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
-    return len(first) > 0 and np.array_equal(first, second)
-
-
-def check_same_starts(what: str, has: Mapping[str, bool]) -> None:
-    """Raise if a start per row (base_margin, init_score) is set on some data sets only."""
-    if len(set(has.values())) > 1:
-        given, missing = ([name for name in has if has[name] is state] for state in (True, False))
-        raise ValueError(
-            f"{what} is set on {', '.join(given)} but not on {', '.join(missing)}: set it on all "
-            "or on none, for all to start at the same place"
         )
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
 from types import MethodType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
     metric_reads_built_in,
     objective_fits_estimator,
+    stops_on_held_out,
 )
 from gbdt_objectives._exported import Exported
 from gbdt_objectives._registry import BY_NAME, Named, name_of
@@ -162,7 +163,8 @@ class Fitting:
         X, y = self.given["X"], self.given["y"]
         pairs = list(self.evaluation_sets().values())
         sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-        _arguments.check_held_out(sets, X, lambda k: y if k is None else pairs[k][1], name)
+        labels = lambda k: y if k is None else pairs[k][1]  # noqa: E731
+        stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
 
     def _fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -449,14 +451,6 @@ def sounding_like(name: str) -> str:
     if near:
         return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
     return "correct the name, or pass a metric of gbdt_objectives"
-
-
-def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
-    raise ValueError(
-        "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
-        f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "
-        "eval_metric=loss_metric(objective), or the metric that you mean"
-    )
 
 
 def check_two_classes(classes: Array) -> None:

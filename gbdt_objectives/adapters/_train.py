@@ -14,7 +14,7 @@ from gbdt_objectives import _calls, _checks, _workers
 from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import stack
-from gbdt_objectives._checks.guards import sums_are_of_all_rows
+from gbdt_objectives._checks.guards import stops_on_held_out, sums_are_of_all_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library
@@ -173,7 +173,9 @@ def find_callbacks(
     library.check(request, request.params, callbacks)
     for callback in callbacks:
         if request.function == "train" and isinstance(callback, library.stops):
-            _arguments.check_held_out(request.evals, request.data, labels, callback.data)
+            stops_on_held_out(Facts(
+                evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
+            ))  # fmt: skip
     return callbacks
 
 

@@ -15,7 +15,8 @@ from scipy.special import expit
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import _arguments, _train, xgboost as xgboost_adapter
+from gbdt_objectives._checks import guards
+from gbdt_objectives.adapters import _train, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.adapters.test_natural_units import multinomial
 from tests.cases import each
@@ -605,10 +606,10 @@ def test_labels_of_a_cluster_are_not_fetched_to_be_compared() -> None:
         def __array__(self, *args: Any, **kwargs: Any) -> Any:
             raise AssertionError("computed")
 
-    assert not _arguments._same_labels(Lazy(), Lazy())
-    assert not _arguments._same_labels(np.ones(2), None)
-    assert _arguments._same_labels(np.ones(2), [1.0, 1.0])
-    assert not _arguments._same_labels([], [])
+    assert not guards._are_equal(Lazy(), Lazy())
+    assert not guards._are_equal(np.ones(2), None)
+    assert guards._are_equal(np.ones(2), [1.0, 1.0])
+    assert not guards._are_equal([], [])
 
 
 def test_the_round_that_is_kept_is_counted_from_one() -> None:

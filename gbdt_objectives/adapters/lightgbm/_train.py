@@ -15,18 +15,24 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._registry import library
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import earlier_model_fits, rows_start_alike
+from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+
+WORDS = words_of(
+    LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
+    place="the leaves of the first tree",
+)  # fmt: skip
 
 
 @documented(
@@ -162,7 +168,8 @@ def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
     if model is None:
         return False
     given["init_model"] = booster = read_booster(model)
-    _arguments.check_outputs("init_model", booster.num_model_per_iteration(), objective)
+    outputs = booster.num_model_per_iteration()
+    earlier_model_fits(Facts(earlier="init_model", outputs=outputs, objective=objective))
     return True
 
 
@@ -226,7 +233,7 @@ def place(
     and shifts all margins by its intercept if not."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
-    _arguments.check_same_starts("init_score", has_score)
+    rows_start_alike(Facts(row_start="init_score", has_start=has_score))
     own_start = next(iter(scores.values()))
     if request.others.get("init_model") is not None:
         return StartedObjective(objective, None), {}

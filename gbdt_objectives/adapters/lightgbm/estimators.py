@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import own_metrics_read_margins
+from gbdt_objectives._checks.guards import own_metrics_read_margins, stops_on_a_metric_of_ours
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
@@ -22,7 +22,6 @@ from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
-from gbdt_objectives.adapters.lightgbm.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -68,17 +67,16 @@ class Fitting(_estimators.Fitting):
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
+        facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
-            own_metrics_read_margins(
-                Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
-            )
+            own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names():
             if not metrics:
-                _estimators.refuse_default_metric(objective, "LightGBM")
+                stops_on_a_metric_of_ours(facts)
             if not named:  # LightGBM would stop on its default, too
                 names = [m for m in metrics if isinstance(m, str)]
                 self.parameters["metric"] = names or "None"
@@ -206,7 +204,7 @@ def _margins_decide(estimator: Any) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **WORDS, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
+    REGRESSOR, **_train.WORDS, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
     parameters="num_leaves=4, verbose=-1", arguments="eval_metric=extended_qwk_metric()",
 )  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -215,7 +213,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
 
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, **WORDS, labels="Labels of two classes may be any, of K they are 0 to K-1",
+    CLASSIFIER, **_train.WORDS, labels="Labels of two classes may be any, of K they are 0 to K-1",
     parameters="num_leaves=2, verbose=-1", own="",
 )  # fmt: skip
 class LGBMClassifier(lgb.LGBMClassifier):

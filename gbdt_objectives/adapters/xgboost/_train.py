@@ -15,17 +15,20 @@ from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import earlier_model_fits, rows_start_alike
 from gbdt_objectives._links import OF_XGBOOST, Link
-from gbdt_objectives._registry import library
+from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
-from gbdt_objectives.adapters.xgboost.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+
+WORDS = words_of(XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``")
 
 
 @documented(
@@ -195,8 +198,8 @@ def continues(
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
-    # XGBoost would add the trees up
-    _arguments.check_outputs("xgb_model", intercept.count_outputs(booster), objective)
+    outputs = intercept.count_outputs(booster)  # XGBoost would add the trees up
+    earlier_model_fits(Facts(earlier="xgb_model", outputs=outputs, objective=objective))
     given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
 
@@ -228,7 +231,7 @@ def place(
     first = next(iter(matrices))
     has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
-    _arguments.check_same_starts("base_margin", {**has, first: has_margin})
+    rows_start_alike(Facts(row_start="base_margin", has_start={**has, first: has_margin}))
     own_start = margins[first] if has_margin else None
     return start_at(
         objective, params.get("base_score"), objective.link,

@@ -13,15 +13,18 @@ import xgboost as xgb
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import own_metrics_read_margins
+from gbdt_objectives._checks.guards import (
+    own_metrics_read_margins,
+    rows_start_alike,
+    stops_on_a_metric_of_ours,
+)
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters import _arguments, _estimators
+from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
-from gbdt_objectives.adapters.xgboost.words import WORDS
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -60,17 +63,16 @@ class Fitting(_estimators.Fitting):
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
         rounds = estimator.early_stopping_rounds
+        facts = Facts(others=tuple(self.metrics), objective=objective, library=XGBOOST)
         stops_early = rounds is not None or stopping.any_stops_early(callbacks)
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
         if estimator.eval_metric is None and _stops_on_default(estimator):
-            _estimators.refuse_default_metric(objective, "XGBoost")
+            stops_on_a_metric_of_ours(facts)
         if self.named(objective).xgboost != objective.link.xgboost or (
             objective.link.is_of_objective
         ):
-            own_metrics_read_margins(
-                Facts(others=tuple(self.metrics), objective=objective, library=XGBOOST)
-            )
+            own_metrics_read_margins(facts)
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
@@ -107,7 +109,7 @@ class Fitting(_estimators.Fitting):
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        _arguments.check_same_starts("base_margin", {"X": has_margin, **has})
+        rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
@@ -202,7 +204,7 @@ def _is_score(objective: object) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **WORDS, of_fit="", callback="xgboost.callback.EarlyStopping",
+    REGRESSOR, **_train.WORDS, of_fit="", callback="xgboost.callback.EarlyStopping",
     own=""" An early stopping of a class of your own keeps what its ``save_best`` says.""",
     parameters="eval_metric=extended_qwk_metric(), max_depth=2", arguments="verbose=False",
 )  # fmt: skip
@@ -213,7 +215,7 @@ class XGBRegressor(xgb.XGBRegressor):
 @saves_scores
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, **WORDS, labels="Labels are 0 to K-1",
+    CLASSIFIER, **_train.WORDS, labels="Labels are 0 to K-1",
     parameters="max_depth=1, learning_rate=0.1", own="""
 ``save_model`` then saves a regressor of margins, which ``xgboost.XGBClassifier`` refuses to load,
 and ``load_model`` here needs the fitted objective:

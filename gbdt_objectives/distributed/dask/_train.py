@@ -20,6 +20,8 @@ from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import rows_start_alike
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
@@ -207,7 +209,7 @@ def measure(
         for name, matrix in matrices.items()
     }
     has = {name: any(part.has_margin for part in found) for name, found in parts.items()}
-    _arguments.check_same_starts("base_margin", has)
+    rows_start_alike(Facts(row_start="base_margin", has_start=has))
     run = partial(inspect_matrix, client, matrices[first], first)
     return measured_on_parts(objective, parts[first], run), has[first]
 
