@@ -49,7 +49,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import shown
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._values import plain
 from gbdt_objectives.adapters._repair import SegmentRepair, repair_segments
 
@@ -60,8 +60,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
 ]  # fmt: skip
-
-__getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
 
 BoosterT = TypeVar("BoosterT")
 
@@ -234,3 +232,6 @@ def _intercept_of(booster: object) -> Any:
             f"{type(booster).__module__}.{type(booster).__name__}"
         )
     return import_module(f"{__name__}.{library}.intercept")
+
+
+__getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))

@@ -19,7 +19,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._values import table
 
 if TYPE_CHECKING:
@@ -83,7 +82,6 @@ class SegmentRepair:
         return f"SegmentRepair: {found} ({gain})\n{columns}"
 
 
-@in_order
 def repair_segments(
     booster: Any,
     X: Any,

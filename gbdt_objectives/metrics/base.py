@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _boosters, _checks, _workers
 from gbdt_objectives._links import Link
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -48,7 +47,6 @@ class Metric:
     exact_method: ClassVar[str | None] = None
     input_space: InputSpace = "margin"
 
-    @in_order
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
