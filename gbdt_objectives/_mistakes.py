@@ -27,7 +27,7 @@ UNORDERED = {
     "Objective.gradient_hessian", "QWKClassifier.score", "ReliabilityDisplay.from_predictions",
     "SegmentStatistics.of", "ThresholdClassifier.score",
 }  # fmt: skip
-"""What takes labels and others, but in any index, or says itself that they are swapped."""
+"""What takes labels and others whose indexes differ, or has a message of its own for them."""
 
 GUARDED: set[Callable[..., Any]] = set()
 
