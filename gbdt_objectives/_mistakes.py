@@ -1,48 +1,134 @@
-"""Mistakes in calls: arguments that are named as elsewhere, or swapped, and what to write."""
+"""Mistakes in calls: arguments that are named as elsewhere, or swapped, and what to write.
+
+Rooms apply it to all that they export; no function asks for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
 from gbdt_objectives._checks import is_dask
-
-P = ParamSpec("P")
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
+from gbdt_objectives._names import ARGUMENTS, ROOT, missing
+from gbdt_objectives._registry import load
 
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
+UNORDERED = {
+    "ClassMetric.__call__", "ClassMetric.score", "Metric.read", "Metric.score", "imbalance_shift",
+    "Objective.gradient_hessian", "QWKClassifier.score", "ReliabilityDisplay.from_predictions",
+    "SegmentStatistics.of", "ThresholdClassifier.score",
+}  # fmt: skip
+"""What takes labels and others whose indexes differ, or has a message of its own for them."""
 
-def in_order(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse columns of pandas whose rows are in different orders. Add to the error of a function
-    that refuses its arguments that labels and others are swapped; only then look at values."""
+GUARDED: set[Callable[..., Any]] = set()
+
+
+def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
+    """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``: the last
+    line of a room. ``modules`` are submodules that are imported when somebody asks for them."""
+    for name in set(public).difference(modules):
+        guard(vars(sys.modules[module])[name])
+
+    def get_attribute(name: str) -> Any:
+        if name in modules:
+            return load(f"{module}.{name}")
+        raise missing(module, name)
+
+    def public_names() -> list[str]:
+        return sorted({*public, *modules})
+
+    return get_attribute, public_names
+
+
+def guard(thing: Any) -> None:
+    """Replace a function, or the methods of a class, by what :func:`guarded` makes of it.
+
+    While a room is loaded, only modules of the package can take a function from it. Those that did
+    get the guarded one here, all others find nothing else.
+    """
+    if isinstance(thing, FunctionType):
+        name, function = thing.__name__, guarded(thing)
+        for module in [m for key, m in list(sys.modules.items()) if key.startswith(f"{ROOT}.")]:
+            if vars(module).get(name) is thing:
+                setattr(module, name, function)
+    elif isinstance(thing, type):
+        for owner in thing.__mro__:
+            if owner.__module__.startswith(f"{ROOT}."):
+                guard_methods(owner)
+
+
+def guard_methods(owner: type) -> None:
+    for name, member in list(vars(owner).items()):
+        if name.startswith("_") and name not in ("__init__", "__call__"):
+            continue
+        if isinstance(member, (staticmethod, classmethod)):
+            setattr(owner, name, type(member)(guarded(member.__func__)))
+        elif isinstance(member, FunctionType):
+            setattr(owner, name, guarded(member))
+
+
+def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which now refuses arguments that are named as elsewhere, and columns of pandas
+    whose rows are in different orders, and adds to its errors that labels and others are swapped;
+    only then are values looked at. The function itself if nothing of this can happen."""
     parameters = list(signature(function).parameters)
-    label = next(name for name in parameters if name in LABELS)
-    other = next(name for name in parameters if name in OTHERS)
-    first, second = sorted((label, other), key=parameters.index)
+    called = function.__qualname__.removesuffix(".__init__")
+    remedies = remedies_of(called, parameters)
+    order = [] if called in UNORDERED else order_of(parameters)
+    if function in GUARDED or not (remedies or order):
+        return function
 
     @wraps(function)
-    def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name in remedies:
+                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
+        if not order:
+            return function(*args, **kwargs)
         if sum(map(is_indexed, (*args, *kwargs.values()))) > 1:
             check_index(dict(zip(parameters, args, strict=False)) | kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            given = dict(zip(parameters, args, strict=False)) | kwargs
-            found = is_of_labels(given.get(label)), is_of_labels(given.get(other))
-            if found == (False, True):
-                said = str(error).rstrip(".")
-                error.args = (f"{said}{SWAPPED} {first} comes before {second}",)
+            say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
 
-    return ordered
+    GUARDED.add(checked)
+    return checked
+
+
+def remedies_of(called: str, parameters: Collection[str]) -> dict[str, str]:
+    """What to write instead of arguments that a callable does not have."""
+    remedies = ARGUMENTS["*"] | ARGUMENTS.get(called, {})
+    return {
+        theirs: f"write {ours}=" if ours.isidentifier() else ours
+        for theirs, ours in remedies.items()
+        if theirs not in parameters
+    }
+
+
+def order_of(parameters: list[str]) -> list[str]:
+    """The first parameter of labels and the first of others, in their order; none without both."""
+    labels = [name for name in parameters if name in LABELS]
+    others = [name for name in parameters if name in OTHERS]
+    return sorted([labels[0], others[0]], key=parameters.index) if labels and others else []
+
+
+def say_order(error: Exception, given: Mapping[str, Any], order: list[str]) -> None:
+    """Add to the error of a call that labels and others are swapped, if they are."""
+    found = {name in LABELS: is_of_labels(given.get(name)) for name in order}
+    if found == {True: False, False: True} and SWAPPED not in str(error):
+        said = str(error).rstrip(".")
+        error.args = (f"{said}{SWAPPED} {order[0]} comes before {order[1]}",)
 
 
 def is_indexed(values: Any) -> bool:
@@ -73,26 +159,3 @@ def is_of_labels(values: Any) -> bool | None:
     if array.size == 0 or array.ndim not in (1, 2):
         return None
     return array.ndim == 1 and not (array.dtype.kind == "f" and (array != np.rint(array)).any())
-
-
-def arguments(**remedies: str) -> Callable[[F], F]:
-    """Refuse arguments of other libraries, or of former versions, and say what to write.
-
-    It decorates functions, and classes for what makes one.
-    """
-
-    def decorate(function: Any) -> Any:
-        if isinstance(function, type):
-            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
-            return function
-
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            for name in kwargs.keys() & remedies.keys():
-                called = function.__qualname__.removesuffix(".__init__")
-                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
-            return function(*args, **kwargs)
-
-        return checked
-
-    return decorate

@@ -6,11 +6,10 @@ Modules name their own in ``__all__``. What the field calls otherwise stands her
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+
+from gbdt_objectives._registry import BY_NAME, load
 
 ROOT = "gbdt_objectives"
 
@@ -49,7 +48,7 @@ FIELD = {
     "repair_segments": "multicalibrate multicalibration MCGrad mcgrad",
     "estimate_prior": "em_prior estimate_class_prior",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
-    "lightgbm": "LGBMRegressor LGBMClassifier lgb", "xgboost": "XGBRegressor XGBClassifier xgb",
+    **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
     "dask": "DaskXGBRegressor DaskXGBClassifier",
     "spark": "SparkXGBRegressor SparkXGBClassifier",
 }  # fmt: skip
@@ -58,19 +57,60 @@ FIELD = {
 ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
 
 
-def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
-    """``__getattr__`` and ``__dir__`` of a module of these public names. ``modules`` are submodules
-    that are imported when somebody asks for them."""
+_ROWS_OR_CLASSES = (
+    "write y_true= for the label of each row, or target_prior={label: probability} and "
+    "label_range=(lowest, highest) for the classes there are"
+)
+_SHARE = "write negative_keep_rate=, the share of the negatives to keep"
+_NO_START = "leave it out, the best are found without"
 
-    def get_attribute(name: str) -> Any:
-        if name in modules:
-            return import_module(f"{module}.{name}")
-        raise missing(module, name)
-
-    def public_names() -> list[str]:
-        return sorted({*public, *modules})
-
-    return get_attribute, public_names
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "*": {},
+    "CalibratedClassifier": {
+        "base_estimator": "estimator",
+        "method": "write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
+        "ROCConvexHullCalibrator() for 'isotonic'",
+    },
+    "DownsampledClassifier": {
+        "base_estimator": "estimator", "n_estimators": "n_bags", "sampling_strategy": _SHARE,
+    },
+    "QWKClassifier": {
+        "thresholds": "the algorithm that places them is method=",
+        "estimators": "write estimator=, which takes a list too",
+        "segments": "write segment=, the column of X that holds them",
+    },
+    "ThresholdClassifier": {"thresholds": "fit finds them; given ones are for "
+                            "apply_thresholds(score, thresholds, labels)"},
+    "compare_performance": {"scoring": "metric"}, "estimate_performance": {"scoring": "metric"},
+    "cross_validate_thresholds": {"n_splits": "cv", "folds": "cv"},
+    "expected_calibration_error": {"bins": "n_bins"}, "reliability_bins": {"bins": "n_bins"},
+    "extended_qwk_metric": {"labels": "write y_true= for the label of each row, "
+                            "target_prior={label: probability} for classes"},
+    "fit_segment_shift": {
+        "groups": "write segments=; groups are rows that share a side of a split",
+        "handle_unseen": "handle_unknown",
+    },
+    "focal_objective": {"num_class": "n_classes"},
+    "kappa_objective": {"labels": _ROWS_OR_CLASSES}, "qwk_objective": {"labels": _ROWS_OR_CLASSES},
+    "negative_downsample": {
+        "seed": "random_state", "rate": "negative_keep_rate", "sampling_strategy": _SHARE,
+        "ratio": "write negative_keep_rate=, for k negatives per positive k * positives / "
+        "negatives",
+    },
+    "negative_downsample_by_key": {"seed": "write random_state=, a whole number"},
+    "optimize_thresholds": {
+        "n_classes": "write labels=range(n_classes)", "y_pred": "score",
+        "initial": _NO_START, "initial_coef": _NO_START,
+    },
+    "ordinal_logit_objective": {
+        "labels": "write n_classes=, for labels 0 to n_classes - 1", "num_class": "n_classes",
+    },
+    "quadratic_weighted_kappa": {
+        "weights": "leave it out, costs are squared; of rows it is sample_weight=",
+    },
+}  # fmt: skip
+"""What arguments are called elsewhere, or were once, by function, class or ``Class.method``: ours,
+or what to say. The row "*" is for all that have no such argument themselves."""
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
@@ -102,11 +142,11 @@ def where(name: str) -> str | None:
 
 def all_names() -> dict[str, str]:
     """Every public name with its place, which is the root for what the root has."""
-    root = import_module(ROOT)
+    root = load(ROOT)
     places = {name: f"{ROOT}.{name}" for name in ROOMS}
-    places |= {name: f"{ROOT}.adapters.{name}" for name in ("lightgbm", "xgboost")}
+    places |= {name: f"{ROOT}.adapters.{name}" for name in BY_NAME}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
     for name in ROOMS:
-        for public in import_module(f"{ROOT}.{name}").__all__:
+        for public in load(f"{ROOT}.{name}").__all__:
             places.setdefault(public, f"{ROOT}.{name}.{public}")
     return places | {name: f"{ROOT}.{name}" for name in root.__all__}

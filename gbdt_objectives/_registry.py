@@ -20,6 +20,7 @@ class Named:
     """A library by its names."""
 
     name: str  # of its package, and of its folder in adapters
+    alias: str  # under which people import it
     title: str  # in sentences
     floor: str  # the oldest version: as in pyproject.toml, and in the lane "floors" of .ci/lanes
     prefix: str  # of its estimators' names
@@ -38,15 +39,17 @@ class Named:
 
 
 XGBOOST = Named(
-    name="xgboost", title="XGBoost", floor="2.1", prefix="XGB", margin_flag="output_margin",
-    endings=(".json", ".ubj"), rendering="metric.xgboost as custom_metric=", wants_triple=False,
+    name="xgboost", alias="xgb", title="XGBoost", floor="2.1", prefix="XGB",
+    margin_flag="output_margin", endings=(".json", ".ubj"),
+    rendering="metric.xgboost as custom_metric=", wants_triple=False,
     workers_are_alone=False, classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip
 LIGHTGBM = Named(
-    name="lightgbm", title="LightGBM", floor="4.2", prefix="LGBM", margin_flag="raw_score",
-    endings=(".txt",), rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
+    name="lightgbm", alias="lgb", title="LightGBM", floor="4.2", prefix="LGBM",
+    margin_flag="raw_score", endings=(".txt",),
+    rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
     workers_are_alone=True, classifier_reads=(),
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
 )  # fmt: skip

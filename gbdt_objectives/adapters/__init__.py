@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import shown
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._values import plain
 from gbdt_objectives.adapters._repair import SegmentRepair, library_of_booster, repair_segments
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
 ]  # fmt: skip
-
-__getattr__, __dir__ = room(__name__, __all__, NAMES)
 
 BoosterT = TypeVar("BoosterT")
 
@@ -222,3 +220,6 @@ def imbalance_shift(
     return _imbalance.infer_shift(
         y, library.predict_log_odds(booster, X, sample_weight), sample_weight
     )
+
+
+__getattr__, __dir__ = room(__name__, __all__, NAMES)

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._registry import NAMES, library_of
 from gbdt_objectives._values import table
 
@@ -83,7 +82,6 @@ class SegmentRepair:
         return f"SegmentRepair: {found} ({gain})\n{columns}"
 
 
-@in_order
 def repair_segments(
     booster: Any,
     X: Any,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives._values import table
@@ -51,8 +51,6 @@ class ReliabilityBins:
         return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
 
 
-@_mistakes.arguments(bins="write n_bins=")
-@_mistakes.in_order
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -122,8 +120,6 @@ def make_bins(columns: dict[str, Any], n_bins: int, strategy: Strategy) -> Relia
     return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
-@_mistakes.arguments(bins="write n_bins=")
-@_mistakes.in_order
 def expected_calibration_error(
     y_true: ArrayLike,
     probability: ArrayLike,

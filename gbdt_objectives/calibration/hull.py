@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import dot, from_zero
 from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
@@ -102,7 +101,6 @@ class ROCConvexHull:
         return p
 
 
-@in_order
 def roc_convex_hull(
     y_true: ArrayLike, score: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ROCConvexHull:

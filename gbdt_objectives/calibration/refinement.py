@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, number_values
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import blocks, dot
 from gbdt_objectives._values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
@@ -69,7 +68,6 @@ class CalibrationRefinement:
         return self.uncertainty - self.refinement
 
 
-@in_order
 def calibration_refinement(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import total
 from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.rows import (
@@ -23,7 +22,6 @@ from gbdt_objectives.calibration.rows import (
 )
 
 
-@in_order
 def calibration_ratio(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -101,7 +99,6 @@ def ratio_sums(y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 
-@in_order
 def normalized_entropy(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -166,7 +163,6 @@ def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
         return l
 
 
-@in_order
 def brier_score(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -18,7 +18,6 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import any_dask, check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
@@ -122,7 +121,6 @@ class SegmentRatios:
         return f"{title}\n{table(**columns)}"
 
 
-@in_order
 def calibration_ratio_by_segment(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -18,7 +18,6 @@ from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import blocks, dot
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.likelihood import logistic_loss, minimize_convex, penalized
@@ -67,7 +66,6 @@ class CalibrationErrorTest:
     interval: Array
 
 
-@in_order
 def calibration_error_test(
     y_true: ArrayLike,
     probability: ArrayLike,

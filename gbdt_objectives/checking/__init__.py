@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
     Api,
@@ -32,8 +32,6 @@ from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_with_checks"]
-
-__getattr__, __dir__ = room(__name__, __all__)
 
 LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
@@ -190,3 +188,6 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
         hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
         return Finding(name, "FAILED", f"the objective raised {what}{hint}")
     return Finding(name, "note" if note else "passed", note or "")
+
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -1,6 +1,6 @@
 """Many machines: an engine a module, on top of the adapters."""
 
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._workers import WorkersDisagree
 
 __all__ = ["WorkersDisagree", "dask", "spark"]

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -48,11 +48,6 @@ ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
-@_mistakes.arguments(
-    base_estimator="write estimator=",
-    method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
-    "ROCConvexHullCalibrator() for 'isotonic'",
-)
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
@@ -119,7 +114,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     _: KW_ONLY
     cv: Any = FOLDS
 
-    @_mistakes.in_order
     def fit(
         self,
         X: Any,

@@ -15,7 +15,6 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     mean_and_error,
@@ -84,7 +83,6 @@ def fit_default(
             raise refused from None
 
 
-@in_order
 def choose_calibrator(
     y_true: ArrayLike,
     score: ArrayLike,

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.frames import users_level
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import EXPRESSION_BYTES, blocks
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
@@ -46,7 +45,6 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     _fit: Callable[[LabelledRows, Offset], None]
     _probability: Callable[[Array], Array]
 
-    @in_order
     def fit(
         self,
         score: ArrayLike,

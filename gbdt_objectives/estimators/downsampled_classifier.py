@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
@@ -32,11 +32,6 @@ AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
-@_mistakes.arguments(
-    base_estimator="write estimator=",
-    n_estimators="write n_bags=",
-    sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
-)
 @dataclass(eq=False, repr=False)
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
@@ -125,7 +120,6 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     cv: Any = None
     random_state: RandomState = None
 
-    @_mistakes.in_order
     def fit(
         self,
         X: Any,

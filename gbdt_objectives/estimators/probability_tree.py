@@ -14,7 +14,6 @@ from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators._base import (
@@ -54,7 +53,6 @@ class LeafProbability:
         return total / len(self.probabilities)
 
 
-@in_order
 def leaf_probability(
     model: Any,
     X: Any,
@@ -219,7 +217,6 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     def _wrapped(self) -> Any:
         return DecisionTreeClassifier() if self.tree is None else self.tree
 
-    @in_order
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ProbabilityEstimationTree:

@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _mistakes, metrics
+from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._folds import Split, held_out_equally_often
@@ -46,11 +46,6 @@ OF_SOME_FITS = (
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
-@_mistakes.arguments(
-    thresholds="the algorithm that places them is method=",
-    estimators="write estimator=, which takes a list too",
-    segments="write segment=, the column of X that holds them",
-)
 @dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
@@ -197,7 +192,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             raise
         return copy
 
-    @_mistakes.in_order
     def fit(
         self,
         X: Any,

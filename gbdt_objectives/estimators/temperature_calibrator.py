@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
@@ -107,7 +106,6 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         "biases": _json.read_numbers,
     }
 
-    @in_order
     def fit(
         self,
         probability: ArrayLike,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _json, _mistakes
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives._exported import Exported
 from gbdt_objectives.estimators._base import check_score, ordered_classes
@@ -32,9 +32,6 @@ def read_metric(key: str, value: object) -> str:
     return value
 
 
-@_mistakes.arguments(
-    thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
-)
 @dataclass(eq=False, repr=False)
 class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
@@ -84,7 +81,6 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     metric: MetricArgument = "qwk"
     target_prior: Mapping[Any, float] | None = None
 
-    @_mistakes.in_order
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdClassifier:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._folds import held_out_once
 from gbdt_objectives._rows import Rows
@@ -96,8 +96,6 @@ def _listed(numbers: Array, width: int) -> str:
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 
 
-@_mistakes.arguments(n_splits="write cv=", folds="write cv=")
-@_mistakes.in_order
 def cross_validate_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

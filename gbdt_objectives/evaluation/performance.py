@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
 from gbdt_objectives.estimators import _base
@@ -113,8 +113,6 @@ class PerformanceDifference:
         )
 
 
-@_mistakes.arguments(scoring="write metric=")
-@_mistakes.in_order
 def estimate_performance(
     estimator: Any,
     X: Any,
@@ -211,8 +209,6 @@ def estimate_performance(
     return _summary(rows, judged, level)
 
 
-@_mistakes.arguments(scoring="write metric=")
-@_mistakes.in_order
 def compare_performance(
     first: Any,
     second: Any,

@@ -13,7 +13,6 @@ from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack, stack as frames
 from gbdt_objectives._links import Link
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -51,7 +50,6 @@ class Metric:
     exact_method: ClassVar[str | None] = None
     input_space: InputSpace = "margin"
 
-    @in_order
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:

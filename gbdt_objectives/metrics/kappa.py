@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._checks.frames import users_level
 from gbdt_objectives._links import IDENTITY, Link
@@ -23,8 +23,6 @@ from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
 
-@_mistakes.arguments(weights="leave it out, costs are squared; of rows it is sample_weight=")
-@_mistakes.in_order
 def quadratic_weighted_kappa(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -178,9 +176,6 @@ class ExtendedQWKMetric(Metric):
         return 1 - total / n
 
 
-@_mistakes.arguments(
-    labels="write y_true= for the label of each row, target_prior={label: probability} for classes"
-)
 def extended_qwk_metric(
     y_true: ArrayLike | None = None,
     *,

@@ -10,7 +10,7 @@ of the second, one per row, shaped like the margin. ``loss``: the total over row
 
 from gbdt_objectives._domain import BINARY, REAL, Classes, Interval, Values
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective

@@ -24,7 +24,6 @@ from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack, stack as frames
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import EXPRESSION_BYTES, HOST, Place, place_of
 from gbdt_objectives._rows import Rows, check_labels, check_margins
 from gbdt_objectives._values import RowValues, read_row_values
@@ -313,7 +312,6 @@ class Objective:
         found = self.equations.measured(rows)
         return self if found is self.equations else Objective(found)
 
-    @in_order
     def fitted(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Objective:
@@ -337,14 +335,12 @@ class Objective:
             _checks.finite("margin", f)
         return link.class_probability(f.astype(np.float64))
 
-    @in_order
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Total loss over the rows: what the gradient differentiates."""
         return self._value(y_true, margin, sample_weight)[0]
 
-    @in_order
     def mean_loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Classes
 from gbdt_objectives._links import Link, score
@@ -240,7 +240,6 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
     return xp.exp(g * (x - t)) * t
 
 
-@_mistakes.arguments(num_class="write n_classes=")
 def focal_objective(
     gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
 ) -> Objective:

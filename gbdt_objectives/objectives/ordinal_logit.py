@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
@@ -442,9 +442,6 @@ def weighted_sum(values: Array, w: Array | None) -> float:
     return float(values.sum()) if w is None else dot(values, w)
 
 
-@_mistakes.arguments(
-    labels="write n_classes=, for labels 0 to n_classes - 1", num_class="write n_classes="
-)
 def ordinal_logit_objective(
     n_classes: int, *, thresholds: Literal["refit", "fixed"] | ArrayLike = "refit"
 ) -> Objective:

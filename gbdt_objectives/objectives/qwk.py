@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
@@ -142,14 +142,6 @@ class QWKLoss(RatioOfSums):
         return write
 
 
-LABELS = (
-    "write y_true= for the label of each row, or target_prior={label: probability} and "
-    "label_range=(lowest, highest) for the classes there are"
-)
-"""What is meant by labels=, one of two."""
-
-
-@_mistakes.arguments(labels=LABELS)
 def qwk_objective(
     y_true: ArrayLike | None = None,
     *,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
@@ -27,7 +27,6 @@ from gbdt_objectives.objectives import costs, coupled
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import MatrixCost, RowFunction
 from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
-from gbdt_objectives.objectives.qwk import LABELS
 
 NAMED: dict[str, RowFunction] = {"squared": costs.SquaredCost(), "absolute": costs.AbsoluteCost()}
 
@@ -129,7 +128,6 @@ class RatioLoss(RatioOfSums):
         return (c_slope - F / G * d_slope) * factor, 1.0
 
 
-@_mistakes.arguments(labels=LABELS)
 def kappa_objective(
     cost: str | ArrayLike | RowFunction,
     y_true: ArrayLike | None = None,

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
@@ -78,7 +77,6 @@ class ThresholdDisplay(Display):
         return self.rows.labels
 
     @classmethod
-    @in_order
     def from_predictions(
         cls,
         y_true: ArrayLike,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
@@ -22,12 +22,6 @@ BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in t
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 
 
-@_mistakes.arguments(
-    seed="write random_state=",
-    rate="write negative_keep_rate=",
-    ratio="write negative_keep_rate=, for k negatives per positive k * positives / negatives",
-    sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
-)
 def negative_downsample(
     y: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
@@ -84,7 +78,6 @@ def negative_downsample(
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
-@_mistakes.arguments(seed="write random_state=, a whole number")
 def negative_downsample_by_key(
     y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: int = 0
 ) -> NDArray[np.int64]:
@@ -234,7 +227,6 @@ def digest(key: bytes) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
-@_mistakes.in_order
 def pilot_keep_rates(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -12,13 +12,11 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from gbdt_objectives._names import room
+from gbdt_objectives._mistakes import room
 from gbdt_objectives.serving.model import ServedModel, with_extras
 from gbdt_objectives.serving.onnx import export_onnx
 
 __all__ = ["ServedModel", "export", "export_onnx", "load"]
-
-__getattr__, __dir__ = room(__name__, __all__)
 
 
 def export(
@@ -125,3 +123,6 @@ def load(folder: str | PathLike[str]) -> Any:
     from gbdt_objectives.serving import folder as _folder
 
     return _folder.load(folder)
+
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import RandomState
 from gbdt_objectives._parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
@@ -18,13 +18,6 @@ from gbdt_objectives.thresholds.rows import read_scored_rows
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 
-@_mistakes.arguments(
-    n_classes="write labels=range(n_classes)",
-    y_pred="write score=",
-    initial="leave it out, the best are found without",
-    initial_coef="leave it out, the best are found without",
-)
-@_mistakes.in_order
 def optimize_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._mistakes import arguments, in_order
 from gbdt_objectives._values import table
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels
@@ -175,11 +174,6 @@ class SegmentShift(_json.SavedAsJSON):
         )
 
 
-@arguments(
-    groups="write segments=; groups are rows that share a side of a split",
-    handle_unseen="write handle_unknown=",
-)
-@in_order
 def fit_segment_shift(
     y_true: ArrayLike,
     score: ArrayLike,

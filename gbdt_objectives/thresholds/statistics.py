@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
-from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
@@ -124,7 +123,6 @@ class ThresholdStatistics:
         return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, counts, rows=0)
 
     @staticmethod
-    @in_order
     def of(
         y_true: ArrayLike,
         score: ArrayLike,
@@ -165,7 +163,6 @@ class ThresholdStatistics:
         _rows.check_enough_rows(found.rows, len(order))
         return found
 
-    @in_order
     def add(
         self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdStatistics:

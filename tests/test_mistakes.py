@@ -1,0 +1,178 @@
+"""A room guards all that it exports: no function asks for it, and nothing else of them changes."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import pickle
+import sys
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import gbdt_objectives as go
+from gbdt_objectives._mistakes import GUARDED, UNORDERED, order_of, room
+from gbdt_objectives._names import ARGUMENTS, ROOMS
+
+INSIDE = """
+def _judge(y):
+    if not set(map(float, y)) <= {0, 1, 2}:
+        raise ValueError("labels must be 0 to 2.")
+    return "fine"
+
+def judge(y_true, score):
+    return _judge(y_true)
+
+def price(cost):
+    return cost
+
+class Judge:
+    def __init__(self, cost=1):
+        self.cost = cost
+
+    @classmethod
+    def of(cls, y, X):
+        return _judge(y)
+
+    @staticmethod
+    def at(score, y_true):
+        return judge(y_true, score)
+
+    def fit(self, X, y):
+        return _judge(y)
+
+    def _fit(self, X, y):
+        return _judge(y)
+"""
+
+Y, SCORE = [0, 1, 2], [0.5, 1.5, 2.5]
+
+
+@pytest.fixture
+def new(monkeypatch) -> ModuleType:
+    """A module that took a function before the room that exports it was loaded."""
+    name = "gbdt_objectives.new"
+    modules = {key: ModuleType(key) for key in (name, f"{name}.inside", f"{name}.sibling")}
+    for key, module in modules.items():
+        monkeypatch.setitem(sys.modules, key, module)
+    this_room, inside, sibling = modules.values()
+    exec(INSIDE, vars(inside))
+    for module in (this_room, sibling):
+        vars(module).update({key: vars(inside)[key] for key in ("judge", "price", "Judge")})
+    rows = {"*": {"weights": "sample_weight", "cost": "fee"}, "judge": {"labels": "y_true"},
+            "Judge.fit": {"target": "say y"}}  # fmt: skip
+    for key, remedies in rows.items():
+        monkeypatch.setitem(ARGUMENTS, key, remedies)
+    room(name, ["judge", "price", "Judge"])
+    assert this_room.judge is inside.judge is sibling.judge
+    return sibling
+
+
+def test_labels_and_others_are_in_order_without_a_decorator(new) -> None:
+    for function, first, second in (
+        (partial(new.judge), "y_true", "score"),
+        (new.Judge.of, "y", "X"),
+        (new.Judge().fit, "X", "y"),
+    ):
+        right = {first: Y, second: SCORE} if first[0] == "y" else {first: SCORE, second: Y}
+        one, two = right.values()
+        assert function(one, two) == function(**right) == "fine"
+        swapped = rf"^labels must be 0 to 2; are they swapped\? {first} comes before {second}$"
+        with pytest.raises(ValueError, match=swapped):
+            function(two, one)
+        with pytest.raises(ValueError, match=f"^{first} and {second} have the same index"):
+            function(pd.Series(one), pd.Series(two, index=[2, 1, 0]))
+        with pytest.raises(ValueError, match="0 to 2.$"):  # not swapped
+            function(**right | {"y" if "y" in right else "y_true": [3, 4, 5]})
+    with pytest.raises(ValueError, match=r"^labels must be 0 to 2; are they swapped\? .* score$"):
+        new.Judge.at(Y, SCORE)  # said once, where it was found
+
+
+def test_remedies_are_those_of_the_table(new) -> None:
+    for call, said in (
+        (partial(new.judge, labels=Y), "judge has no argument 'labels': write y_true="),
+        (partial(new.judge, weights=Y), "judge has no argument 'weights': write sample_weight="),
+        (partial(new.Judge().fit, target=Y), "Judge.fit has no argument 'target': say y"),
+        (partial(new.Judge, weights=Y), "Judge has no argument 'weights': write sample_weight="),
+    ):
+        with pytest.raises(TypeError, match=f"^{said}$"):
+            call()
+    assert new.price(cost=2) == new.Judge(cost=2).cost == 2  # their own
+    assert new.Judge._fit not in GUARDED
+
+
+def public() -> Iterator[tuple[ModuleType, str, Any]]:
+    for name in ROOMS:
+        module = import_module(f"gbdt_objectives.{name}")
+        for key in set(module.__all__) & set(vars(module)):
+            yield module, key, vars(module)[key]
+
+
+def callables() -> Iterator[Any]:
+    """Exported functions, and methods of exported classes that are written here."""
+    for _, _, thing in public():
+        if isinstance(thing, type):
+            for name in dir(thing):
+                member = inspect.getattr_static(thing, name)
+                member = getattr(member, "__func__", member)
+                is_ours = str(getattr(member, "__module__", "")).startswith("gbdt_objectives.")
+                if (name[0] != "_" or name in ("__init__", "__call__")) and is_ours:
+                    yield member
+        else:
+            yield thing
+
+
+def test_all_that_takes_labels_and_others_is_in_order() -> None:
+    found = [f for f in callables() if isinstance(f, FunctionType)
+             and order_of(list(inspect.signature(f).parameters))]  # fmt: skip
+    assert len(found) > 40
+    assert {f.__qualname__ for f in found if f not in GUARDED} == UNORDERED
+
+
+def test_every_row_of_the_table_is_in_force() -> None:
+    guarded = {f.__qualname__.removesuffix(".__init__"): f for f in callables() if f in GUARDED}
+    assert set(ARGUMENTS) <= {"*", *guarded}
+    for name, remedies in ARGUMENTS.items():
+        assert name == "*" or not set(remedies) & set(inspect.signature(guarded[name]).parameters)
+
+
+def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
+    """Such as a table, a default or a partial that was made before the room was loaded."""
+    assert len(GUARDED) > 40
+    for guard in GUARDED:
+        holders = gc.get_referrers(guard.__wrapped__)
+        holders = [h for h in holders if isinstance(h, (dict, list, tuple, set, type, partial))]
+        assert holders == [vars(guard)], guard
+
+
+def test_functions_are_found_again_by_name() -> None:
+    for module, name, thing in public():
+        if isinstance(thing, FunctionType):
+            assert thing.__module__.startswith(module.__name__)  # its room is loaded before it
+            assert vars(sys.modules[thing.__module__])[name] is thing
+            assert pickle.loads(pickle.dumps(thing)) is copy.copy(thing) is thing
+            assert inspect.unwrap(thing).__doc__ == thing.__doc__
+
+
+def test_a_room_is_loaded_twice_and_guarded_once(new) -> None:
+    judge, fit = new.judge, new.Judge.fit
+    room("gbdt_objectives.new", ["judge", "Judge"])
+    assert (new.judge, new.Judge.fit) == (judge, fit)
+
+
+def test_a_subclass_has_its_own_init_and_inherits_fit() -> None:
+    class Own(go.QWKClassifier):
+        def __init__(self, thresholds: Any = None) -> None:
+            super().__init__(None)
+            self.thresholds = thresholds
+
+    assert Own(thresholds=3).get_params(deep=False) == {"thresholds": 3}
+    assert Own.fit is go.QWKClassifier.fit in GUARDED
+    with pytest.raises(TypeError, match="^QWKClassifier has no argument 'segments'"):
+        type("Inherits", (go.QWKClassifier,), {})(segments=0)
