@@ -87,6 +87,34 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 assert name.count(".") < 2 or not inside, f"{path} imports {name}"
 
 
+WORDS = {"xgboost", "lightgbm", "sklearn", "catboost"}
+
+
+@each("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_registry_imports_by_a_computed_name(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert path.name == "_registry.py" or not names & {"import_module", "__import__"}
+
+
+def test_libraries_are_named_in_their_folders() -> None:
+    """Elsewhere nothing is compared with a library's name, and few files write one."""
+    named: dict[str, int] = {}
+    for path in MODULES:
+        place = path.relative_to(PACKAGE)
+        if place.parts[:2] in (("adapters", "xgboost"), ("adapters", "lightgbm")):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and node.value in WORDS:
+                named[str(place)] = named.get(str(place), 0) + 1
+            if isinstance(node, ast.Compare) and str(place) != "checking/probe.py":
+                sides = [node.left, *node.comparators]
+                values = {side.value for side in sides if isinstance(side, ast.Constant)}
+                assert not values & {"xgboost", "catboost"}, f"{place}:{node.lineno}"
+    assert sum(named.values()) <= 15, named
+    assert len(named) <= 6, named
+
+
 def test_public_names_are_importable_and_listed_once() -> None:
     stub = (PACKAGE / "__init__.pyi").read_text()
     listed = [

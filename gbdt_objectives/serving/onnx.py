@@ -23,7 +23,7 @@ import numpy as np
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._registry import library_of, name_of
+from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives.adapters._trees import LEQ, Trees
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.serving import features as _features
@@ -137,7 +137,7 @@ def write(target: Path, graph: bytes) -> None:
 
 def import_onnx(name: str) -> Any:
     try:
-        return __import__(name)
+        return load(name)
     except ImportError as error:
         raise ImportError(
             f"{name} is needed to write ONNX: pip install 'gbdt_objectives[onnx]'"

@@ -1,0 +1,180 @@
+"""Each guard, asked with the facts of a call: it raises with the remedy, and lets right calls be.
+
+``tests/matrix`` asks them through the doors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gbdt_objectives as go
+from gbdt_objectives._checks import guards
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, softmax
+from gbdt_objectives._registry import LIGHTGBM, XGBOOST
+from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
+from tests.cases import each
+
+GUARDS = {
+    name: guard
+    for name, guard in vars(guards).items()
+    if inspect.isfunction(guard) and guard.__module__ == guards.__name__ and name[0] != "_"
+}
+QWK, LOGLOSS, FOCAL = go.qwk_objective(), go.weighted_logloss_objective(1.0), go.focal_objective(2)
+KAPPA, ERROR = go.qwk_metric(), squared_error_metric()
+OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")
+
+
+class XGBClassifier:
+    """Stands for the library's own."""
+
+
+class XGBRegressor:
+    """Stands for the library's own."""
+
+
+SETS = [("held out", "v"), ("rows", "t")]
+LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("estimator_reads_margins",
+     {"name": "q", "link": IDENTITY, "estimator_of": XGBOOST, "role": "Classifier"},
+     "q trains a score in label units.*import XGBRegressor from"),
+    ("estimator_reads_margins",
+     {"name": "q", "link": LOG, "estimator_of": LIGHTGBM, "role": "Regressor"},
+     "would return logs .* import LGBMRegressor from"),
+    ("estimator_reads_margins",
+     {"name": "q", "link": LOGIT, "estimator_of": LIGHTGBM, "role": "Classifier"},
+     "returns raw scores as probabilities.* import LGBMClassifier from"),
+    ("estimator_reads_margins",
+     {"name": "q", "link": softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
+     "would take the logistic function or softmax .* import XGBClassifier from"),
+    ("booster_predicts_by_link",
+     {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
+      "transform": LOGIT},
+     "the objective 'binary:logistic' would take for log-odds.*XGBRegressor.*apply_thresholds"),
+    ("sums_are_of_all_rows", {"name": "q", "alone": True}, "train a different model"),
+    ("sums_are_of_all_rows", {"name": "q", "alone": True, "metric": KAPPA}, "stop in another"),
+    ("metric_is_rendered", {"name": "qwk", "form": LIGHTGBM}, "pass metric.lightgbm as feval="),
+    ("rendering_is_for_caller", {"name": "qwk", "library": XGBOOST, "form": LIGHTGBM},
+     "qwk.lightgbm is called by xgboost: pass metric.xgboost as custom_metric="),
+    ("stops_in_its_direction", {"name": "qwk", "metric": KAPPA, "directions": (True, False)},
+     "would minimise qwk: import XGBRegressor"),
+    ("stops_in_its_direction", {"name": "e", "metric": ERROR, "directions": (True,)},
+     "would maximise e: import"),
+    ("metric_sees_all_rows", {"name": "qwk", "within": True}, "pass metric.xgboost itself"),
+    ("metric_reads_predictions",
+     {"name": "m", "metric": go.loss_metric(LOGLOSS), "link": LOGIT, "predictions": LOGIT},
+     "takes log-odds.*booster passes predictions"),
+    ("metric_reads_link", {"metric": OF_PROBABILITY, "objective": LOGLOSS},
+     'takes probabilities.*make it with input_space="margin"'),
+    ("metric_reads_link", {"metric": go.weighted_logloss_metric(1.0), "objective": QWK},
+     "takes log-odds.*but .* trains scores in label units: pass extended_qwk_metric"),
+    ("metric_reads_link", {"metric": go.loss_metric(go.ordinal_logit_objective(3)),
+                           "objective": FOCAL}, "is that of .*which would misread"),
+    ("metric_reads_built_in", {"metric": class_logloss_metric(), "role": "Classifier"},
+     'class_logloss_metric\\(input_space="probability"\\)'),
+    ("metric_reads_built_in", {"metric": ERROR, "link": IDENTITY, "role": "Classifier"},
+     "takes margins in label units.*use a regressor"),
+    ("metric_reads_built_in",
+     {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT, "role": "Classifier"},
+     "takes log-odds, but under a built-in objective"),
+    ("own_metrics_read_margins",
+     {"others": (KAPPA, "auc"), "objective": LOGLOSS, "library": XGBOOST},
+     "'auc' is XGBoost's own, which would interpret log-odds"),
+    ("objective_fits_estimator",
+     {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
+      "role": "Classifier"}, "declare its link.*or use XGBRegressor"),
+    ("objective_fits_estimator",
+     {"objective": QWK, "estimator": XGBClassifier(), "role": "Classifier"},
+     "not log-odds: use XGBRegressor, and turn its scores into classes"),
+    ("objective_fits_estimator",
+     {"objective": LOGLOSS, "estimator": XGBRegressor(), "role": "Regressor", "library": XGBOOST},
+     "use XGBClassifier, .*output_margin=True margins"),
+    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM},
+     "LightGBM would stop on a default of its own.*loss_metric"),
+    ("stops_on_held_out", {}, "early stopping needs held-out rows"),
+    ("stops_on_held_out", {"evaluated": SETS, "looks_at": "x"}, "'x', but .* 'v', 't': give one"),
+    ("stops_on_held_out", {"evaluated": SETS, "data": SETS[1][0]},
+     "'t', which is the training data"),
+    ("rows_start_alike", {"row_start": "base_margin", "has_start": {"a": True, "b": False}},
+     "base_margin is set on a but not on b"),
+    ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
+     "init_model has 3 outputs, but .* has 1"),
+]  # fmt: skip
+
+RIGHT: list[tuple[str, dict[str, Any]]] = [
+    ("estimator_reads_margins", {"link": IDENTITY, "estimator_of": XGBOOST, "role": "Regressor"}),
+    ("estimator_reads_margins", {"link": LOGIT, "estimator_of": XGBOOST, "role": "Classifier"}),
+    ("estimator_reads_margins", {"link": UNDECLARED, "estimator_of": LIGHTGBM,
+                                 "role": "Classifier"}),
+    ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": LOGIT}),
+    ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": IDENTITY}),
+    ("rendering_is_for_caller", {"library": XGBOOST, "form": XGBOOST}),
+    ("stops_in_its_direction", {"metric": KAPPA, "directions": (True, True)}),
+    ("metric_reads_predictions", {"metric": KAPPA, "link": IDENTITY, "predictions": LOGIT}),
+    ("metric_reads_predictions", {"metric": OF_PROBABILITY, "link": LOGIT, "predictions": LOGIT}),
+    ("metric_reads_link", {"metric": KAPPA, "objective": QWK}),
+    ("metric_reads_link", {"metric": go.loss_metric(FOCAL), "objective": FOCAL}),
+    ("metric_reads_built_in", {"metric": ERROR, "link": IDENTITY, "role": "Regressor"}),
+    ("metric_reads_built_in", {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT,
+                               "role": "Regressor", "own": "binary:logitraw"}),
+    ("own_metrics_read_margins", {"others": ("None", KAPPA), "library": XGBOOST}),
+    ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
+    ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
+    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
+    ("stops_on_held_out", {"evaluated": SETS, "data": "others", "labels": {0: [1], 1: [2],
+                                                                      None: [3]}.get}),
+    ("rows_start_alike", {"has_start": {"a": True, "b": True}}),
+    ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
+    ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
+    ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
+]  # fmt: skip
+
+
+@each(("name", "facts", "message"), REFUSED, ids=lambda value: value if type(value) is str else "")
+def test_a_guard_refuses_with_the_remedy(name: str, facts: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        GUARDS[name](Facts(**facts))
+
+
+@pytest.mark.filterwarnings("error")
+@each(("name", "facts"), RIGHT, ids=lambda value: value if type(value) is str else "")
+def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
+    GUARDS[name](Facts(**facts))
+
+
+def test_two_guards_warn() -> None:
+    with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
+        guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
+    with pytest.warns(UserWarning, match="as many rows as the training data"):
+        guards.stops_on_held_out(
+            Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")
+        )
+
+
+def test_every_guard_is_tried() -> None:
+    tried = {name for name, *_ in REFUSED} | {"starts_near_intercept"}
+    assert tried == set(GUARDS)
+
+
+@each("name", sorted(GUARDS))
+def test_a_guard_asks_no_more_than_its_facts(name: str) -> None:
+    assert list(inspect.signature(GUARDS[name]).parameters) == ["facts"]
+    if name not in ("stops_in_its_direction", "metric_reads_link", "metric_reads_built_in",
+                    "objective_fits_estimator", "stops_on_held_out", "earlier_model_fits",
+                    "stops_on_a_metric_of_ours", "metric_reads_predictions"):  # fmt: skip
+        GUARDS[name](Facts())  # a door that knows nothing is not refused
+
+
+def test_facts_are_frozen_and_compared_with_nothing() -> None:
+    facts = Facts(start=1.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        facts.start = 2.0  # type: ignore[misc]
+    assert facts != Facts(start=1.0)
+    assert np.isfinite(facts.start or np.nan)
