@@ -73,16 +73,16 @@ def estimator_above(stack: Stack) -> object:
     return None
 
 
-def free_network(stack: Stack) -> bool:
-    """Whether a booster of distributed LightGBM calls us. Its network is freed then: other workers
-    fail at once, and the booster cannot free the network of the next training when it is
-    deleted."""
-    for _, frame in enclosing_frames(stack):
+def free_network(stack: Stack) -> _registry.Named | None:
+    """The library, LightGBM, of a distributed booster that calls us; None if none does. Its network
+    is freed then: other workers fail at once, and the booster cannot free the network of the next
+    training when it is deleted."""
+    for library, frame in enclosing_frames(stack):
         booster: Any = frame.f_locals.get("self")
         if getattr(booster, "_network", None) is True:
             booster.free_network()
-            return True
-    return False
+            return _registry.BY_NAME[library]
+    return None
 
 
 def stopping_directions(name: str, stack: Stack) -> tuple[bool, ...]:

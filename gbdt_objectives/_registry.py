@@ -28,9 +28,12 @@ class Named:
     endings: tuple[str, ...]  # of its models' files; the last is the one that exports write
     rendering: str  # the form of a metric that it takes, and as which argument
     wants_triple: bool  # whether its estimators want (name, value, direction) of a metric
-    workers_are_alone: bool  # whether nothing adds up over its workers for us
     classifier_reads: tuple[int, ...]  # the numbers of classes whose margins its classifier reads
     classifier_misreads: str  # what its own classifier does with all others
+    cannot_train_alone: str = ""
+    """What one worker of several would do, and what to do instead, where the library has no sums
+    over them for us; empty where it has."""
+    cannot_stop_alone: str = ""
 
     @property
     def estimators(self) -> dict[str, str]:
@@ -42,7 +45,7 @@ XGBOOST = Named(
     name="xgboost", alias="xgb", title="XGBoost", floor="2.1", prefix="XGB",
     margin_flag="output_margin", endings=(".json", ".ubj"),
     rendering="metric.xgboost as custom_metric=", wants_triple=False,
-    workers_are_alone=False, classifier_reads=(2,),
+    classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip
@@ -50,8 +53,12 @@ LIGHTGBM = Named(
     name="lightgbm", alias="lgb", title="LightGBM", floor="4.2", prefix="LGBM",
     margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    workers_are_alone=True, classifier_reads=(),
+    classifier_reads=(),
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
+    cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
+    "within lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "
+    "callbacks",
+    cannot_stop_alone="stop in another round: measure on one machine, or with XGBoost",
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}

@@ -45,4 +45,4 @@ class Facts:
     evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
     looks_at: str | None = None  # the name of the set on which training stops; None: the last
-    alone: bool = False  # whether the rows are one worker's of several, which nothing adds up
+    alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up

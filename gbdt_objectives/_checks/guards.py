@@ -14,12 +14,6 @@ import numpy as np
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
 
-TRAIN_ELSEWHERE = (
-    "train a different model: train on one machine, with XGBoost, or on Dask within lightgbm() of "
-    "gbdt_objectives.distributed.dask.experimental, passing its objective and callbacks"
-)
-STOP_ELSEWHERE = "stop in another round: measure on one machine, or with XGBoost"
-
 
 def estimator_reads_margins(facts: Facts) -> None:
     """A library's own estimator must not misread what the objective trains."""
@@ -70,11 +64,12 @@ def booster_predicts_by_link(facts: Facts) -> None:
 
 def sums_are_of_all_rows(facts: Facts) -> None:
     """On one worker of several somebody must add up over all of them."""
-    if facts.alone:
-        would = TRAIN_ELSEWHERE if facts.metric is None else STOP_ELSEWHERE
+    alone = facts.alone
+    if alone is not None:
+        would = alone.cannot_train_alone if facts.metric is None else alone.cannot_stop_alone
         raise ValueError(
-            f"{facts.name} is called in distributed LightGBM, where each worker would see the sums "
-            f"of its own rows only and {would}"
+            f"{facts.name} is called in distributed {alone.title}, where each worker would see the "
+            f"sums of its own rows only and {would}"
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from gbdt_objectives._registry import Named
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Library(Named):
-    """A library by its names, functions and tables. A model is a booster, or an estimator of it."""
+    """A library by its names, functions and tables, and a sentence, ``cannot_...``, for each thing
+    that it cannot do. A model is a booster, or an estimator of it."""
 
     # Calls: what a booster, and whoever calls us, gives away.
     trained_as: Callable[[Any], tuple[str, Link | None]]
@@ -125,3 +127,13 @@ class Library(Named):
     """A copy that was not trained against imbalance, as far as it says: nothing is left to undo."""
     added: Callable[[Any, Any, Any], Iterator[Array]]
     """(grown, X, booster) -> what each appended tree adds to the margins of rows."""
+
+
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def read_once(read: Callable[[Any], str], booster: Any) -> str:
+    """What a booster says of its objective, which does not change while it trains."""
+    if booster not in _known:
+        _known[booster] = read(booster)
+    return _known[booster]

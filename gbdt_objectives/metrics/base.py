@@ -174,7 +174,8 @@ class RenderedMetric:
 
     def _facts(self, stack: Stack) -> Facts:
         form = _registry.BY_NAME[self.library]
-        alone = form.workers_are_alone and not _workers.workers() and _calls.free_network(stack)
+        asks = form.cannot_stop_alone and not _workers.workers()
+        alone = _calls.free_network(stack) if asks else None
         return replace(_calls.metric_facts(self.metric, stack), form=form, alone=alone)
 
     @property

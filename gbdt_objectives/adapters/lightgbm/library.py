@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import Library, read_once
 from gbdt_objectives.adapters.lightgbm import (
     _train,
     estimators,
@@ -23,19 +22,14 @@ from gbdt_objectives.adapters.lightgbm import (
     trees,
 )
 
-_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
 
 def objective_of(booster: Any) -> str:
-    """The name of a booster's objective, which does not change while it trains; "" for ours."""
-    if booster not in _known:
-        found = intercept.read_objective(booster.model_to_string(num_iteration=1))
-        _known[booster] = found[0] if found else ""
-    return _known[booster]
+    """The name of a booster's objective; "" for ours."""
+    return (intercept.read_objective(booster.model_to_string(num_iteration=1)) or [""])[0]
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
-    name = objective_of(seen["self"])
+    name = read_once(objective_of, seen["self"])
     return OF_LIGHTGBM.get(name, OPAQUE) if name else None
 
 

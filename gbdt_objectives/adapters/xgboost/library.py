@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import xgboost as xgb
 from scipy.special import logit
 
 from gbdt_objectives._links import IDENTITY, OF_XGBOOST, OPAQUE, RAW, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import Library, read_once
 from gbdt_objectives.adapters.xgboost import (
     _train,
     estimators,
@@ -24,25 +23,21 @@ from gbdt_objectives.adapters.xgboost import (
     trees,
 )
 
-_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
 
 def objective_of(booster: Any) -> str:
-    """The name of a booster's objective, which does not change while it trains."""
-    if booster not in _known:
-        _known[booster] = intercept.read_learner(booster)["objective"]["name"]
-    return _known[booster]
+    name: str = intercept.read_learner(booster)["objective"]["name"]
+    return name
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:
-    name = objective_of(booster)
+    name = read_once(objective_of, booster)
     return name, OF_XGBOOST.get(name, IDENTITY)
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if seen.get("output_margin", True):
         return None
-    name = objective_of(seen["self"])
+    name = read_once(objective_of, seen["self"])
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
