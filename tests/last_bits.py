@@ -14,10 +14,13 @@ its terms are whole numbers, or multiples of one power of two, and none needs mo
 does a result of few bits, such as exp(0): there every library is exact.
 
 It works on the source of ``gbdt_objectives`` while it is imported, so that methods of arrays and
-operators are disturbed too. Left out: what is computed within scipy (optimizers, splines,
-distributions), scikit-learn, jax and the boosters, and on devices; cumulative sums, bincount, add.at
-and Python's sum(), which go in order; products of many factors; functions that tests pass to the
-package; and other processes, such as workers and commands, which are as on this machine.
+operators are disturbed too. Left out is what is computed
+
+- within scipy (optimizers, splines, distributions), scikit-learn, jax and the boosters;
+- on devices, and by functions that tests pass to the package;
+- in order, where no processor differs: cumulative sums, bincount, add.at, Python's sum();
+- as a product of many factors, or a sum by np.add.reduce;
+- in other processes, such as workers and commands, which are as on this machine.
 """
 
 from __future__ import annotations
@@ -26,7 +29,6 @@ import ast
 import builtins
 import copy
 import functools
-import math
 import sys
 import zlib
 from collections.abc import Callable
@@ -228,7 +230,10 @@ def summed(name: str, original: Callable[..., Any], x: Array, *given: Any, **opt
         bits = np.sum(in_places(terms, over["axis"]), axis=over["axis"], keepdims=over["keepdims"])
     digits = 24 if np.asarray(found).dtype == np.float32 else 53
     fixed = is_exact(size, last, digits) | (number < 3)
-    if name in ("std", "var"):  # all terms are positive, and the mean's own error is of second order
+    if name in (
+        "std",
+        "var",
+    ):  # all terms are positive, and the mean's own error is of second order
         return near(name, found, np.abs(found), np.asarray(found) == 0, number, bits)
     if name == "mean":
         size = size / (terms.size / max(np.size(found), 1))
@@ -298,7 +303,11 @@ def product(name: str, original: Callable[..., Any], *operands: Any, **options: 
     last = sum(np.minimum(np.min(last_bit(x)), 400) for x in arrays)
     with np.errstate(over="ignore"):
         bits = bits_of(found).reshape(np.shape(found)) + bits_of(size).reshape(np.shape(found))
-        if name in ("matmul", "dot", "vdot") and len(arrays) == 2 and max(x.ndim for x in arrays) <= 2:
+        if (
+            name in ("matmul", "dot", "vdot")
+            and len(arrays) == 2
+            and max(x.ndim for x in arrays) <= 2
+        ):
             a, b = arrays
             own = [along(a, -1) if a.ndim else 0, along(b, -2 if b.ndim == 2 else -1)]
             bits = own[0][..., None] + own[1] if a.ndim == b.ndim == 2 else own[0] + own[1]
@@ -318,7 +327,9 @@ def covariance(original: Any, *given: Any, **options: Any) -> Any:
 
 
 def algebra(name: str, original: Any, *matrices: Any, **options: Any) -> Any:
-    return original(*(moved(name, x) if isinstance(x, np.ndarray) else x for x in matrices), **options)
+    return original(
+        *(moved(name, x) if isinstance(x, np.ndarray) else x for x in matrices), **options
+    )
 
 
 # what the package's source is made to call
@@ -353,6 +364,7 @@ def of_module(module: str, name: str, found: Any) -> Any:
     if module != "numpy":
         return found
     if name in ("sum", "mean", "std", "var"):
+
         def of_numbers(x: Any, *given: Any, **options: Any) -> Any:
             x = np.asarray(x) if isinstance(x, list | tuple | np.ndarray) else x
             if isinstance(x, np.ndarray) and x.dtype in FLOATS:
@@ -417,7 +429,9 @@ class Rewritten(ast.NodeTransformer):
                     "of_module", node, ast.Constant(node.module), ast.Constant(alias.name),
                     ast.Name(own, ast.Load()),
                 )  # fmt: skip
-                after.append(ast.copy_location(ast.Assign([ast.Name(own, ast.Store())], found), node))
+                after.append(
+                    ast.copy_location(ast.Assign([ast.Name(own, ast.Store())], found), node)
+                )
         return [node, *after]
 
 
