@@ -64,7 +64,8 @@ def pytest_configure(config: Any) -> None:
 
         if config.option.last_bits == "fresh":  # before -n hands it to its processes
             config.option.last_bits = str(secrets.randbelow(10**6))
-        last_bits.install(int(config.option.last_bits))
+        if last_bits.seed is None:
+            last_bits.install(int(config.option.last_bits))
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
 

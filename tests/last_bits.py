@@ -20,7 +20,8 @@ operators are disturbed too. Left out is what is computed
 - on devices, and by functions that tests pass to the package;
 - in order, where no processor differs: cumulative sums, bincount, add.at, Python's sum();
 - as a product of many factors, or a sum by np.add.reduce;
-- in other processes, such as workers and commands, which are as on this machine.
+- in other processes, such as commands, which are as on this machine; those that tests/workers.py
+  starts are as the test's own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import ast
 import builtins
 import copy
 import functools
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -40,6 +42,8 @@ from typing import Any
 import numpy as np
 
 PACKAGE = "gbdt_objectives"
+INHERITED = "TESTS_LAST_BITS"
+"""The environment variable that hands the seed to processes whose first import is this module."""
 
 OF_ELEMENTS = frozenset({
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "power",
@@ -463,7 +467,11 @@ def install(chosen: int) -> None:
     global seed
     loaded = [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
     assert not loaded, f"loaded before its last bits can be disturbed: {loaded}"
-    seed = chosen
+    seed, os.environ[INHERITED] = chosen, str(chosen)
     for function in (of, of_module, matmul, power):
         setattr(builtins, f"__last_bits_{function.__name__}__", function)
     sys.meta_path.insert(0, Finder())
+
+
+if seed is None and os.environ.get(INHERITED):
+    install(int(os.environ[INHERITED]))

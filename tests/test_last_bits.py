@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -225,7 +226,10 @@ def test_the_package_is_disturbed_where_it_is_asked_for() -> None:
     def printed(seed: int) -> str:
         command = [sys.executable, "-c", "import sys\n" + SCRIPT, str(seed)]
         root = Path(__file__).parents[1]
-        found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        environment = {k: v for k, v in os.environ.items() if k != last_bits.INHERITED}
+        found = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, text=True, check=True
+        )
         return found.stdout
 
     found = [printed(seed) for seed in (1, 1, 2)]
