@@ -10,7 +10,6 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import MatthewsMetric, RatioMetric
 
-
 LAST_DIGITS = 1e-12
 """A ratio of two sums is better than another by more than this share, or as good as it: decisions
 must not depend on how sums round."""
