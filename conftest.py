@@ -52,9 +52,9 @@ def pytest_addoption(parser: Any) -> None:
     )
 
 
-def pytest_report_header(config: Any) -> str | None:
-    seed = config.option.last_bits
-    return None if seed is None else f"last bits: disturbed, --last-bits={seed}"
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    if config.option.last_bits is not None:
+        terminalreporter.write_line(f"last bits: disturbed, --last-bits={config.option.last_bits}")
 
 
 def pytest_configure(config: Any) -> None:
