@@ -2,10 +2,13 @@
 
 import os
 import re
+import secrets
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 # Before a booster is imported: -n has the cores, and threads that wait for each other shall sleep.
 # LightGBM's estimators do not read OMP_NUM_THREADS, but ask joblib for the cores.
@@ -41,18 +44,43 @@ if version("lightgbm").startswith(
     lightgbm.register_logger(Silent())
 
 
+def pytest_addoption(parser: Any) -> None:
+    parser.addoption(
+        "--last-bits",
+        metavar="SEED",
+        help="compute as another processor would: tests/last_bits.py; 'fresh' draws a seed",
+    )
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    if config.option.last_bits is not None:
+        terminalreporter.write_line(f"last bits: disturbed, --last-bits={config.option.last_bits}")
+
+
 def pytest_configure(config: Any) -> None:
     """With -n, tests of a group run in one process, which alone starts what they share."""
+    if config.option.last_bits is not None:
+        from tests import last_bits
+
+        if config.option.last_bits == "fresh":  # before -n hands it to its processes
+            config.option.last_bits = str(secrets.randbelow(10**6))
+        if last_bits.seed is None:
+            last_bits.install(int(config.option.last_bits))
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Name the group of a test at the end of its id, where pytest-xdist looks for it.
+    """Leave out what disturbed last bits would break by what it claims, and name the group of a
+    test at the end of its id, where pytest-xdist looks for it.
 
     Its own processes do so only if --dist is an argument, and from pytest 9.2 on not even then
     (pytest-dev/pytest-xdist#1386).
     """
+    if config.option.last_bits is not None:
+        for item in items:
+            for mark in item.iter_markers("one_route"):
+                item.add_marker(pytest.mark.skip(reason=f"one route: {mark.args[0]}"))
     for item in items if hasattr(config, "workerinput") else ():
         for mark in item.iter_markers("xdist_group"):
             if not item.nodeid.endswith(f"@{mark.args[0]}"):

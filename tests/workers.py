@@ -28,6 +28,7 @@ TIMEOUT = 30
 """Seconds after which XGBoost's collective gives a silent worker up."""
 
 IMPORTED = [
+    "tests.last_bits",  # before the package
     "distributed",
     "lightgbm",
     "sklearn.model_selection",

@@ -10,6 +10,10 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import MatthewsMetric, RatioMetric
 
+LAST_DIGITS = 1e-12
+"""A ratio of two sums is better than another by more than this share, or as good as it: decisions
+must not depend on how sums round."""
+
 
 def least_ratio(
     class_weight: Array,
@@ -35,7 +39,7 @@ def least_ratio(
         found = solve(F - R * G)
         C = counts(found)
         lower = (F * C).sum() / (G * C).sum()
-        if not lower < R:
+        if not lower < R - LAST_DIGITS * abs(R):
             return best
         best, R = found, lower
 

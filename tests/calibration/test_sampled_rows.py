@@ -110,6 +110,7 @@ ROWS = 1_000_000
 
 
 @pytest.mark.slow
+@pytest.mark.one_route("counts the memory of the functions that --last-bits replaces")
 @pytest.mark.parametrize("how", [{}, {"negative_keep_rate": 0.1}, {"sample_weight": None}])
 @pytest.mark.parametrize("name", ["segments", "predictions", "test", "error", "refinement", "hull"])
 def test_memory_is_a_few_columns(name, how) -> None:

@@ -27,7 +27,7 @@ from tests.distributed import (  # noqa: E402
     test_train as layouts,
 )
 
-pytestmark = [pytest.mark.ci, pytest.mark.xdist_group("four workers of dask")]
+pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.xdist_group("four workers of dask")]
 
 N = layouts.N
 FIRST = int(np.count_nonzero(layouts.Y == 0))

@@ -24,7 +24,7 @@ from tests.strangers.poisson import poisson_objective
 from tests.strangers.rmse import rmse_objective
 from tests.workers import Failed, Workers
 
-pytestmark = [pytest.mark.ci, pytest.mark.xdist_group("number of workers")]
+pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.xdist_group("number of workers")]
 
 N = 600
 PARAMS = {"max_depth": 3, "nthread": 1}

@@ -91,6 +91,7 @@ def test_rows_in_blocks_are_the_rows_one_by_one() -> None:
     assert found[[0, 5, 40_000, 100_000]].tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.one_route("counts the memory of the functions that --last-bits replaces")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_predicting_takes_24_bytes_a_row_at_most(dtype) -> None:
     p, y, _ = rows(200_000)

@@ -59,7 +59,10 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
             return None, 0
         # QWK: the means of classes round by EPS of the range, and count with all the weight
         rounded = (2 * EPS * K) ** 2 * n / E if metric == "qwk" else 0
-        return 1 - O / E, 1e-13 * K * (1 + abs(O / E)) + 8 * real(rounded)
+        # the expected cost of each class, a mean of the weight 1, loses what the least float does
+        lost = n * Fraction(1, 2**1074) / E
+        relative = 1e-13 * K + real(4 * lost)
+        return 1 - O / E, relative * (1 + abs(real(O / E))) + 8 * real(rounded)
     some = [t for t in true if t]
     if metric in ("macro_recall", "youden") and max(some) > min(some) * 10**300:
         raise Unclear  # the quotient is more than a float holds

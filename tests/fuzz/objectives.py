@@ -40,42 +40,45 @@ def everything(made: Objective, y: Any, f: Any, w: Any) -> dict[str, Any]:
 
 def expected(
     f: Array, w: Any, row: Row, hessian: Callable[[int, Any, Any], Any], *, by_row: bool = False,
-    slack: Any = 10.0,
+    slack: Any = 10.0, terms: Callable[[int, Any], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same of a loss of rows: ``hessian`` gets the row, its margin and its gradient."""
+    """The same of a loss of rows: ``hessian`` gets the row, its margin and its gradient. ``terms``
+    is the sum of the absolute terms of a row's gradient, where they may cancel."""
     eps, least = precision(f)
     v = [real(x) for x in weights_of(w, len(f))]
-    losses, g, h = [], [], []
+    losses, g, h, sizes = [], [], [], []
     for i, z in enumerate(map(real, f)):
         losses.append(v[i] * row(i, z))
         slope = mp.diff(lambda t, i=i: row(i, t), z)
         g.append(v[i] * slope)
+        sizes.append(v[i] * (abs(slope) if terms is None else terms(i, z)))
         h.append(v[i] * hessian(i, z, slope))
     total = sum(losses)
     far = [own + abs(real(z)) for own, z in zip(np.broadcast_to(slack, len(f)), f, strict=True)]
-    return near_all(total, g, h, sum(v), far, eps, least, max(v), losses, by_row)
+    return near_all(total, g, h, sum(v), far, eps, least, max(v), losses, by_row, sizes)
 
 
 def near_all(
     total: Any, g: list[Any], h: list[Any], n: Any, far: list[Any], eps: float, least: float,
-    heaviest: Any, floor: list[Any], by_row: bool = False,
+    heaviest: Any, floor: list[Any], by_row: bool = False, terms: list[Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A margin rounds by EPS of itself when an offset is added, and exp makes that relative.
-    ``floor``: losses of which differences of 50 digits are taken."""
-    top = max(far)
+    ``floor``: losses of which differences of 50 digits are taken. ``terms``: the sums of the
+    absolute terms of the gradients, these themselves where nothing cancels."""
+    top, sizes = max(far), g if terms is None else terms
 
-    def near(values: list[Any], eps: float, least: float) -> list[Near]:
+    def near(values: list[Any], sizes: list[Any], eps: float, least: float) -> list[Near]:
         return [
-            Near(x, 2 * eps * r * abs(x) + least * (1 + heaviest) + mp.mpf(10) ** -40 * own)
-            for x, r, own in zip(values, far, floor, strict=True)
+            Near(x, 2 * eps * r * abs(size) + least * (1 + heaviest) + mp.mpf(10) ** -40 * own)
+            for x, size, r, own in zip(values, sizes, far, floor, strict=True)
         ]
 
-    single = [near(values, 4e-7, 1e-30) for values in (g, h)]
+    single = [near(g, sizes, 4e-7, 1e-30), near(h, h, 4e-7, 1e-30)]
     return {
         "loss": Near(total, 20 * 1e-15 * top * abs(total) + 1e-280 * (1 + heaviest) if eps < 1e-10
                      else 4e-6 * top * abs(total) + 1e-30),
-        "gradient": near(g, eps, least), "hessian": near(h, eps, least), "bound": single,
-        "called": single,
+        "gradient": near(g, sizes, eps, least), "hessian": near(h, h, eps, least),
+        "bound": single, "called": single,
         "mean": Same(None) if by_row else Near(
             total / n, (4e-6 if eps > 1e-10 else 2e-14) * top * abs(total) / n + least
         ),
@@ -334,11 +337,11 @@ def ordinal_reference(y_true: Any, margin: Any, sample_weight: Any, K: int, thre
         def second(i: int, z: Any, slope: Any) -> Any:
             return mp.diff(lambda t: row(i, t), z, 2)
 
-        found = expected(margin, sample_weight, row, second, slack=60)
-        rounding = 1e-6 * max(w)  # float32 of (1 - F_u) - F_l, each up to 1
-        for name in ("bound", "called"):
-            found[name] = [[Near(x.value, x.error + rounding) for x in p] for p in found[name]]
-        return found
+        def both(i: int, z: Any) -> Any:
+            """(1 - F_u) + F_l, of which the gradient is the difference."""
+            return sigmoid(z - ends[y[i] + 1]) + sigmoid(ends[y[i]] - z)
+
+        return expected(margin, sample_weight, row, second, slack=60, terms=both)
 
     def least(found: Any) -> bool:
         """Thresholds of least loss at these margins, and all else follows from them."""

@@ -93,9 +93,9 @@ def test_rows_of_no_age_count_for_nothing() -> None:
     gradient, hessian = delayed_logloss_objective(ARRIVED).gradient_hessian(LABELS, z)
     assert gradient[3] == hessian[3] == 0
     kept = np.arange(6) != 3
-    assert delayed_logloss_objective(ARRIVED).loss(LABELS, z) == delayed_logloss_objective(
-        ARRIVED[kept]
-    ).loss(LABELS[kept], z[kept])
+    fewer = delayed_logloss_objective(ARRIVED[kept]).loss(LABELS[kept], z[kept])
+    # the same five positive terms, in another order
+    assert delayed_logloss_objective(ARRIVED).loss(LABELS, z) == pytest.approx(fewer, rel=1e-15)
 
 
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), least=st.floats(1e-6, 1))

@@ -467,3 +467,24 @@ def test_nothing_is_executed(folders: Any, kind: str, tmp_path: Path) -> None:
     wrong = [event for event in events if event[0] in FORBIDDEN]
     assert not wrong
     assert not trace.exists()
+
+
+def each_number(tree: Any, change: Callable[[float], float]) -> Any:
+    if isinstance(tree, dict):
+        return {name: each_number(value, change) for name, value in tree.items()}
+    if isinstance(tree, list):
+        return [each_number(value, change) for value in tree]
+    return change(tree) if isinstance(tree, float) else tree
+
+
+def test_a_machine_with_another_logarithm_loads_it(folders: Any, tmp_path: Path) -> None:
+    folder, document = copied(folders["served"][0], tmp_path), read(folders["served"][0])
+    steps = document["score"]
+    for change in (np.nextafter, lambda x, up: x * (1 - 1e-12)):
+        document["score"] = each_number(steps, lambda x: float(change(x, 9.0)))  # noqa: B023
+        assert document["score"] != steps
+        write(folder, document)
+        assert refusal(folder) == ""
+    document["score"] = each_number(steps, lambda x: x * (1 + 1e-6))
+    write(folder, document)
+    assert "it contradicts itself: score" in refusal(folder)

@@ -117,3 +117,18 @@ def test_rows_that_are_all_alike_get_the_most_probable_class() -> None:
     P = np.tile([0.7, 0.2, 0.1], (5, 1))
     for metric in ("qwk", "linear", "accuracy"):
         assert decide(P, metric, labels=[3, 4, 5]).tolist() == [3] * 5
+
+
+def test_rounding_decides_nothing_where_rows_are_all_alike() -> None:
+    """Every class has a kappa of 0 up to rounding, which was taken for a gain in one of six."""
+    rng = np.random.default_rng(0)
+    distance = np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+    costs = {"qwk": distance**2, "linear": distance, "kappa": distance > 0}
+    for _ in range(50):
+        p = rng.integers(1, 10, 3) / 1.0
+        p /= p.sum()
+        P = np.tile(p, (rng.integers(2, 40), 1))
+        for metric, cost in costs.items():
+            expected = p @ cost
+            (chosen,) = set(decide(P, metric).tolist())
+            assert expected[chosen] == pytest.approx(expected.min(), rel=1e-14), (metric, P[0])
