@@ -1,4 +1,4 @@
-"""Averages of bags: a quick run, and the committed results beside the README and the default."""
+"""Averages of bags: a quick run, and the committed results beside the default."""
 
 from __future__ import annotations
 
@@ -36,12 +36,3 @@ def test_the_default_never_loses() -> None:
     assert loses["log_odds"] == 12  # as the README says
     assert several.groupby("average").size().tolist() == [40, 40]
     assert DownsampledClassifier(None, 0.1).average == "probability"
-
-
-@pytest.mark.parametrize("average", ["probability", "log_odds"])
-def test_readme_says_what_the_results_say(average) -> None:
-    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
-    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
-    own = summary[(summary.bags == 10) & (summary.average == average)]
-    for row in own.itertuples():
-        assert f"{row.difference:+.2f} ± {row.error:.2f}" in readme
