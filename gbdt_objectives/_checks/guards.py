@@ -73,23 +73,13 @@ def sums_are_of_all_rows(facts: Facts) -> None:
         )
 
 
-def metric_is_rendered(facts: Facts) -> None:
-    """A library must not call a metric itself, which answers as scikit-learn wants it."""
-    library = facts.form
-    if library is not None:
-        raise TypeError(
-            f"{facts.name} must be rendered for {library.name}: pass {library.rendering}, or "
-            "import train, cv or the estimator from "
-            f"gbdt_objectives.adapters.{library.name}, which accept the metric itself"
-        )
-
-
-def rendering_is_for_caller(facts: Facts) -> None:
+def form_is_that_of_caller(facts: Facts) -> None:
     """A metric in the form of one library must not be called by another."""
     caller, form = facts.library, facts.form
     if caller is not None and form is not None and caller is not form:
         raise TypeError(
-            f"{facts.name}.{form.name} is called by {caller.name}: pass {caller.rendering}"
+            f"{facts.name}.{form.name} is called by {caller.name}: pass the metric itself, or "
+            f"{caller.rendering}"
         )
 
 
@@ -98,10 +88,9 @@ def stops_in_its_direction(facts: Facts) -> None:
     up = facts.metric.greater_is_better
     if any(maximizes != up for maximizes in facts.directions):
         raise ValueError(
-            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: "
-            "import XGBRegressor, XGBClassifier, train or cv from "
-            "gbdt_objectives.adapters.xgboost, or pass its early_stopping(metric, rounds) among "
-            "the callbacks instead of early_stopping_rounds"
+            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: pass "
+            f"maximize={up}, or leave it out, and the metric says it; or import XGBRegressor, "
+            "XGBClassifier, train or cv from gbdt_objectives.adapters.xgboost"
         )
 
 
