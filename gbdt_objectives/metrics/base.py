@@ -117,6 +117,7 @@ class Metric:
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         """The rows that count, checked."""
+        check_one_score(self.name, y_pred)
         y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
         return counted_rows(y, p, sample_weight)
 
@@ -184,6 +185,16 @@ class MetricLoss(Metric):
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         return 1 - self.metric.score(y_true, y_pred, sample_weight)
+
+
+def check_one_score(name: str, y_pred: Any) -> None:
+    shape = np.shape(y_pred)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"{name} takes one score of each row, found shape {shape}: measure "
+            "class_logloss_metric() or loss_metric(objective), train one score, as qwk_objective() "
+            "does, or pass the classes, y_pred.argmax(axis=1)"
+        )
 
 
 def counted_rows(y: Any, p: Any, sample_weight: ArrayLike | None) -> Rows:

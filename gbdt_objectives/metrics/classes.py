@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, check_order, positions, shown, whole_
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._values import carried_labels, same_labels
-from gbdt_objectives.metrics.base import Metric, counted_rows
+from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 from gbdt_objectives.metrics.kappa import kappa_of_parts, moments, warn_undefined
 
 MOST_CLASSES = 5000
@@ -135,6 +135,7 @@ class ClassMetric(Metric):
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y = whole_numbers("y_true", y_true)
+        check_one_score(self.name, y_pred)
         p = _checks.as_array("y_pred", y_pred)
         scores = p.dtype.kind not in "biu" or self.thresholds is not None
         p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
