@@ -1,4 +1,4 @@
-"""Metric: a scikit-learn style metric, and its renderings for the boosters."""
+"""Metric: a scikit-learn style metric that boosters call as it is."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Metric:
     """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric.
-    Boosters want other shapes: ``metric.xgboost`` is for ``custom_metric=`` and ``eval_metric=`` of
-    XGBoost, ``metric.lightgbm`` for ``feval=`` and ``eval_metric=`` of LightGBM.
+    Boosters take it as it is: for ``custom_metric=`` and ``eval_metric=`` of XGBoost, and for
+    ``feval=`` and ``eval_metric=`` of LightGBM. Each gets the form of answer that it wants, and
+    early stopping of XGBoost, where nobody said ``maximize=``, the metric's direction.
 
     It is computed by numpy: arrays on a device, such as CuPy's, are refused, but what a booster
     hands out there is copied to the host.
@@ -133,22 +134,23 @@ class Metric:
     def xgboost(self) -> XGBoostMetric:
         """The metric for XGBoost: ``custom_metric=`` of ``train``, ``eval_metric=`` of estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise. A metric
-        for which greater is better refuses that: use ``adapters.xgboost``, its ``early_stopping``
-        among your ``callbacks``, or minimise ``metric.loss.xgboost``.
+        The metric itself may be passed, too. This form answers XGBoost, whoever calls it.
         """
         return XGBoostMetric(self)
 
     @property
     def lightgbm(self) -> LightGBMMetric:
-        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators."""
+        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators.
+
+        The metric itself may be passed, too. This form answers LightGBM, whoever calls it.
+        """
         return LightGBMMetric(self)
 
     @property
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
 
-        Such places are early stopping in XGBoost's own estimators, and tuners without a direction.
+        Such places are tuners without a direction, and functions of your own for early stopping.
 
         Examples
         --------
