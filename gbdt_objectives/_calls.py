@@ -119,9 +119,9 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
         facts = replace(facts, estimator=estimator, estimator_of=own, role=role)
     caller, frame = call_of(TRAINS, stack)
     if caller is not None and frame is not None:
-        name, transform = _registry.library(caller).trained_as(frame.f_locals["self"])
-        library = _registry.BY_NAME[caller]
-        facts = replace(facts, library=library, own=name, transform=transform)
+        booster, library = frame.f_locals["self"], _registry.BY_NAME[caller]
+        name, transform = _registry.library(caller).trained_as(booster)
+        facts = replace(facts, library=library, booster=booster, own=name, transform=transform)
     return facts
 
 

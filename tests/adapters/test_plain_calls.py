@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
+import warnings
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
@@ -18,9 +21,8 @@ from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The argument 'eval_set' is deprecated", "ignore:boosting starts at"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+quiet = pytest.mark.filterwarnings("ignore:boosting starts at")
 rng = np.random.default_rng(1)
 X = rng.random((900, 4))
 Y = np.digitize(X[:, :3].sum(1) + rng.normal(0, 0.3, 900), [0.9, 1.3, 1.7, 2.1]).astype(float)
@@ -119,6 +121,7 @@ def test_cv_of_both_libraries() -> None:
     assert found["valid qwk-mean"][-1] > found["valid qwk-mean"][0]
 
 
+@quiet
 def test_estimators_of_both_libraries() -> None:
     model = xgb.XGBRegressor(
         objective=QWK, eval_metric=KAPPA, early_stopping_rounds=15, n_estimators=ROUNDS,
@@ -175,6 +178,7 @@ class Failing:
         raise ZeroDivisionError
 
 
+@quiet
 @each("told", ["train", "callback", "estimator"])
 def test_the_opposite_direction_is_refused(told: str) -> None:
     data, held_out = matrices()
@@ -254,3 +258,64 @@ def test_under_several_classes_the_metric_says_what_to_do(lib: Library) -> None:
         ERROR(y, np.zeros((900, 5)))
     even = class_logloss_metric(input_space="probability")(y, np.full((900, 5), 0.2))
     assert even == pytest.approx(np.log(5))
+
+
+RARE = (rng.random(900) < 0.01).astype(float)
+OFTEN = (rng.random(900) < 0.2).astype(float)
+OFFSET = go.offset_logloss_objective(0.05)
+BEST = float(OFFSET.measured(RARE).intercept)
+
+
+def starts(lib: Library, loss: go.Objective, y: Any, **params: Any) -> list[str]:
+    """The warnings of a plain training of a few rounds."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if lib is XGB:
+            xgb.train({**XGB.params, **params}, xgb.DMatrix(X, y), 3, obj=loss)
+        else:
+            lgb.train({**LGB.params, "objective": loss}, lgb.Dataset(X, y), 3)
+    return [str(one.message) for one in told if "boosting starts" in str(one.message)]
+
+
+@both
+def test_a_start_far_from_the_best_constant_of_a_log_loss_warns_once(lib: Library) -> None:
+    (message,) = starts(lib, OFFSET, RARE)
+    assert f"far from the best constant, {BEST:.4g}:" in message
+    assert f"from gbdt_objectives.adapters.{lib}, which start there" in message
+    assert ("base_score" in message, "init_score would" in message) == (lib is XGB, lib is LGB)
+    assert not starts(lib, go.weighted_logloss_objective(1.0), OFTEN)  # .6 of all gradients
+    assert not starts(lib, go.weighted_logloss_objective(1.0), 1 - OFTEN)
+
+
+def test_the_remedy_is_in_the_unit_of_the_boosters_own_objective_and_works() -> None:
+    for name, unit in {"reg:squarederror": lambda f: f, "binary:logistic": expit}.items():
+        (message,) = starts(XGB, OFFSET, RARE, objective=name)
+        (found,) = re.findall(r"or pass base_score=([-.\de]+)$", message)
+        assert float(found) == pytest.approx(unit(BEST), rel=1e-4)  # six digits
+        assert not starts(XGB, OFFSET, RARE, objective=name, base_score=float(found))
+
+
+@both
+def test_a_function_of_the_users_far_from_its_labels_warns_without_a_number(lib: Library) -> None:
+    def median(y: Any, f: Any, w: Any) -> Any:
+        return np.where(f >= y, 0.5, -0.5), np.ones_like(f)
+
+    (message,) = starts(lib, go.objective(median), Y * 3 + 60)
+    assert "far from any good constant" in message
+    assert "base_score=" not in message
+    assert not starts(lib, go.objective(median), Y - 2)
+
+
+@both
+def test_losses_whose_gradients_sum_to_0_at_each_constant_do_not_warn(lib: Library) -> None:
+    def centred(y: Any, f: Any, w: Any) -> Any:
+        return (f - f.mean()) - (y - y.mean()), np.ones_like(f)
+
+    assert not starts(lib, go.objective(centred), Y + 60)
+
+
+def test_calls_by_hand_and_later_rounds_do_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OFFSET(RARE, np.full(900, 0.5))
+    assert len(starts(XGB, OFFSET, RARE, eta=0.0)) == 1  # all margins stay where they are
