@@ -11,16 +11,19 @@ warn), or it does not apply there, because ... What still falls short is in ``KN
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
@@ -286,6 +289,63 @@ def grades(call: Call) -> Array:
     return call.y.astype(int) if np.isfinite(call.y).all() else call.y
 
 
+def served(library: str, call: Call) -> Outcome:
+    """A folder of a model, asked for the same rows with their columns in another order."""
+    table = pd.DataFrame(X, columns=list("pqrs"))
+    if library == "xgboost":
+        data = xgb.DMatrix(table[TRAIN], call.y[TRAIN])
+        model: Any = xgb.train({**XGB, "eta": 0.3}, data, 20)
+    else:
+        rows = lgb.Dataset(table[TRAIN], call.y[TRAIN])
+        model = lgb.train({**LGB, "objective": "regression"}, rows, 20)
+    with TemporaryDirectory() as folder:
+        go.serving.export(model, f"{folder}/served", table)
+        loaded = go.serving.load(f"{folder}/served")
+        return Outcome(np.asarray(loaded.predict(table[["s", "r", "q", "p"]]), float))
+
+
+def command(_: str, call: Call) -> Outcome:
+    """Thresholds of a file of grades and scores, a grade of which is missing."""
+    words = np.where(np.arange(N) == 7, "NA", call.y.astype(int).astype(str))
+    table = pd.DataFrame({"y": words, "p": X[:, :3].sum(1)})
+    with TemporaryDirectory() as folder:
+        table.to_csv(f"{folder}/grades.csv", index=False)
+        order = "NA,0,1,2,3,4"
+        arguments = ["thresholds", "grades.csv", "--label", "y", "--score", "p", "--labels", order]
+        run = [sys.executable, "-m", "gbdt_objectives", *arguments]
+        done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(done.stderr.strip())
+    return Outcome(np.array([len(done.stdout)]))
+
+
+CLIENT: list[Any] = []
+"""The Dask client of the test that runs."""
+
+
+def dask_train(library: str, call: Call) -> Outcome:
+    from dask import array
+    from xgboost.dask import DaskDMatrix
+
+    from gbdt_objectives.distributed.dask import train
+
+    def of(values: Any) -> Any:
+        return array.from_array(values, 200) if values.ndim == 1 else array.from_array(
+            values, (200, values.shape[1]))  # fmt: skip
+
+    def rows(at: slice) -> Any:
+        w = None if call.weight is None else of(call.weight[at])
+        return DaskDMatrix(CLIENT[0], of(X[at]), of(call.y[at]), weight=w)
+
+    given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
+    if call.metric is not None:
+        given |= {"metric": call.metric, "evals": [(rows(TEST), "held_out")]}
+    params = {**XGB, "eta": call.rate, **call.of(library)}
+    booster = train(CLIENT[0], params, rows(TRAIN), call.rounds, objective=call.objective, **given)
+    best = booster.num_boosted_rounds() - 1 if call.stops else None
+    return Outcome(flat(booster.predict(xgb.DMatrix(X))), best)
+
+
 def taken(w: Array | None) -> Array | None:
     return None if w is None else w[TRAIN]
 
@@ -300,12 +360,14 @@ DOORS = [
           ("own-estimator", "native-estimator", partial(estimator, False)),
           ("QWKClassifier", "wrapped-numbers", qwk_classifier),
           ("DownsampledClassifier", "wrapped-classes", downsampled_classifier),
-          ("shift_intercept", "edit", shifted),
+          ("shift_intercept", "edit", shifted), ("load", "served", served),
       )),
     Door("ThresholdClassifier", "decisions", "", partial(threshold_classifier, "")),
     Door("optimize_thresholds", "decisions", "", partial(thresholds, "")),
     Door("negative_downsample", "sampling", "", partial(sampling, "")),
+    Door("command line", "command", "", partial(command, "")),
 ]  # fmt: skip
+SLOW = [Door("dask-train", "train", "xgboost", partial(dask_train, "xgboost"))]
 KINDS = {door.kind for door in DOORS}
 
 
@@ -399,6 +461,11 @@ def most_are_kept(found: Outcome, call: Call) -> bool:
     return int((found.natural == rare).sum()) == int((call.y == rare).sum())
 
 
+def same_as_in_order(found: Outcome, call: Call) -> bool:
+    """Squared error learns these grades, which features in another order do not."""
+    return bool(np.corrcoef(np.asarray(found.natural), call.y)[0, 1] > 0.8)
+
+
 def is_moved(found: Outcome, call: Call) -> bool:
     return abs(np.asarray(found.natural).mean() - call.y.mean()) < 0.1
 
@@ -452,7 +519,7 @@ NO_PREDICTION = "cv gives no model whose predictions could be looked at; it shar
 THEIRS = "a function, name or parameter of the library's own in its own call: nobody asks us"
 ELSEWHERE = {
     "wrapped-numbers": OF_WRAPPED, "wrapped-classes": OF_WRAPPED, "decisions": NO_TRAINING,
-    "sampling": NO_TRAINING, "edit": NO_EDIT,
+    "sampling": NO_TRAINING, "edit": NO_EDIT, "served": NO_TRAINING, "command": NO_TRAINING,
 }  # fmt: skip
 NO_CV = {**ELSEWHERE, "cv": NO_PREDICTION}
 ORDER_ONLY = {kind: "it takes no order of labels" for kind in KINDS}
@@ -480,7 +547,9 @@ GUARDS = [
     Guard("labels: NaN", Call(np.where(np.arange(N) == 7, np.nan, GRADES), QWK, rounds=3), never,
           TRAINS | {"cv"} | {"wrapped-numbers", "decisions"},
           {"wrapped-classes": OF_WRAPPED, "sampling": "labels are whole numbers there",
-           "edit": NO_EDIT}, unless={
+           "edit": NO_EDIT, "served": NO_TRAINING,
+           "command": "a file's empty cells have their own row"}, unless={
+              "dask-train": "XGBoost itself refuses it, and we name the partition",
               "lightgbm-native": "a Dataset has replaced NaN by 0 before anybody is asked"}),
     Guard("metric: of probabilities, under margins",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
@@ -533,6 +602,10 @@ GUARDS = [
           level(0.5), TRAINS, NO_CV, ("lightgbm",), "XGBoost adds up its forests' trees"),
     Guard("order: as labels came", Call(GRADES, order=[2, 3, 1, 4, 0]), kappa_is_high,
           {"wrapped-numbers", "decisions"}, ORDER_ONLY),
+    Guard("labels: one that is missing, as text", Call(GRADES), never, {"command"},
+          {kind: "labels are numbers there" for kind in KINDS}),
+    Guard("columns: in another order", Call(GRADES), same_as_in_order, {"served"},
+          {kind: "it takes arrays, or the library's own checks of names" for kind in KINDS}),
     Guard("sampling: the class that is thinned is rare", Call((RARE == 0).astype(float)),
           most_are_kept, {"sampling"}, {kind: "it samples no rows" for kind in KINDS}),
     Guard("sampling: the same inside an estimator", Call((RARE == 0).astype(float)),
@@ -578,6 +651,14 @@ KNOWN = {
     **known("sampling: the same inside an estimator",
             "DownsampledClassifier thins the rare class if labels are 0/1 and 0 is rare",
             "xgboost-DownsampledClassifier", "lightgbm-DownsampledClassifier"),
+    **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
+    **known("columns: in another order",
+            "load(folder) reads columns of a LightGBM booster by position", "lightgbm-load"),
+    **known("start: a function of the user's", "Own functions find their start", "dask-train"),
+    **known("labels: beyond the classes of a softmax",
+            "labels outside a declared softmax or logit link in train", "dask-train"),
+    **known("labels: 1 and 2 under log-odds",
+            "labels outside a declared softmax or logit link in train", "dask-train"),
     **known("rates: on a model of numbers", "a rate on a model of numbers",
             "xgboost-shift_intercept", "lightgbm-shift_intercept"),
 }  # fmt: skip

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gbdt_objectives._checks import guards as package
 from tests.cases import each
-from tests.matrix.guards import DOORS, GUARDS, KINDS, KNOWN, Guard, cell
+from tests.matrix.guards import CLIENT, DOORS, GUARDS, KINDS, KNOWN, SLOW, Door, Guard, cell
 
-BY_NAME = {door.name: door for door in DOORS}
+BY_NAME = {door.name: door for door in (*DOORS, *SLOW)}
 OF_GUARD = {guard.name: guard for guard in GUARDS}
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=repr)
 def test_every_door_asks(guard: Guard) -> None:
+    check_all(guard, DOORS)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("guard", [guard for guard in GUARDS if "train" in guard.at], ids=repr)
+def test_dask_asks(guard: Guard, cluster: Any) -> None:
+    from distributed import Client
+
+    with Client(cluster) as client:
+        CLIENT[:] = [client]
+        check_all(guard, SLOW)
+        CLIENT.clear()
+
+
+def check_all(guard: Guard, doors: list[Door]) -> None:
     wrong = []
-    for door in DOORS:
+    for door in doors:
         verdict, word = cell(guard, door)
         known = KNOWN.get((guard.name, door.name))
         if verdict in ("SILENT", "BARE") and known is None:
