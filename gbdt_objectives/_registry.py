@@ -73,15 +73,9 @@ def load(module: str) -> Any:
     return import_module(module)
 
 
-def adapter(name: str) -> Any:
-    """The public module of a library's adapter; raises ImportError if the library is missing or
-    too old."""
-    return import_module(f"gbdt_objectives.adapters.{name}")
-
-
 @cache
 def library(name: str) -> Library:
-    """The value of a library; raises as :func:`adapter` does."""
+    """The value of a library; raises ImportError if the library is missing or too old."""
     found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
     return found
 
