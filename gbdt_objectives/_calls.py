@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
+from weakref import finalize
 
 from gbdt_objectives import _registry
 from gbdt_objectives._checks.facts import Facts
@@ -85,17 +86,24 @@ def free_network(stack: Stack) -> _registry.Named | None:
     return None
 
 
-def stopping_directions(name: str, stack: Stack) -> tuple[bool, ...]:
-    """Whether XGBoost's early stopping, where it stands above us, maximises the metric of this
-    name, one value for each callback. If nobody said, it would guess, and minimise."""
-    return tuple(
-        bool(callback.maximize)
-        for _, frame in library_frames(stack)
-        if frame.f_code.co_name == "after_iteration"
-        for callback in getattr(frame.f_locals.get("self"), "callbacks", ())
-        if "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
-        and callback.metric_name in (None, name)
-    )
+def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
+    """Whether XGBoost's early stopping, where it stands above us, maximises the metric, a value for
+    each callback. Where nobody said, it gets the metric's direction until its training is over: it
+    would guess, and minimise."""
+    found = []
+    for _, frame in library_frames(stack):
+        if frame.f_code.co_name != "after_iteration":
+            continue
+        training: Any = frame.f_locals.get("self")
+        for callback in getattr(training, "callbacks", ()):
+            stops = "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
+            if not stops or callback.metric_name not in (None, metric.name):
+                continue
+            if callback.maximize is None:
+                callback.maximize = bool(metric.greater_is_better)
+                finalize(training, setattr, callback, "maximize", None).atexit = False
+            found.append(bool(callback.maximize))
+    return tuple(found)
 
 
 # The facts of a plain call.
@@ -111,22 +119,32 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
         facts = replace(facts, estimator=estimator, estimator_of=own, role=role)
     caller, frame = call_of(TRAINS, stack)
     if caller is not None and frame is not None:
-        name, transform = _registry.library(caller).trained_as(frame.f_locals["self"])
-        library = _registry.BY_NAME[caller]
-        facts = replace(facts, library=library, own=name, transform=transform)
+        booster, library = frame.f_locals["self"], _registry.BY_NAME[caller]
+        name, transform = _registry.library(caller).trained_as(booster)
+        facts = replace(facts, library=library, booster=booster, own=name, transform=transform)
     return facts
 
 
-def metric_facts(metric: Any, stack: Stack, y_pred: object = None) -> Facts:
+def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
+    """The library that a metric answers: that of the data which it gets, else the one that stands
+    directly above; None for anybody else."""
+    if not hasattr(y_pred, "get_label"):
+        return _registry.BY_NAME.get(caller_of(stack) or "")
+    name = _registry.name_of(y_pred)
+    if name is None:
+        raise TypeError(
+            f"y_pred is a {type(y_pred).__name__}, of no library that is known: pass labels and "
+            "predictions, metric(y_true, y_pred, sample_weight)"
+        )
+    return _registry.BY_NAME[name]
+
+
+def metric_facts(metric: Any, stack: Stack) -> Facts:
     """What is known where a metric is called, by a library or by anybody."""
-    library, form = _registry.BY_NAME.get(caller_of(stack) or ""), None
-    if hasattr(y_pred, "get_label"):
-        form = _registry.BY_NAME.get(type(y_pred).__module__.partition(".")[0])
-    elif library is not None and library.wants_triple:
-        form = library
     return Facts(
-        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
-        directions=stopping_directions(metric.name, stack),
+        name=metric.name, metric=metric, link=metric.link,
+        library=_registry.BY_NAME.get(caller_of(stack) or ""),
+        directions=directed(metric, stack),
         within=next(enclosing_frames(stack), None) is not None,
     )  # fmt: skip
 

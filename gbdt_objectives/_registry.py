@@ -28,6 +28,7 @@ class Named:
     endings: tuple[str, ...]  # of its models' files; the last is the one that exports write
     rendering: str  # the form of a metric that it takes, and as which argument
     wants_triple: bool  # whether its estimators want (name, value, direction) of a metric
+    takes_start: bool  # whether a number that it starts at stays in the model: base_score
     classifier_reads: tuple[int, ...]  # the numbers of classes whose margins its classifier reads
     classifier_misreads: str  # what its own classifier does with all others
     cannot_train_alone: str = ""
@@ -45,7 +46,7 @@ XGBOOST = Named(
     name="xgboost", alias="xgb", title="XGBoost", floor="2.1", prefix="XGB",
     margin_flag="output_margin", endings=(".json", ".ubj"),
     rendering="metric.xgboost as custom_metric=", wants_triple=False,
-    classifier_reads=(2,),
+    takes_start=True, classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip
@@ -53,7 +54,7 @@ LIGHTGBM = Named(
     name="lightgbm", alias="lgb", title="LightGBM", floor="4.2", prefix="LGBM",
     margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    classifier_reads=(),
+    takes_start=False, classifier_reads=(),
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "
@@ -72,15 +73,9 @@ def load(module: str) -> Any:
     return import_module(module)
 
 
-def adapter(name: str) -> Any:
-    """The public module of a library's adapter; raises ImportError if the library is missing or
-    too old."""
-    return import_module(f"gbdt_objectives.adapters.{name}")
-
-
 @cache
 def library(name: str) -> Library:
-    """The value of a library; raises as :func:`adapter` does."""
+    """The value of a library; raises ImportError if the library is missing or too old."""
     found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
     return found
 

@@ -25,7 +25,9 @@ class Facts:
     intercept: float | None = None  # where boosting should start
     tolerance: float | None = None  # how far from there it may
     start: float | None = None  # where it does
+    pull: float | None = None  # |sum w g| / sum w |g| there
     library: Named | None = None  # which trains or calls
+    booster: Any = None  # of this library, that calls
     own: Any = None  # the library's own objective, by whose name its models predict
     transform: Link | None = None  # what models of that objective make of a margin
     estimator: object = None  # which trains

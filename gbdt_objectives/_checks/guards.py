@@ -7,12 +7,15 @@ warns, with the remedy.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
+
+if TYPE_CHECKING:
+    from gbdt_objectives._links import Link
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -73,23 +76,13 @@ def sums_are_of_all_rows(facts: Facts) -> None:
         )
 
 
-def metric_is_rendered(facts: Facts) -> None:
-    """A library must not call a metric itself, which answers as scikit-learn wants it."""
-    library = facts.form
-    if library is not None:
-        raise TypeError(
-            f"{facts.name} must be rendered for {library.name}: pass {library.rendering}, or "
-            "import train, cv or the estimator from "
-            f"gbdt_objectives.adapters.{library.name}, which accept the metric itself"
-        )
-
-
-def rendering_is_for_caller(facts: Facts) -> None:
+def form_is_that_of_caller(facts: Facts) -> None:
     """A metric in the form of one library must not be called by another."""
     caller, form = facts.library, facts.form
     if caller is not None and form is not None and caller is not form:
         raise TypeError(
-            f"{facts.name}.{form.name} is called by {caller.name}: pass {caller.rendering}"
+            f"{facts.name}.{form.name} is called by {caller.name}: pass the metric itself, or "
+            f"{caller.rendering}"
         )
 
 
@@ -98,10 +91,9 @@ def stops_in_its_direction(facts: Facts) -> None:
     up = facts.metric.greater_is_better
     if any(maximizes != up for maximizes in facts.directions):
         raise ValueError(
-            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: "
-            "import XGBRegressor, XGBClassifier, train or cv from "
-            "gbdt_objectives.adapters.xgboost, or pass its early_stopping(metric, rounds) among "
-            "the callbacks instead of early_stopping_rounds"
+            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: pass "
+            f"maximize={up}, or leave it out, and the metric says it; or import XGBRegressor, "
+            "XGBClassifier, train or cv from gbdt_objectives.adapters.xgboost"
         )
 
 
@@ -128,21 +120,40 @@ def metric_reads_predictions(facts: Facts) -> None:
         )
 
 
+ONE_WAY = 0.9
+"""|sum w g| / sum w |g| at the start, from which on boosting does little but move all margins."""
+
+
 def starts_near_intercept(facts: Facts) -> None:
-    """Boosting must not start far from the best constant, where that matters to the objective."""
-    start, intercept, tolerance = facts.start, facts.intercept, facts.tolerance
-    if start is None or intercept is None or tolerance is None:
+    """Boosting must not start far from the best constant."""
+    start, intercept, library = facts.start, facts.intercept, facts.library
+    if start is None or (facts.tolerance is None and facts.pull is None):
         return
-    if abs(start - intercept) > tolerance:
-        warnings.warn(
-            f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
-            "this objective can fail to learn: import train, cv or the estimator from "
-            "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
-            f"intercept in the model (in XGBoost base_score={intercept:g} does so too; "
-            "LightGBM's init_score would be missing from the predictions)",
-            UserWarning,
-            stacklevel=4,
-        )
+    if facts.tolerance is not None:
+        if intercept is None or abs(start - intercept) <= facts.tolerance:
+            return
+        far = f"far from the labels' centre {intercept:g}, where this objective can fail to learn"
+    else:
+        if facts.pull is None or facts.pull < ONE_WAY:
+            return
+        best = "any good constant" if intercept is None else f"the best constant, {intercept:.4g}"
+        far = f"far from {best}: the first rounds do little but move all predictions"
+    homes = [f"gbdt_objectives.adapters.{library.name}"] if library else [
+        "gbdt_objectives.adapters.xgboost or .lightgbm"
+    ]  # fmt: skip
+    remedy = f"import train, cv or the estimator from {homes[0]}, which start there and keep the "
+    remedy += "intercept in the model"
+    if intercept is not None and (library is None or library.takes_start):
+        value = intercept if facts.transform is None else _natural(facts.transform, intercept)
+        remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
+    if library is None or not library.takes_start:
+        remedy += "; LightGBM's init_score would be missing from the predictions"
+    warnings.warn(f"boosting starts at {start:g}, {far}: {remedy}", UserWarning, stacklevel=3)
+
+
+def _natural(link: Link, margin: float) -> float:
+    """A margin in the unit of predictions."""
+    return float(link.inverse(np.array(margin)))
 
 
 def metric_reads_link(facts: Facts) -> None:

@@ -102,8 +102,8 @@ class Library(Named):
     categories_of: Callable[[Any, list[list[Any] | None]], list[list[Any] | None]]
     """The categories of each feature in the model's order; the second argument are those of X."""
     margin: Callable[[Any, Any], Array]  # from the rounds that the model predicts with, float64
-    write: Callable[[Any, str], None]  # the rounds that it predicts with, into a file
-    write_all: Callable[[Any, str], None]  # all rounds
+    write: Callable[[Any, str], object]  # the rounds that it predicts with, into a file
+    write_all: Callable[[Any, str], object]  # all rounds
     looks_whole: Callable[[bytes], bool]  # whether a file's text may be read at all
     open_booster: Callable[[str], Any]
     restore: Callable[..., Any]

@@ -160,8 +160,9 @@ def _check_doors(probe: Probe, library: Any) -> None:
     name = library.prefix + kind
 
     def trained() -> tuple[Any, Any, Any]:
-        train, data = _registry.adapter(library.name).train, library.data(X, y)
-        booster = train({"nthread": 1, "max_depth": 2, **quiet}, data, ROUNDS, objective=target)
+        adapter, data = f"gbdt_objectives.adapters.{library.name}", library.data(X, y)
+        params = {"nthread": 1, "max_depth": 2, **quiet}
+        booster = _registry.load(adapter).train(params, data, ROUNDS, objective=target)
         rows = library.predicts_on(X)
         return booster.predict(rows, **{flag: True}), booster.predict(rows), link.inverse
 

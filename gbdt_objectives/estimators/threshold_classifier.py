@@ -131,7 +131,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         metric = resolve_metric(self.metric)
         if not isinstance(metric, ClassMetric):
             return float(metric(_checks.as_array("y", y), predicted, sample_weight))
-        value = metric(y, predicted, sample_weight, labels=self.classes_)
+        value: float = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 
     # target_prior, cv and random_state matter to fit only, and are not saved

@@ -1,4 +1,4 @@
-"""Metric: a scikit-learn style metric, and its renderings for the boosters."""
+"""Metric: a scikit-learn style metric that boosters call as it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _registry, _workers
 from gbdt_objectives._checks import guards
-from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
@@ -23,8 +22,9 @@ class Metric:
     """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric.
-    Boosters want other shapes: ``metric.xgboost`` is for ``custom_metric=`` and ``eval_metric=`` of
-    XGBoost, ``metric.lightgbm`` for ``feval=`` and ``eval_metric=`` of LightGBM.
+    Boosters take it as it is: for ``custom_metric=`` and ``eval_metric=`` of XGBoost, and for
+    ``feval=`` and ``eval_metric=`` of LightGBM. Each gets the form of answer that it wants, and
+    early stopping of XGBoost, where nobody said ``maximize=``, the metric's direction.
 
     It is computed by numpy: arrays on a device, such as CuPy's, are refused, but what a booster
     hands out there is copied to the host.
@@ -52,17 +52,58 @@ class Metric:
 
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
+    ) -> Any:
         stack = frames()
-        facts = _calls.metric_facts(self, stack, y_pred)
-        guards.metric_is_rendered(facts)
+        form = _calls.form_of(y_pred, stack)
+        if form is not None:
+            return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
-            guards.metric_sees_all_rows(facts)
-        guards.stops_in_its_direction(facts)
-        if facts.library is not None:  # not a function of the user's between
-            guards.metric_reads_predictions(with_predictions(facts, stack))
+            guards.metric_sees_all_rows(_calls.metric_facts(self, stack))
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
+
+    def _answer(
+        self, form: _registry.Named, stack: Stack, a: Any, b: Any, sample_weight: Any
+    ) -> Any:
+        """What a library wants to know: of (score, data), or of (labels, score[, weights])."""
+        workers = _workers.workers()
+        facts = _calls.metric_facts(self, stack)
+        asks = form.cannot_stop_alone and not workers
+        alone = _calls.free_network(stack) if asks else None
+        facts = replace(facts, form=form, alone=alone)
+        guards.sums_are_of_all_rows(facts)
+        guards.form_is_that_of_caller(facts)
+        guards.stops_in_its_direction(facts)
+        of_data = hasattr(b, "get_label")
+        y_pred, (y_true, weights) = (
+            (a, _checks.label_weight(b)) if of_data else (b, (a, sample_weight))
+        )
+        y_true, y_pred, weights = map(_checks.to_host, (y_true, y_pred, weights))
+        if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
+            y_pred = np.reshape(y_pred, 0)
+        predictions = _calls.predictions_of(stack, facts.link)
+        guards.metric_reads_predictions(replace(facts, predictions=predictions))
+        value = self._of_everybody(y_true, y_pred, weights)
+        if form.wants_triple:
+            return self.name, value, self.greater_is_better
+        return (self.name, value) if of_data else value
+
+    def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
+        """The metric of the rows of all workers; raises where boosters could not compare it."""
+        with _workers.together(self):
+            try:
+                with _workers.summing(self.name):
+                    value = self.score(y_true, y_pred, weights)
+            except ZeroDivisionError:
+                raise ValueError(
+                    f"{self.name} is undefined: no row of the evaluation set counts on any worker"
+                ) from None
+        if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
+            raise ValueError(
+                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "
+                "undefined there (a single class); evaluate on data with several classes"
+            )
+        return value
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         """Raise for a user's predictions that could mean two things; boosters' cannot."""
@@ -77,6 +118,7 @@ class Metric:
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         """The rows that count, checked."""
+        check_one_score(self.name, y_pred)
         y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
         return counted_rows(y, p, sample_weight)
 
@@ -92,22 +134,23 @@ class Metric:
     def xgboost(self) -> XGBoostMetric:
         """The metric for XGBoost: ``custom_metric=`` of ``train``, ``eval_metric=`` of estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise. A metric
-        for which greater is better refuses that: use ``adapters.xgboost``, its ``early_stopping``
-        among your ``callbacks``, or minimise ``metric.loss.xgboost``.
+        The metric itself may be passed, too. This form answers XGBoost, whoever calls it.
         """
         return XGBoostMetric(self)
 
     @property
     def lightgbm(self) -> LightGBMMetric:
-        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators."""
+        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators.
+
+        The metric itself may be passed, too. This form answers LightGBM, whoever calls it.
+        """
         return LightGBMMetric(self)
 
     @property
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
 
-        Such places are early stopping in XGBoost's own estimators, and tuners without a direction.
+        Such places are tuners without a direction, and functions of your own for early stopping.
 
         Examples
         --------
@@ -146,6 +189,16 @@ class MetricLoss(Metric):
         return 1 - self.metric.score(y_true, y_pred, sample_weight)
 
 
+def check_one_score(name: str, y_pred: Any) -> None:
+    shape = np.shape(y_pred)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"{name} takes one score of each row, found shape {shape}: measure "
+            "class_logloss_metric() or loss_metric(objective), train one score, as qwk_objective() "
+            "does, or pass the classes, y_pred.argmax(axis=1)"
+        )
+
+
 def counted_rows(y: Any, p: Any, sample_weight: ArrayLike | None) -> Rows:
     """The rows whose weight is above 0; weight 0 is as if a row were not there."""
     _checks.same_length("y_pred", p, "the labels", len(y))
@@ -167,54 +220,18 @@ class MeanMetric(Metric):
 
 @dataclass(frozen=True)
 class RenderedMetric:
-    """A metric as a booster calls it: (prediction, dataset) or (labels, prediction, weights)."""
+    """A metric that answers one library, whoever calls."""
 
     metric: Metric
     library: ClassVar[str]
-
-    def _facts(self, stack: Stack) -> Facts:
-        form = _registry.BY_NAME[self.library]
-        asks = form.cannot_stop_alone and not _workers.workers()
-        alone = _calls.free_network(stack) if asks else None
-        return replace(_calls.metric_facts(self.metric, stack), form=form, alone=alone)
 
     @property
     def __name__(self) -> str:
         return self.metric.name
 
-    def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
-        stack = frames()
-        facts = self._facts(stack)
-        guards.sums_are_of_all_rows(facts)
-        guards.rendering_is_for_caller(facts)
-        if hasattr(b, "get_label"):
-            y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
-        else:
-            y_true, y_pred = a, b
-        y_true, y_pred, sample_weight = map(_checks.to_host, (y_true, y_pred, sample_weight))
-        if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
-            y_pred = np.reshape(y_pred, 0)
-        guards.metric_reads_predictions(with_predictions(facts, stack))
-        with _workers.together(self.metric):
-            try:
-                with _workers.summing(self.metric.name):
-                    value = self.metric.score(y_true, y_pred, sample_weight)
-            except ZeroDivisionError:
-                raise ValueError(
-                    f"{self.metric.name} is undefined: no row of the evaluation set counts on any "
-                    "worker"
-                ) from None
-        if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
-            raise ValueError(
-                f"{self.metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "
-                "undefined there (a single class); evaluate on data with several classes"
-            )
-        return value
-
-
-def with_predictions(facts: Facts, stack: Stack) -> Facts:
-    """The facts with what a booster makes of its margins before it passes them to the metric."""
-    return replace(facts, predictions=_calls.predictions_of(stack, facts.link))
+    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
+        form = _registry.BY_NAME[self.library]
+        return self.metric._answer(form, frames(), a, b, sample_weight)
 
 
 class XGBoostMetric(RenderedMetric):
@@ -222,17 +239,8 @@ class XGBoostMetric(RenderedMetric):
 
     library: ClassVar[str] = _registry.XGBOOST.name
 
-    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        guards.stops_in_its_direction(_calls.metric_facts(self.metric, frames()))
-        value = self._evaluate(a, b, sample_weight)
-        return (self.metric.name, value) if hasattr(b, "get_label") else value
-
 
 class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
     library: ClassVar[str] = _registry.LIGHTGBM.name
-
-    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        value = self._evaluate(a, b, sample_weight)
-        return self.metric.name, value, self.metric.greater_is_better

@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, check_order, positions, shown, whole_
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._values import carried_labels, same_labels
-from gbdt_objectives.metrics.base import Metric, counted_rows
+from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 from gbdt_objectives.metrics.kappa import kappa_of_parts, moments, warn_undefined
 
 MOST_CLASSES = 5000
@@ -85,7 +85,9 @@ class ClassMetric(Metric):
         y_pred: ArrayLike,
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
-    ) -> float:
+    ) -> Any:
+        if hasattr(y_pred, "get_label"):  # of a booster
+            return super().__call__(y_true, y_pred)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
             labels = _checks.category_order("y_true", y_true)
@@ -133,6 +135,7 @@ class ClassMetric(Metric):
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y = whole_numbers("y_true", y_true)
+        check_one_score(self.name, y_pred)
         p = _checks.as_array("y_pred", y_pred)
         scores = p.dtype.kind not in "biu" or self.thresholds is not None
         p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)

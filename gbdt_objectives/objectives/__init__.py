@@ -23,28 +23,10 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
-    "BINARY",
-    "IDENTITY",
-    "LOG",
-    "LOGIT",
-    "REAL",
-    "Classes",
-    "Interval",
-    "Link",
-    "Loss",
-    "Objective",
-    "Rows",
-    "Values",
-    "delayed_logloss_objective",
-    "focal_objective",
-    "kappa_objective",
-    "objective",
-    "objective_from_loss",
-    "offset_logloss_objective",
-    "ordinal_logit_objective",
-    "qwk_objective",
-    "ratio_objective",
-    "weighted_logloss_objective",
-]
+    "BINARY", "IDENTITY", "LOG", "LOGIT", "REAL", "Classes", "Interval", "Link", "Loss",
+    "Objective", "Rows", "Values", "delayed_logloss_objective", "focal_objective",
+    "kappa_objective", "objective", "objective_from_loss", "offset_logloss_objective",
+    "ordinal_logit_objective", "qwk_objective", "ratio_objective", "weighted_logloss_objective",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal, TypeVar, cast, get_args
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -389,8 +389,9 @@ class Objective:
             rows = read_rows(self, y, f, w)
             several = _workers.together_now() and self.equations.needs_labels
             loss = measured_once(self, b, rows) if several else self._for(rows)
-            warn_of_far_start(loss, rows)
-            return compute(loss, rows, FLOAT32)
+            found = compute(loss, rows, FLOAT32)
+            guards.starts_near_intercept(with_start(facts, loss, rows, found[0]))
+            return found
 
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
@@ -703,17 +704,32 @@ def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
     return cast(g, dtype), cast(h, dtype)
 
 
-def warn_of_far_start(loss: Loss, rows: Rows) -> None:
-    """Warn if boosting starts far from the intercept.
+_started: WeakSet[Any] = WeakSet()
+"""Boosters whose first call was seen."""
 
-    In their first call boosters pass their own start in every row: 0, 0.5 or base_score.
+
+def with_start(facts: Facts, loss: Loss, rows: Rows, gradient: Any) -> Facts:
+    """The facts, and where boosting starts, if this is its first call.
+
+    Then boosters pass their own start in every row: 0, 0.5 or base_score. A loss that does not say
+    how far from its intercept that may be is asked by its gradients: nearly all point one way.
     """
-    intercept, tolerance = loss.intercept, loss.start_tolerance
-    if intercept is None or tolerance is None or isinstance(intercept, tuple) or not len(rows):
-        return
     f = rows.f
+    if f.ndim > 1 or not len(rows):
+        return facts
     glance = f[:: max(1, len(f) // 16)] if rows.place is HOST else np.array(rows.place.extremes(f))
     start = float(glance[0])
     if not (glance == start).all() or (rows.place is HOST and not (f == start).all()):
-        return  # all calls but the first, at no cost
-    guards.starts_near_intercept(Facts(intercept=intercept, tolerance=tolerance, start=start))
+        return facts  # nearly all calls but the first, at no cost
+    if facts.booster is not None:
+        if facts.booster in _started:
+            return facts
+        _started.add(facts.booster)
+    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, None
+    if tolerance is None and facts.library is not None and not _workers.workers():
+        host = np.asarray(to_host(gradient), np.float64)
+        total = float(np.abs(host).sum())
+        pull = abs(float(host.sum())) / total if total else None
+        if intercept is None and pull is not None and pull >= guards.ONE_WAY:
+            intercept = loss.measured(replace(rows, f=None)).intercept
+    return replace(facts, intercept=intercept, tolerance=tolerance, start=start, pull=pull)

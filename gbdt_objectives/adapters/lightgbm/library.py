@@ -54,30 +54,37 @@ def looks_whole(text: bytes) -> bool:
 
 LIBRARY = Library(
     **vars(LIGHTGBM),
+    # calls
     trained_as=lambda booster: ("", None), evaluated_as=evaluated_as,
+    # training
     data=lgb.Dataset, instead=parameters.INSTEAD, parses_names=False, stops=_train.StopEarly,
     stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
+    # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
     correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
-    functions_are_log_odds=False, zero_rounds_stop=False,
-    evaluation_weights="eval_sample_weight", quiet_fit={}, check_offset=check_offset,
+    functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
+    evaluation_weights="eval_sample_weight", check_offset=check_offset,
     check_start=lambda log_odds: None,
-    count_rounds=lambda estimator: int(estimator.best_iteration_),
     leaves=lambda model, X: np.asarray(model.predict(X, pred_leaf=True)),
-    tolerance=1e-9, refuses_new=False,  # which count as missing
-    misreads_newer=False, booster_of=serving.booster_of,
-    reader=serving.reader, link_of=serving.link_of, count_outputs=serving.count_outputs,
-    count_features=serving.count_features, names_of=serving.names_of,
-    same_names=serving.same_names, categories_of=serving.categories_of, margin=serving.margin,
-    write=serving.write,
+    count_rounds=lambda estimator: int(estimator.best_iteration_),
+    # models as data
+    tolerance=1e-9,
+    refuses_new=False,  # which count as missing
+    misreads_newer=False, booster_of=serving.booster_of, reader=serving.reader,
+    link_of=serving.link_of, names_of=serving.names_of, margin=serving.margin,
+    count_outputs=lambda model: int(serving.booster_of(model).num_model_per_iteration()),
+    count_features=lambda model: int(serving.booster_of(model).num_feature()),
+    same_names=serving.same_names, categories_of=serving.categories_of,
+    write=lambda model, path: serving.booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
     trees=trees.read_trees,
+    # intercepts, and trees that are appended
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
-    predict_log_odds=intercept.predict_log_odds,
-    complete=repair.complete, as_trained=repair.as_trained, count_trees=repair.count,
-    grow=repair.grow, without_odds=repair.without_odds, added=repair.added,
+    predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
+    as_trained=repair.as_trained, grow=repair.grow, without_odds=repair.without_odds,
+    count_trees=lambda booster: int(booster.num_trees()), added=repair.added,
 )  # fmt: skip

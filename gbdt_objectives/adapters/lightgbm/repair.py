@@ -64,16 +64,12 @@ def as_trained(model: lgb.Booster, X: Any) -> Any:
     return X.assign(**columns) if columns else X
 
 
-def count(model: lgb.Booster) -> int:
-    return int(model.num_trees())
-
-
 def grow(
     model: lgb.Booster, X: Any, y: Array, w: Array, rates: Array | None, columns: list[int],
     n_trees: int,
 ) -> lgb.Booster:  # fmt: skip
     """The model with trees that split on ``columns`` only."""
-    first = count(model)
+    first = model.num_trees()
     chosen = np.zeros(X.shape[1])
     chosen[columns] = 1
     params = {
@@ -125,8 +121,8 @@ def new_trees(model: lgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
 
 def added(grown: lgb.Booster, X: Any, model: lgb.Booster) -> Iterator[Array]:
     """What each appended tree adds to the margins of rows."""
-    first = count(model)
-    if count(grown) == first:
+    first = model.num_trees()
+    if grown.num_trees() == first:
         return
     leaf = grown.predict(X, pred_leaf=True, start_iteration=first)
     leaves = np.asarray(leaf, np.intp).reshape(X.shape[0], -1)

@@ -66,14 +66,6 @@ def link_of(model: Any) -> Link:
     return OF_LIGHTGBM[name]
 
 
-def count_outputs(model: Any) -> int:
-    return int(booster_of(model).num_model_per_iteration())
-
-
-def count_features(model: Any) -> int:
-    return int(booster_of(model).num_feature())
-
-
 def names_of(model: Any) -> list[str] | None:
     names: list[str] = booster_of(model).feature_name()
     return None if names == [f"Column_{k}" for k in range(len(names))] else names
@@ -103,11 +95,6 @@ def margin(model: Any, X: Any) -> Array:
     """Margins from the rounds that the model predicts with, float64."""
     refuse_forest(model)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
-
-
-def write(model: Any, path: str) -> None:
-    """The rounds that it predicts with."""
-    booster_of(model).save_model(path)
 
 
 def open_booster(path: str) -> lgb.Booster:

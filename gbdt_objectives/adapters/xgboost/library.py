@@ -53,33 +53,36 @@ def check_start(log_odds: float) -> None:
 
 LIBRARY = Library(
     **vars(XGBOOST),
+    # calls
     trained_as=trained_as, evaluated_as=evaluated_as,
+    # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=stopping.STOPPING,
     stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
     fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
     predicts_on=xgb.DMatrix,
+    # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
-    defaults={
-        "Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic"),
-    },
+    defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     functions_are_log_odds=True, zero_rounds_stop=True,
     evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
-    check_offset=lambda estimator: None, check_start=check_start,
+    check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
-    leaves=intercept.leaves,
+    # models as data
     tolerance=1e-6,  # it adds up its trees in float32
     refuses_new=True,  # from 3.1 on
-    misreads_newer=True, booster_of=serving.booster_of,
-    reader=serving.reader, link_of=serving.link_of, count_outputs=serving.count_outputs,
-    count_features=serving.count_features, names_of=serving.names_of,
-    same_names=serving.same_names, categories_of=serving.categories_of, margin=serving.margin,
+    misreads_newer=True, booster_of=serving.booster_of, reader=serving.reader,
+    link_of=serving.link_of, names_of=serving.names_of, margin=serving.margin,
+    count_outputs=lambda model: intercept.count_outputs(serving.booster_of(model)),
+    count_features=lambda model: int(serving.booster_of(model).num_features()),
+    same_names=lambda own, given: own == given, categories_of=serving.categories_of,
     write=serving.write, write_all=lambda booster, path: booster.save_model(path),
-    looks_whole=lambda text: True, open_booster=serving.open_booster, restore=serving.restore,
-    trees=trees.read_trees,
+    looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
+    restore=serving.restore, trees=trees.read_trees,
+    # intercepts, and trees that are appended
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
-    predict_log_odds=intercept.predict_log_odds,
-    complete=repair.complete, as_trained=lambda booster, X: X, count_trees=repair.count,
-    grow=repair.grow, without_odds=repair.without_odds, added=repair.added,
+    predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
+    as_trained=lambda booster, X: X, grow=repair.grow, without_odds=repair.without_odds,
+    count_trees=lambda booster: int(booster.num_boosted_rounds()), added=repair.added,
 )  # fmt: skip

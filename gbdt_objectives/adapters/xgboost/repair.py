@@ -73,16 +73,12 @@ def margin_of_rounds(model: xgb.Booster, data: xgb.DMatrix, rounds: int) -> Arra
     return np.asarray(f, np.float64)
 
 
-def count(model: xgb.Booster) -> int:
-    return int(model.num_boosted_rounds())
-
-
 def grow(
     model: xgb.Booster, X: Any, y: Array, w: Array, rates: Array | None, columns: list[int],
     n_trees: int,
 ) -> xgb.Booster:  # fmt: skip
     """The model with trees that split on ``columns`` only."""
-    first, d = count(model), model.num_features()
+    first, d = model.num_boosted_rounds(), model.num_features()
     chosen: dict[str, Any] = {}
     if len(columns) < d:
         weights = np.zeros(d)
@@ -126,7 +122,7 @@ def new_trees(model: xgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
 
 def added(grown: xgb.Booster, X: Any, model: xgb.Booster) -> Iterator[Array]:
     """What each appended tree adds to the margins of rows."""
-    first = count(model)
+    first = model.num_boosted_rounds()
     leaf = grown[first:].predict(matrix(grown, X), pred_leaf=True)
     leaves = np.asarray(leaf, np.intp).reshape(X.shape[0], -1)
     for t, (values, _) in enumerate(new_trees(grown, first)):

@@ -12,7 +12,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
-from gbdt_objectives.adapters.xgboost.intercept import count_outputs as outputs_of, read_learner
+from gbdt_objectives.adapters.xgboost.intercept import read_learner
 from gbdt_objectives.adapters.xgboost.repair import matrix
 
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
@@ -49,21 +49,9 @@ def link_of(model: Any) -> Link:
     return OF_XGBOOST[name]
 
 
-def count_outputs(model: Any) -> int:
-    return int(outputs_of(booster_of(model)))
-
-
-def count_features(model: Any) -> int:
-    return int(booster_of(model).num_features())
-
-
 def names_of(model: Any) -> list[str] | None:
     names = booster_of(model).feature_names
     return None if names is None else list(names)
-
-
-def same_names(own: list[str], given: list[str]) -> bool:
-    return own == given
 
 
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
@@ -128,17 +116,13 @@ def write(model: Any, path: str) -> None:
     booster.save_model(path)
 
 
-def open_booster(path: str) -> xgb.Booster:
-    return xgb.Booster(model_file=path)
-
-
 def restore(
     kind: str, path: str, parameters: dict[str, Any], classes: Array | None, objective: Any,
     names: list[str] | None,
 ) -> Any:  # fmt: skip
     """A fitted estimator around the model in a file."""
     model = KINDS[kind](**parameters)
-    model._Booster = open_booster(path)
+    model._Booster = xgb.Booster(model_file=path)
     if objective is not None:
         model.objective = objective
     elif classes is not None:

@@ -1,0 +1,321 @@
+"""Plain calls of the libraries: ``obj=``, ``custom_metric=``, ``feval=`` and ``eval_metric=`` of
+theirs, ours inside, and nothing else changed in a notebook."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import re
+import warnings
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from scipy.special import expit
+from sklearn.metrics import cohen_kappa_score
+
+import gbdt_objectives as go
+from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
+from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each
+
+pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+quiet = pytest.mark.filterwarnings("ignore:boosting starts at")
+rng = np.random.default_rng(1)
+X = rng.random((900, 4))
+Y = np.digitize(X[:, :3].sum(1) + rng.normal(0, 0.3, 900), [0.9, 1.3, 1.7, 2.1]).astype(float)
+TRAIN, TEST = slice(0, 500), slice(500, 900)
+QWK = go.qwk_objective(Y[TRAIN])
+KAPPA, SMOOTH, ERROR = go.qwk_metric((0, 4)), go.extended_qwk_metric(), squared_error_metric()
+START = QWK.intercept
+XGB_PARAMS = {**XGB.params, "eta": 0.1, "base_score": START}
+LGB_PARAMS = {**LGB.params, "learning_rate": 0.1}
+XGB_SKLEARN = {"max_depth": 3, "n_jobs": 1, "random_state": 0, "learning_rate": 0.1}
+ROUNDS = 80
+
+
+def matrices() -> tuple[xgb.DMatrix, xgb.DMatrix]:
+    return xgb.DMatrix(X[TRAIN], Y[TRAIN]), xgb.DMatrix(X[TEST], Y[TEST])
+
+
+def datasets(start: float | None = None) -> tuple[lgb.Dataset, lgb.Dataset]:
+    own = {} if start is None else {"init_score": np.full(500, start)}
+    held = {} if start is None else {"init_score": np.full(400, start)}
+    data = lgb.Dataset(X[TRAIN], Y[TRAIN], params=LGB_PARAMS, **own)
+    return data, lgb.Dataset(X[TEST], Y[TEST], reference=data, **held)
+
+
+def kappa(scores: Any) -> float:
+    """Of the nearest grades, by scikit-learn."""
+    grades = np.clip(np.floor(np.asarray(scores) + 0.5), 0, 4).astype(int)
+    return float(cohen_kappa_score(Y[TEST].astype(int), grades, weights="quadratic"))
+
+
+FORMS = {"itself": lambda metric: metric, "xgboost": lambda metric: metric.xgboost}
+
+
+@each("form", list(FORMS))
+@pytest.mark.parametrize("metric", [KAPPA, SMOOTH, SMOOTH.loss, ERROR], ids=lambda m: m.name)
+def test_xgboost_stops_as_our_train_does(metric: go.Metric, form: str) -> None:
+    data, held_out = matrices()
+    history: dict[str, Any] = {}
+    ours = XGB.train(
+        XGB_PARAMS, data, ROUNDS, objective=QWK, metric=metric, evals=[(held_out, "v")]
+    )
+    plain = xgb.train(
+        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=FORMS[form](metric),
+        evals=[(held_out, "v")], early_stopping_rounds=15, evals_result=history,
+        verbose_eval=False,
+    )  # fmt: skip
+    values = history["v"][metric.name]
+    best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
+    assert plain.best_iteration == best
+    assert best > 5
+    # the same trees: XGBoost adds them up in float32
+    found, right = (one.predict(held_out, iteration_range=(0, best + 1)) for one in (plain, ours))
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-5)
+    if metric is KAPPA:  # XGBoost prints five digits
+        assert values[best] == pytest.approx(kappa(found), abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", [KAPPA, SMOOTH, ERROR], ids=lambda m: m.name)
+def test_lightgbm_trains_and_measures_as_our_train_does(metric: go.Metric) -> None:
+    histories: list[dict[str, Any]] = [{}, {}]
+    data, held_out = datasets()
+    ours = LGB.train(
+        LGB_PARAMS, data, ROUNDS, objective=QWK, metric=metric, evals=[(held_out, "v")],
+        callbacks=[lgb.record_evaluation(histories[0])],
+    )  # fmt: skip
+    data, held_out = datasets(START)
+    plain = lgb.train(
+        {**LGB_PARAMS, "objective": QWK, "metric": "None"}, data, ROUNDS, feval=metric,
+        valid_sets=[held_out], valid_names=["v"],
+        callbacks=[lgb.record_evaluation(histories[1]), lgb.early_stopping(15, verbose=False)],
+    )  # fmt: skip
+    first, second = (np.array(one["v"][metric.name]) for one in histories)
+    n = len(second)  # ours went on
+    # gradients are float32: rounded at margins of another start, a few roundings apart
+    np.testing.assert_allclose(first[:n], second, rtol=0, atol=1e-6)
+    best = int(np.argmax(second) if metric.greater_is_better else np.argmin(second))
+    assert plain.best_iteration == best + 1 > 5
+    found = plain.predict(X[TEST], num_iteration=best + 1) + START
+    right = ours.predict(X[TEST], num_iteration=best + 1)
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-6)  # of labels up to 4
+
+
+def test_cv_of_both_libraries() -> None:
+    data, _ = matrices()
+    call = {"nfold": 3, "seed": 0, "as_pandas": False}
+    plain = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH,
+                   early_stopping_rounds=15, **call)["test-extended_qwk-mean"]  # fmt: skip
+    told = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH, maximize=True,
+                  early_stopping_rounds=15, **call)["test-extended_qwk-mean"]  # fmt: skip
+    assert plain == told
+    assert len(plain) - 1 == int(np.argmax(plain)) > 5
+    dataset, _ = datasets(START)
+    found = lgb.cv({**LGB_PARAMS, "objective": QWK, "metric": "None"}, dataset, 20, nfold=3,
+                   feval=KAPPA, stratified=False)  # fmt: skip
+    assert list(found) == ["valid qwk-mean", "valid qwk-stdv"]
+    assert found["valid qwk-mean"][-1] > found["valid qwk-mean"][0]
+
+
+@quiet
+def test_estimators_of_both_libraries() -> None:
+    model = xgb.XGBRegressor(
+        objective=QWK, eval_metric=KAPPA, early_stopping_rounds=15, n_estimators=ROUNDS,
+        base_score=START, **XGB_SKLEARN,
+    )  # fmt: skip
+    weight = 1.0 + np.arange(400) % 3
+    model.fit(X[TRAIN], Y[TRAIN], eval_set=[(X[TEST], Y[TEST])], sample_weight_eval_set=[weight],
+              verbose=False)  # fmt: skip
+    values = model.evals_result()["validation_0"]["qwk"]
+    assert model.best_iteration == int(np.argmax(values)) > 5
+    scores = model.predict(X[TEST], output_margin=True)
+    right = KAPPA(Y[TEST], scores, weight)
+    assert values[model.best_iteration] == pytest.approx(right, abs=1e-5)  # which XGBoost prints
+    assert pickle.loads(pickle.dumps(model)).get_params()["eval_metric"] == KAPPA
+    other = lgb.LGBMRegressor(objective=QWK, n_estimators=40, n_jobs=1, **LGB_PARAMS, metric="None")
+    other.fit(
+        X[TRAIN], Y[TRAIN] , eval_set=[(X[TEST], Y[TEST])], eval_metric=KAPPA,
+        eval_sample_weight=[weight],
+    )  # fmt: skip
+    last = other.evals_result_["valid_0"]["qwk"][-1]
+    assert last == pytest.approx(KAPPA(Y[TEST], other.predict(X[TEST]), weight), rel=1e-12)
+
+
+def test_the_direction_is_the_users_again_after_training() -> None:
+    data, held_out = matrices()
+    stop = xgb.callback.EarlyStopping(rounds=15)
+    call: dict[str, Any] = {"obj": QWK, "evals": [(held_out, "v")], "verbose_eval": False}
+    kept = [
+        xgb.train(XGB_PARAMS, data, ROUNDS, custom_metric=metric, callbacks=[one], **call)
+        for metric, one in ((KAPPA, stop), (ERROR, xgb.callback.EarlyStopping(rounds=15)))
+    ]
+    gc.collect()
+    assert stop.maximize is None
+    again = xgb.callback.EarlyStopping(rounds=15)
+    for metric, before in zip((KAPPA, ERROR), kept, strict=True):  # one callback, two directions
+        again.stopping_history, again.best_scores = {}, {}
+        found = xgb.train(XGB_PARAMS, data, ROUNDS, custom_metric=metric, callbacks=[again], **call)
+        assert found.best_iteration == before.best_iteration
+        gc.collect()
+
+    with pytest.raises(ZeroDivisionError):
+        xgb.train(XGB_PARAMS, data, 3, custom_metric=Failing(), callbacks=[stop], **call)
+    gc.collect()
+    assert stop.maximize is None
+
+
+class Failing:
+    """Calls the metric, so that it says its direction, and fails then."""
+
+    __name__ = "qwk"
+
+    def __call__(self, scores: Any, rows: Any) -> Any:
+        KAPPA(scores, rows)
+        raise ZeroDivisionError
+
+
+@quiet
+@each("told", ["train", "callback", "estimator"])
+def test_the_opposite_direction_is_refused(told: str) -> None:
+    data, held_out = matrices()
+    stop = xgb.callback.EarlyStopping(rounds=5, maximize=False)
+
+    def train(metric: go.Metric, **given: Any) -> None:
+        xgb.train(XGB_PARAMS, data, 9, obj=QWK, custom_metric=metric, evals=[(held_out, "v")],
+                  verbose_eval=False, **given)  # fmt: skip
+
+    def fit() -> None:
+        model = xgb.XGBRegressor(objective=QWK, eval_metric=KAPPA, callbacks=[stop])
+        model.fit(X[TRAIN], Y[TRAIN], eval_set=[(X[TEST], Y[TEST])], verbose=False)
+
+    calls = {
+        "train": lambda: train(KAPPA, early_stopping_rounds=5, maximize=False),
+        "callback": lambda: train(KAPPA, callbacks=[stop]),
+        "estimator": fit,
+    }
+    with pytest.raises(ValueError, match="would minimise qwk: pass maximize=True, or leave it out"):
+        calls[told]()
+    with pytest.raises(ValueError, match="would maximise squared_error: pass maximize=False"):
+        train(ERROR, early_stopping_rounds=5, maximize=True)
+
+
+def test_behind_a_function_of_the_users_nothing_is_known_of_the_sign() -> None:
+    """1 - kappa is right to minimise."""
+    data, held_out = matrices()
+
+    def loss(scores: Any, rows: xgb.DMatrix) -> tuple[str, float]:
+        return "loss", 1 - KAPPA(rows.get_label(), scores)
+
+    found = xgb.train(
+        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=loss, evals=[(held_out, "v")],
+        early_stopping_rounds=15, verbose_eval=False,
+    )  # fmt: skip
+    direct = xgb.train(
+        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=KAPPA, evals=[(held_out, "v")],
+        early_stopping_rounds=15, verbose_eval=False,
+    )  # fmt: skip
+    assert found.best_iteration == direct.best_iteration > 5
+
+
+def test_the_form_of_the_answer_is_that_of_the_data_whoever_calls() -> None:
+    data, dataset = matrices()[1], lgb.Dataset(X[TEST], Y[TEST], params={"verbose": -1}).construct()
+    scores = X[TEST, :3].sum(1)
+    value = KAPPA(Y[TEST], scores)
+    assert isinstance(value, float)
+    assert KAPPA(scores, data) == ("qwk", pytest.approx(value))
+    assert KAPPA(scores, dataset) == ("qwk", pytest.approx(value), True)
+    assert KAPPA.xgboost(scores, data) == KAPPA(scores, data)
+    with pytest.raises(TypeError, match="y_pred is a Rows, of no library that is known"):
+        KAPPA(scores, Rows())
+
+
+class Rows:
+    def get_label(self) -> Any:
+        return Y[TEST]
+
+
+@both
+def test_under_several_classes_the_metric_says_what_to_do(lib: Library) -> None:
+    y = Y.astype(int)
+
+    def train() -> None:
+        if lib is XGB:
+            data, params = xgb.DMatrix(X, y), {"objective": "multi:softprob", "num_class": 5}
+            xgb.train(params, data, 2, custom_metric=KAPPA, evals=[(data, "v")])
+        else:
+            rows = lgb.Dataset(X, y, params=LGB_PARAMS)
+            params = {**LGB_PARAMS, "objective": "multiclass", "num_class": 5}
+            lgb.train(params, rows, 2, feval=KAPPA, valid_sets=[rows])
+
+    wide = "takes one score of each row, found shape .*: measure class_logloss_metric"
+    with pytest.raises(ValueError, match=wide):
+        train()
+    with pytest.raises(ValueError, match=wide):
+        ERROR(y, np.zeros((900, 5)))
+    even = class_logloss_metric(input_space="probability")(y, np.full((900, 5), 0.2))
+    assert even == pytest.approx(np.log(5))
+
+
+RARE = (rng.random(900) < 0.01).astype(float)
+OFTEN = (rng.random(900) < 0.2).astype(float)
+OFFSET = go.offset_logloss_objective(0.05)
+BEST = float(OFFSET.measured(RARE).intercept)
+
+
+def starts(lib: Library, loss: go.Objective, y: Any, **params: Any) -> list[str]:
+    """The warnings of a plain training of a few rounds."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if lib is XGB:
+            xgb.train({**XGB.params, **params}, xgb.DMatrix(X, y), 3, obj=loss)
+        else:
+            lgb.train({**LGB.params, "objective": loss}, lgb.Dataset(X, y), 3)
+    return [str(one.message) for one in told if "boosting starts" in str(one.message)]
+
+
+@both
+def test_a_start_far_from_the_best_constant_of_a_log_loss_warns_once(lib: Library) -> None:
+    (message,) = starts(lib, OFFSET, RARE)
+    assert f"far from the best constant, {BEST:.4g}:" in message
+    assert f"from gbdt_objectives.adapters.{lib}, which start there" in message
+    assert ("base_score" in message, "init_score would" in message) == (lib is XGB, lib is LGB)
+    assert not starts(lib, go.weighted_logloss_objective(1.0), OFTEN)  # .6 of all gradients
+    assert not starts(lib, go.weighted_logloss_objective(1.0), 1 - OFTEN)
+
+
+def test_the_remedy_is_in_the_unit_of_the_boosters_own_objective_and_works() -> None:
+    for name, unit in {"reg:squarederror": lambda f: f, "binary:logistic": expit}.items():
+        (message,) = starts(XGB, OFFSET, RARE, objective=name)
+        (found,) = re.findall(r"or pass base_score=([-.\de]+)$", message)
+        assert float(found) == pytest.approx(unit(BEST), rel=1e-4)  # six digits
+        assert not starts(XGB, OFFSET, RARE, objective=name, base_score=float(found))
+
+
+@both
+def test_a_function_of_the_users_far_from_its_labels_warns_without_a_number(lib: Library) -> None:
+    def median(y: Any, f: Any, w: Any) -> Any:
+        return np.where(f >= y, 0.5, -0.5), np.ones_like(f)
+
+    (message,) = starts(lib, go.objective(median), Y * 3 + 60)
+    assert "far from any good constant" in message
+    assert "base_score=" not in message
+    assert not starts(lib, go.objective(median), Y - 2)
+
+
+@both
+def test_losses_whose_gradients_sum_to_0_at_each_constant_do_not_warn(lib: Library) -> None:
+    def centred(y: Any, f: Any, w: Any) -> Any:
+        return (f - f.mean()) - (y - y.mean()), np.ones_like(f)
+
+    assert not starts(lib, go.objective(centred), Y + 60)
+
+
+def test_calls_by_hand_and_later_rounds_do_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OFFSET(RARE, np.full(900, 0.5))
+    assert len(starts(XGB, OFFSET, RARE, eta=0.0)) == 1  # all margins stay where they are

@@ -1,0 +1,711 @@
+"""Two tables, guards and doors, which ``test_guards.py`` crosses.
+
+A guard is a situation in which a model would silently be wrong, said once as data, and what is
+right there, found without the package. A door is a way in which an objective, a metric or a rule
+reaches a model. In each cell the call is right, or refused with a remedy (a start that is far may
+warn), or it does not apply there, because ... What still falls short is in ``KNOWN``.
+
+``python -m tests.matrix.guards`` prints the cells and counts them.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import xgboost as xgb
+from scipy.special import expit
+from sklearn.metrics import cohen_kappa_score
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
+from tests.matrix.tables import LIBRARIES_OWN, REMEDY, Array, raised_in
+
+N, TRAIN = 900, slice(0, 600)
+TEST = slice(600, N)
+rng = np.random.default_rng(1)
+X = rng.random((N, 4))
+GRADES = np.digitize(X[:, :3].sum(1) + rng.normal(0, 0.3, N), [0.9, 1.3, 1.7, 2.1]).astype(float)
+RARE = (rng.random(N) < 0.02).astype(float)
+EVENTS = (rng.random(N) < expit(4 * X[:, 0] - 2)).astype(float)
+HEAVY = np.where(GRADES > 2, 20.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What is given at a door, whatever its arguments are called."""
+
+    y: Array
+    objective: Any = None
+    weight: Array | None = None
+    metric: Any = None
+    stops: bool = False
+    rate: float = 0.1
+    rounds: int = 60
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by library
+    earlier: Callable[[str], Any] | None = None  # a model to train on from, by library
+    order: Any = None  # of the labels, where decisions are placed
+    is_class: bool = False
+    outputs: int = 1
+
+    def of(self, library: str) -> dict[str, Any]:
+        return dict(self.params.get(library, {}))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out: predictions of all rows in natural units, the best round, a value that was
+    reported for the metric at the last round, of which margins."""
+
+    natural: Array | None = None
+    best: int | None = None
+    reported: float | None = None
+    margin: Array | None = None
+
+
+# --- doors
+
+
+@dataclass(frozen=True, eq=False)
+class Door:
+    name: str
+    kind: str
+    library: str
+    enter: Callable[[Call], Outcome]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+XGB = {"max_depth": 3, "nthread": 1, "verbosity": 0}
+LGB = {"num_leaves": 7, "num_threads": 1, "verbose": -1, "min_data_in_leaf": 5}
+
+
+def flat(values: Any) -> Array:
+    """The probability of label 1 of two classes, (n,)."""
+    p = np.asarray(values)
+    return p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
+
+
+def rows_of(library: str, call: Call, at: slice, reference: Any = None) -> Any:
+    w = None if call.weight is None else call.weight[at]
+    if library == "xgboost":
+        return xgb.DMatrix(X[at], call.y[at], weight=w)
+    return lgb.Dataset(X[at], call.y[at], weight=w, reference=reference, free_raw_data=False)
+
+
+def several(call: Call) -> dict[str, int]:
+    return {"num_class": call.outputs} if call.outputs > 1 else {}
+
+
+def our_train(library: str, call: Call) -> Outcome:
+    adapter, data = (our_xgboost if library == "xgboost" else our_lightgbm), None
+    data = rows_of(library, call, TRAIN)
+    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
+        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    given: dict[str, Any] = {}
+    if call.metric is not None:
+        given["evals"] = [(rows_of(library, call, TEST, data), "held_out")]
+        given["metric"] = call.metric
+    if call.stops:
+        given["early_stopping_rounds"] = 20
+    if call.earlier is not None:
+        given["xgb_model" if library == "xgboost" else "init_model"] = call.earlier(library)
+    booster = adapter.train(params, data, call.rounds, objective=call.objective, **given)
+    predict = (lambda **k: booster.predict(xgb.DMatrix(X), **k)) if library == "xgboost" else (
+        lambda **k: booster.predict(X, **k))  # fmt: skip
+    best = None
+    if call.stops:
+        kept = booster.num_boosted_rounds if library == "xgboost" else booster.current_iteration
+        best = kept() - 1
+    return Outcome(flat(predict()), best)
+
+
+def our_cv(library: str, call: Call) -> Outcome:
+    adapter = our_xgboost if library == "xgboost" else our_lightgbm
+    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
+        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    metric = call.metric or go.loss_metric(call.objective)
+    given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
+    given |= {"as_pandas": False} if library == "xgboost" else {"stratified": False}
+    history = adapter.cv(params, rows_of(library, call, TRAIN), call.rounds, nfold=3,
+                         objective=call.objective, metric=metric, **given)  # fmt: skip
+    (means,) = (values for name, values in history.items()
+                if name.endswith("-mean") and not name.startswith("train"))  # fmt: skip
+    return Outcome(best=len(means) - 1)
+
+
+def native(library: str, call: Call) -> Outcome:
+    """The library's own train."""
+    data = rows_of(library, call, TRAIN)
+    held_out = rows_of(library, call, TEST, data)
+    if library == "xgboost":
+        given: dict[str, Any] = {}
+        if call.metric is not None:
+            given = {"custom_metric": call.metric, "evals": [(held_out, "v")]}
+        if call.stops:
+            given["early_stopping_rounds"] = 20
+        if call.earlier is not None:
+            given["xgb_model"] = call.earlier(library)
+        params = {**XGB, "eta": call.rate, **several(call), **call.of(library)}
+        booster = xgb.train(params, data, call.rounds, obj=call.objective, verbose_eval=False,
+                            **given)  # fmt: skip
+        margin = booster.predict(xgb.DMatrix(X), output_margin=True)
+        return Outcome(natural_of(call, margin), booster.best_iteration if call.stops else None)
+    params = {**LGB, "learning_rate": call.rate, "objective": call.objective, "metric": "None",
+              **several(call), **call.of(library)}  # fmt: skip
+    callbacks = [lgb.early_stopping(20, verbose=False)] if call.stops else []
+    model = call.earlier(library) if call.earlier else None
+    booster = lgb.train(
+        params,
+        data,
+        call.rounds,
+        feval=call.metric,
+        callbacks=callbacks,
+        init_model=model,
+        valid_sets=[held_out] if call.metric else None,
+    )
+    best = booster.best_iteration - 1 if call.stops else None
+    return Outcome(natural_of(call, booster.predict(X, raw_score=True)), best)
+
+
+def natural_of(call: Call, margin: Any) -> Array:
+    """As the author of a plain call would do it: margins are theirs to read."""
+    link = getattr(call.objective, "link", None)
+    return np.asarray(margin) if link is None else flat(link.inverse(np.asarray(margin, float)))
+
+
+def estimator(ours: bool, library: str, call: Call) -> Outcome:
+    role = "Classifier" if call.is_class and ours else "Regressor"
+    home = (our_xgboost if library == "xgboost" else our_lightgbm) if ours else (
+        xgb if library == "xgboost" else lgb)  # fmt: skip
+    kind = getattr(home, ("XGB" if library == "xgboost" else "LGBM") + role)
+    parameters: dict[str, Any] = {"learning_rate": call.rate, "n_estimators": call.rounds,
+                                  "n_jobs": 1, **call.of(library)}  # fmt: skip
+    if not ours:
+        parameters |= several(call)
+    if call.objective is not None:
+        parameters["objective"] = call.objective
+    given: dict[str, Any] = {}
+    y = call.y.astype(int) if role == "Classifier" and np.isfinite(call.y).all() else call.y
+    w = None if call.weight is None else call.weight[TRAIN]
+    if call.metric is not None:
+        given["eval_set"] = [(X[TEST], y[TEST])]
+    if library == "xgboost":
+        parameters |= {"max_depth": 3, "verbosity": 0}
+        parameters |= {} if call.metric is None else {"eval_metric": call.metric}
+        parameters |= {"early_stopping_rounds": 20} if call.stops else {}
+        given |= {"verbose": False} if given else {}
+    else:
+        parameters |= {"num_leaves": 7, "verbose": -1, "min_child_samples": 5}
+        parameters |= {} if ours else {"metric": "None"}
+        given |= {} if call.metric is None else {"eval_metric": call.metric}
+        if call.stops:
+            given["callbacks"] = [lgb.early_stopping(20, verbose=False)]
+    if call.earlier is not None:
+        given["xgb_model" if library == "xgboost" else "init_model"] = call.earlier(library)
+    model = kind(**parameters).fit(X[TRAIN], y[TRAIN], sample_weight=w, **given)
+    flag = {"output_margin": True} if library == "xgboost" else {"raw_score": True}
+    best = None
+    if call.stops:
+        best = model.best_iteration if library == "xgboost" else model.best_iteration_ - 1
+    reported = None
+    if call.metric is not None:
+        history = model.evals_result() if library == "xgboost" else model.evals_result_
+        values = next(iter(history.values()), {})
+        reported = list(values.values())[-1][-1] if values else None
+    margin = model.predict(X, **flag)
+    if not ours:
+        return Outcome(natural_of(call, margin), best, reported, margin)
+    natural = model.predict_proba(X) if role == "Classifier" else model.predict(X)
+    return Outcome(flat(natural), best, reported, margin)
+
+
+def member(library: str, call: Call, **given: Any) -> Any:
+    """A small estimator of the library for a classifier of ours to wrap."""
+    classifies = given.pop("classifies", False)
+    if library == "xgboost":
+        kind = xgb.XGBClassifier if classifies else xgb.XGBRegressor
+        return kind(n_estimators=40, max_depth=3, n_jobs=1, verbosity=0, **given)
+    kind = lgb.LGBMClassifier if classifies else lgb.LGBMRegressor
+    return kind(n_estimators=40, num_leaves=7, n_jobs=1, verbose=-1, **given)
+
+
+def qwk_classifier(library: str, call: Call) -> Outcome:
+    model = go.QWKClassifier(member(library, call, **call.of(library)), cv=3, labels=call.order)
+    model.fit(X[TRAIN], grades(call)[TRAIN], sample_weight=taken(call.weight))
+    return Outcome(np.asarray(model.predict(X), float))
+
+
+def downsampled_classifier(library: str, call: Call) -> Outcome:
+    inside = member(library, call, classifies=True, **call.of(library))
+    model = go.DownsampledClassifier(inside, 0.2, random_state=0)
+    model.fit(X[TRAIN], call.y[TRAIN].astype(int), sample_weight=taken(call.weight))
+    return Outcome(model.predict_proba(X)[:, 1])
+
+
+def threshold_classifier(_: str, call: Call) -> Outcome:
+    model = go.ThresholdClassifier("exact", labels=call.order)
+    score = X[:, :3].sum(1)
+    model.fit(score[TRAIN], grades(call)[TRAIN], sample_weight=taken(call.weight))
+    return Outcome(np.asarray(model.predict(score), float))
+
+
+def thresholds(_: str, call: Call) -> Outcome:
+    score, order = X[:, :3].sum(1), call.order
+    w = taken(call.weight)
+    t = go.optimize_thresholds(grades(call)[TRAIN], score[TRAIN], labels=order, sample_weight=w)
+    return Outcome(np.asarray(go.apply_thresholds(score, t), float))
+
+
+def sampling(_: str, call: Call) -> Outcome:
+    kept = go.negative_downsample(call.y.astype(int), 0.2, random_state=0)
+    return Outcome(call.y[kept])
+
+
+def shifted(library: str, call: Call) -> Outcome:
+    """A rate on a trained model of the library's own objective of numbers."""
+    if library == "xgboost":
+        data = xgb.DMatrix(X, call.y)
+        moved = go.shift_intercept(xgb.train(XGB, data, 20), negative_keep_rate=0.1)
+        return Outcome(moved.predict(data))
+    params = {**LGB, "objective": "regression"}
+    booster = lgb.train(params, lgb.Dataset(X, call.y), 20)
+    return Outcome(go.shift_intercept(booster, negative_keep_rate=0.1).predict(X))
+
+
+def grades(call: Call) -> Array:
+    return call.y.astype(int) if np.isfinite(call.y).all() else call.y
+
+
+def served(library: str, call: Call) -> Outcome:
+    """A folder of a model, asked for the same rows with their columns in another order."""
+    table = pd.DataFrame(X, columns=list("pqrs"))
+    if library == "xgboost":
+        data = xgb.DMatrix(table[TRAIN], call.y[TRAIN])
+        model: Any = xgb.train({**XGB, "eta": 0.3}, data, 20)
+    else:
+        rows = lgb.Dataset(table[TRAIN], call.y[TRAIN])
+        model = lgb.train({**LGB, "objective": "regression"}, rows, 20)
+    with TemporaryDirectory() as folder:
+        go.serving.export(model, f"{folder}/served", table)
+        loaded = go.serving.load(f"{folder}/served")
+        return Outcome(np.asarray(loaded.predict(table[["s", "r", "q", "p"]]), float))
+
+
+def command(_: str, call: Call) -> Outcome:
+    """Thresholds of a file of grades and scores, a grade of which is missing."""
+    words = np.where(np.arange(N) == 7, "NA", call.y.astype(int).astype(str))
+    table = pd.DataFrame({"y": words, "p": X[:, :3].sum(1)})
+    with TemporaryDirectory() as folder:
+        table.to_csv(f"{folder}/grades.csv", index=False)
+        order = "NA,0,1,2,3,4"
+        arguments = ["thresholds", "grades.csv", "--label", "y", "--score", "p", "--labels", order]
+        run = [sys.executable, "-m", "gbdt_objectives", *arguments]
+        done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(done.stderr.strip())
+    return Outcome(np.array([len(done.stdout)]))
+
+
+CLIENT: list[Any] = []
+"""The Dask client of the test that runs."""
+
+
+def dask_train(library: str, call: Call) -> Outcome:
+    from dask import array
+    from xgboost.dask import DaskDMatrix
+
+    from gbdt_objectives.distributed.dask import train
+
+    def of(values: Any) -> Any:
+        return array.from_array(values, 200) if values.ndim == 1 else array.from_array(
+            values, (200, values.shape[1]))  # fmt: skip
+
+    def rows(at: slice) -> Any:
+        w = None if call.weight is None else of(call.weight[at])
+        return DaskDMatrix(CLIENT[0], of(X[at]), of(call.y[at]), weight=w)
+
+    given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
+    if call.metric is not None:
+        given |= {"metric": call.metric, "evals": [(rows(TEST), "held_out")]}
+    params = {**XGB, "eta": call.rate, **call.of(library)}
+    booster = train(CLIENT[0], params, rows(TRAIN), call.rounds, objective=call.objective, **given)
+    best = booster.num_boosted_rounds() - 1 if call.stops else None
+    return Outcome(flat(booster.predict(xgb.DMatrix(X))), best)
+
+
+def taken(w: Array | None) -> Array | None:
+    return None if w is None else w[TRAIN]
+
+
+DOORS = [
+    *(Door(f"{library}-{name}", kind, library, partial(enter, library))
+      for library in ("xgboost", "lightgbm")
+      for name, kind, enter in (
+          ("train", "train", our_train), ("cv", "cv", our_cv),
+          ("our-estimator", "estimator", partial(estimator, True)),
+          ("native", "native", native),
+          ("own-estimator", "native-estimator", partial(estimator, False)),
+          ("QWKClassifier", "wrapped-numbers", qwk_classifier),
+          ("DownsampledClassifier", "wrapped-classes", downsampled_classifier),
+          ("shift_intercept", "edit", shifted), ("load", "served", served),
+      )),
+    Door("ThresholdClassifier", "decisions", "", partial(threshold_classifier, "")),
+    Door("optimize_thresholds", "decisions", "", partial(thresholds, "")),
+    Door("negative_downsample", "sampling", "", partial(sampling, "")),
+    Door("command line", "command", "", partial(command, "")),
+]  # fmt: skip
+SLOW = [Door("dask-train", "train", "xgboost", partial(dask_train, "xgboost"))]
+KINDS = {door.kind for door in DOORS}
+
+
+# --- guards
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A situation, and what is right in it. Each kind of door is in ``at``, or has a reason in
+    ``not_at``."""
+
+    name: str
+    call: Call
+    right: Callable[[Outcome, Call], bool]
+    at: set[str]
+    not_at: Mapping[str, str]
+    libraries: tuple[str, ...] = ("xgboost", "lightgbm", "")
+    why_not: str = ""  # of the other library
+    warns: str = "$^"  # what a warning says that counts as a refusal
+    unless: Mapping[str, str] = field(default_factory=dict)  # reasons of single doors
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def reason(self, door: Door) -> str | None:
+        """Why it does not apply at a door; None if it does."""
+        if door.kind not in self.at:
+            return self.not_at[door.kind]
+        if door.library not in self.libraries:
+            return self.why_not
+        return self.unless.get(door.name)
+
+
+def never(found: Outcome, call: Call) -> bool:
+    return False
+
+
+def level(tolerance: float) -> Callable[[Outcome, Call], bool]:
+    """The mean prediction of the training rows is their mean label, weighted as they are."""
+
+    def right(found: Outcome, call: Call) -> bool:
+        assert found.natural is not None
+        mean = np.average(call.y[TRAIN], weights=taken(call.weight))
+        return bool(abs(np.average(found.natural[TRAIN], weights=taken(call.weight)) - mean)
+                    < tolerance)  # fmt: skip
+
+    return right
+
+
+def finished(found: Outcome, call: Call) -> bool:
+    """Kappa of held-out rows goes on rising for some rounds."""
+    return found.best is not None and found.best > 5
+
+
+def kappa_is_high(found: Outcome, call: Call) -> bool:
+    grades = np.clip(np.rint(np.asarray(found.natural)), 0, 4).astype(int)
+    return cohen_kappa_score(call.y[TEST].astype(int), grades[TEST], weights="quadratic") > 0.7
+
+
+def heavy_grades_count(found: Outcome, call: Call) -> bool:
+    """Grades 3 and 4 count twenty times, so decisions are higher than the labels."""
+    return bool(np.asarray(found.natural).mean() > call.y.mean() + 0.1)
+
+
+def reports_margins(found: Outcome, call: Call) -> bool:
+    """The log loss that is reported is that of the probabilities."""
+    if found.reported is None or found.margin is None:
+        return False
+    s = (2 * call.y[TEST] - 1) * np.asarray(found.margin, float)[TEST]
+    return bool(abs(found.reported - np.logaddexp(0, -s).mean()) < 1e-4)  # printed with 5 digits
+
+
+def reports_probabilities(found: Outcome, call: Call) -> bool:
+    """The root mean squared error that is reported is that of the probabilities."""
+    if found.reported is None:
+        return False
+    p, y = np.asarray(found.natural)[TEST], call.y[TEST]
+    return bool(abs(found.reported - np.sqrt(((p - y) ** 2).mean())) < 1e-4)
+
+
+def share_of_the_second(found: Outcome, call: Call) -> bool:
+    """Of two classes, the mean probability of the second is its share."""
+    if found.natural is None:
+        return False
+    return bool(abs(np.asarray(found.natural)[TRAIN].mean() - (call.y[TRAIN] == 2).mean()) < 0.02)
+
+
+def most_are_kept(found: Outcome, call: Call) -> bool:
+    """The rare class keeps its rows."""
+    rare = 0.0 if call.y.mean() > 0.5 else 1.0
+    return int((found.natural == rare).sum()) == int((call.y == rare).sum())
+
+
+def same_as_in_order(found: Outcome, call: Call) -> bool:
+    """Squared error learns these grades, which features in another order do not."""
+    return bool(np.corrcoef(np.asarray(found.natural), call.y)[0, 1] > 0.8)
+
+
+def is_moved(found: Outcome, call: Call) -> bool:
+    return abs(np.asarray(found.natural).mean() - call.y.mean()) < 0.1
+
+
+def softmax_of(K: int) -> go.Objective:
+    def gradient(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
+        e = np.exp(f - f.max(axis=1, keepdims=True))
+        p = e / e.sum(axis=1, keepdims=True)
+        return p - (y[:, np.newaxis] == np.arange(K)), 2 * p * (1 - p)
+
+    def loss(y: Array, f: Array, w: Array | None) -> float:
+        return float(np.logaddexp.reduce(f, axis=1).sum() - f[:, 0].sum())
+
+    return go.objective(gradient, loss=loss, link="softmax", outputs=K)
+
+
+def logistic(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
+    p = expit(f)
+    g, h = p - y, p * (1 - p)
+    return (g, h) if w is None else (w * g, w * h)
+
+
+def logistic_loss(y: Array, f: Array, w: Array | None) -> float:
+    return float((np.logaddexp(0, f) - y * f).sum())
+
+
+def weighted(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
+    one = np.ones_like(f) if w is None else np.asarray(w, f.dtype)
+    return one * (f - y), one
+
+
+def unweighted(y: Array, f: Array) -> tuple[Array, Array]:
+    return f - y, np.ones_like(f)
+
+
+def plain_kappa(y: Array, f: Array) -> Any:
+    return cohen_kappa_score(y, np.clip(np.rint(f), 0, 4).astype(int), weights="quadratic")
+
+
+@cache
+def forest(library: str) -> lgb.Booster:
+    params = {**LGB, "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.7}
+    return lgb.train({**params, "objective": "regression"}, lgb.Dataset(X, GRADES), 50)
+
+
+TRAINS = {"train", "estimator", "native", "native-estimator"}
+OF_WRAPPED = "the wrapped estimator is trained by our fit, whose cell is the estimator's"
+NO_TRAINING = "no booster is trained there"
+NO_EDIT = "a trained model is edited there"
+NO_PREDICTION = "cv gives no model whose predictions could be looked at; it shares train's checks"
+THEIRS = "a function, name or parameter of the library's own in its own call: nobody asks us"
+ELSEWHERE = {
+    "wrapped-numbers": OF_WRAPPED, "wrapped-classes": OF_WRAPPED, "decisions": NO_TRAINING,
+    "sampling": NO_TRAINING, "edit": NO_EDIT, "served": NO_TRAINING, "command": NO_TRAINING,
+}  # fmt: skip
+NO_CV = {**ELSEWHERE, "cv": NO_PREDICTION}
+ORDER_ONLY = {kind: "it takes no order of labels" for kind in KINDS}
+START = "^boosting starts at"
+QWK = go.qwk_objective()
+BY_LIBRARY = {"xgboost", "lightgbm"}
+
+GUARDS = [
+    Guard("start: grades far from 0", Call(GRADES + 20, QWK, rounds=3, rate=0.01), level(1.0),
+          TRAINS, NO_CV, warns=START),
+    Guard("start: rare events", Call(RARE, go.weighted_logloss_objective(1.0), rounds=5,
+                                     rate=0.02, is_class=True), level(0.01), TRAINS, NO_CV,
+          warns=START),
+    Guard("start: a function of the user's",
+          Call(GRADES * 3 + 60, go.objective(lambda y, f, w: (np.where(f >= y, 0.5, -0.5),
+                                                              np.ones_like(f)))), level(4.0),
+          TRAINS, NO_CV, warns=START),
+    Guard("labels: beyond the classes of a softmax",
+          Call(GRADES + 1, softmax_of(5), rounds=3, is_class=True, outputs=5), never,
+          TRAINS | {"cv"}, ELSEWHERE),
+    Guard("labels: 1 and 2 under log-odds",
+          Call(EVENTS + 1, go.objective(logistic, loss=logistic_loss, link="logit"),
+               rounds=10, is_class=True), share_of_the_second,
+          TRAINS | {"cv"}, ELSEWHERE),
+    Guard("labels: NaN", Call(np.where(np.arange(N) == 7, np.nan, GRADES), QWK, rounds=3), never,
+          TRAINS | {"cv"} | {"wrapped-numbers", "decisions"},
+          {"wrapped-classes": OF_WRAPPED, "sampling": "labels are whole numbers there",
+           "edit": NO_EDIT, "served": NO_TRAINING,
+           "command": "a file's empty cells have their own row"}, unless={
+              "dask-train": "XGBoost itself refuses it, and we name the partition",
+              "lightgbm-native": "a Dataset has replaced NaN by 0 before anybody is asked"}),
+    Guard("metric: of probabilities, under margins",
+          Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
+               metric=go.weighted_logloss_metric(1.0, input_space="probability")),
+          reports_margins, {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+    Guard("metric: of log-odds, under grades",
+          Call(EVENTS, QWK, rounds=5, metric=go.weighted_logloss_metric(1.0)), never,
+          {"train", "cv", "estimator"}, {**ELSEWHERE, "native": THEIRS,
+                                         "native-estimator": THEIRS}),
+    Guard("metric: its direction", Call(GRADES, go.qwk_objective(GRADES), metric=go.qwk_metric(),
+                                        stops=True, params={
+              "xgboost": {"base_score": 1.8}}, rounds=100), finished,
+          TRAINS | {"cv"}, ELSEWHERE),
+    Guard("metric: the direction of a function",
+          Call(GRADES, QWK, metric=plain_kappa, stops=True, rounds=100), finished,
+          {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS},
+          ("xgboost",), "a function in LightGBM's form says its direction"),
+    Guard("metric: the library's own, by name, of margins",
+          Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
+               metric="rmse"), reports_probabilities, {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+    Guard("weights: of rows", Call(GRADES, go.objective(weighted, link="identity"), HEAVY),
+          level(0.05), TRAINS, NO_CV),
+    Guard("weights: of rows, in decisions", Call(GRADES, None, HEAVY), heavy_grades_count,
+          {"wrapped-numbers", "decisions"},
+          {kind: "its cell is in the row above" for kind in KINDS}),
+    Guard("weights: a function that takes none", Call(GRADES, unweighted, HEAVY), level(0.15),
+          {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+    Guard("weights: of classes, of a wrapped regressor",
+          Call(GRADES, None, params={"lightgbm": {"class_weight": {3: 20, 4: 20}}}),
+          heavy_grades_count, {"wrapped-numbers"},
+          {kind: "only a wrapped regressor's classes are not the labels" for kind in KINDS},
+          ("lightgbm",), "XGBoost's regressor has no class_weight"),
+    Guard("parameters: what the library would ignore",
+          Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
+               params={name: {"scale_pos_weight": 10.0} for name in BY_LIBRARY}), never,
+          {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+    Guard("parameters: an objective of the library's that reads margins in its own way",
+          Call(GRADES, go.qwk_objective(GRADES), rounds=10,
+               params={"xgboost": {"objective": "survival:cox", "base_score": 1.8}}), level(0.5),
+          {"train", "cv", "native"},
+          {**ELSEWHERE, "estimator": "objective= is ours there, and no other can be named",
+           "native-estimator": "objective= is ours there, and no other can be named"},
+          ("xgboost",), "LightGBM has one objective, in params"),
+    Guard("earlier model: a forest", Call(GRADES, QWK, rounds=1, rate=1e-9, earlier=forest),
+          level(0.5), TRAINS, NO_CV, ("lightgbm",), "XGBoost adds up its forests' trees"),
+    Guard("order: as labels came", Call(GRADES, order=[2, 3, 1, 4, 0]), kappa_is_high,
+          {"wrapped-numbers", "decisions"}, ORDER_ONLY),
+    Guard("labels: one that is missing, as text", Call(GRADES), never, {"command"},
+          {kind: "labels are numbers there" for kind in KINDS}),
+    Guard("columns: in another order", Call(GRADES), same_as_in_order, {"served"},
+          {kind: "it takes arrays, or the library's own checks of names" for kind in KINDS}),
+    Guard("sampling: the class that is thinned is rare", Call((RARE == 0).astype(float)),
+          most_are_kept, {"sampling"}, {kind: "it samples no rows" for kind in KINDS}),
+    Guard("sampling: the same inside an estimator", Call((RARE == 0).astype(float)),
+          never, {"wrapped-classes"}, {kind: "it samples no rows" for kind in KINDS}),
+    Guard("rates: on a model of numbers", Call(GRADES), is_moved, {"edit"},
+          {kind: "it takes no rate of negatives for a trained model" for kind in KINDS}),
+]  # fmt: skip
+
+
+def known(name: str, words: str, *doors: str) -> dict[tuple[str, str], str]:
+    return {(name, door): words for door in doors}
+
+
+KNOWN = {
+    **known("start: a function of the user's", "Own functions find their start",
+            "xgboost-train", "xgboost-our-estimator", "lightgbm-train", "lightgbm-our-estimator"),
+    **known("labels: beyond the classes of a softmax",
+            "labels outside a declared softmax or logit link in train", "xgboost-train",
+            "xgboost-cv", "xgboost-native", "xgboost-own-estimator", "lightgbm-train",
+            "lightgbm-cv", "lightgbm-native", "lightgbm-own-estimator"),
+    **known("labels: 1 and 2 under log-odds",
+            "labels outside a declared softmax or logit link in train", "xgboost-train",
+            "xgboost-cv", "xgboost-native", "xgboost-own-estimator", "lightgbm-train",
+            "lightgbm-cv", "lightgbm-native", "lightgbm-own-estimator"),
+    **known("metric: the direction of a function",
+            "a function as eval_metric in our estimators: kappa minimised",
+            "xgboost-our-estimator"),
+    **known("weights: a function that takes none",
+            "LGBMRegressor(objective=f(y, p)).fit(sample_weight=) drops the weights",
+            "lightgbm-our-estimator"),
+    **known("weights: of classes, of a wrapped regressor",
+            "QWKClassifier trains on positions, but class_weight={4: 20} means labels",
+            "lightgbm-QWKClassifier"),
+    **known("parameters: an objective of the library's that reads margins in its own way",
+            "obj=ours with an XGBoost objective name that transforms or refits", "xgboost-native"),
+    **known("earlier model: a forest", "init_model= a forest (188 for 4)", "lightgbm-train",
+            "lightgbm-our-estimator", "lightgbm-native", "lightgbm-own-estimator"),
+    **known("order: as labels came", "labels= in any order", "xgboost-QWKClassifier",
+            "lightgbm-QWKClassifier", "ThresholdClassifier"),
+    **known("sampling: the class that is thinned is rare",
+            "negative_downsample thins the rare class if labels are 0/1 and 0 is rare",
+            "negative_downsample"),
+    **known("sampling: the same inside an estimator",
+            "DownsampledClassifier thins the rare class if labels are 0/1 and 0 is rare",
+            "xgboost-DownsampledClassifier", "lightgbm-DownsampledClassifier"),
+    **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
+    **known("columns: in another order",
+            "load(folder) reads columns of a LightGBM booster by position", "lightgbm-load"),
+    **known("start: a function of the user's", "Own functions find their start", "dask-train"),
+    **known("labels: beyond the classes of a softmax",
+            "labels outside a declared softmax or logit link in train", "dask-train"),
+    **known("labels: 1 and 2 under log-odds",
+            "labels outside a declared softmax or logit link in train", "dask-train"),
+    **known("rates: on a model of numbers", "a rate on a model of numbers",
+            "xgboost-shift_intercept", "lightgbm-shift_intercept"),
+}  # fmt: skip
+"""Cells that fall short, and the words of the issue that will mend them."""
+
+
+# --- cells
+
+
+def cell(guard: Guard, door: Door) -> tuple[str, str]:
+    """HOLDS, REFUSED, SILENT, BARE or NOT HERE, and a word on it."""
+    reason = guard.reason(door)
+    if reason is not None:
+        return "NOT HERE", reason
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = door.enter(guard.call)
+        except LIBRARIES_OWN as error:
+            return "REFUSED", f"by the library: {error}"[:100]
+        except (TypeError, ValueError) as error:
+            if raised_in(error)[-1] == "tests":
+                raise
+            text = " ".join(f"{error}".split())
+            by_us = raised_in(error)[-1] == "gbdt_objectives"
+            return "REFUSED" if REMEDY.search(text) or not by_us else "BARE", text[:160]
+    if guard.right(found, guard.call):
+        return "HOLDS", ""
+    for message in (str(one.message) for one in told):
+        if re.search(guard.warns, message) and REMEDY.search(message):
+            return "REFUSED", f"it warns: {message}"[:160]
+    mean = None if found.natural is None else round(float(np.mean(found.natural)), 3)
+    return "SILENT", f"mean {mean}, best round {found.best}, reported {found.reported}"
+
+
+def main() -> int:
+    counts: Counter[str] = Counter()
+    for guard in GUARDS:
+        for door in DOORS:
+            verdict, word = cell(guard, door)
+            listed = (guard.name, door.name) in KNOWN
+            counts["KNOWN" if listed else verdict] += 1
+            if verdict != "NOT HERE":
+                print(f"{verdict + ' known' * listed:14} {guard} @ {door}: {word}")
+    print(f"{len(GUARDS)} guards, {len(DOORS)} doors, {sum(counts.values())} cells: {dict(counts)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

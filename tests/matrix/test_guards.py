@@ -1,0 +1,81 @@
+"""Each guard at each door: right, refused, or it does not apply, because ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gbdt_objectives._checks import guards as package
+from tests.cases import each
+from tests.matrix.guards import CLIENT, DOORS, GUARDS, KINDS, KNOWN, SLOW, Door, Guard, cell
+
+BY_NAME = {door.name: door for door in (*DOORS, *SLOW)}
+OF_GUARD = {guard.name: guard for guard in GUARDS}
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=repr)
+def test_every_door_asks(guard: Guard) -> None:
+    check_all(guard, DOORS)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("guard", [guard for guard in GUARDS if "train" in guard.at], ids=repr)
+def test_dask_asks(guard: Guard, cluster: Any) -> None:
+    from distributed import Client
+
+    with Client(cluster) as client:
+        CLIENT[:] = [client]
+        check_all(guard, SLOW)
+        CLIENT.clear()
+
+
+def check_all(guard: Guard, doors: list[Door]) -> None:
+    wrong = []
+    for door in doors:
+        verdict, word = cell(guard, door)
+        known = KNOWN.get((guard.name, door.name))
+        if verdict in ("SILENT", "BARE") and known is None:
+            wrong.append(f"{door}: {verdict}, {word}")
+        if verdict not in ("SILENT", "BARE") and known is not None:
+            wrong.append(f"{door} is mended, {verdict}: take it off the list, {known!r}")
+    assert not wrong, wrong
+
+
+@each("guard", GUARDS, ids=repr)
+def test_no_cell_is_undecided(guard: Guard) -> None:
+    """A new kind of door needs a word in each guard: it is asked there, or why not."""
+    assert guard.at | set(guard.not_at) >= KINDS
+    for door in DOORS:
+        reason = guard.reason(door)
+        assert reason is None or len(reason) > 10
+    assert any(guard.reason(door) is None for door in DOORS)
+
+
+def test_known_cells_are_of_the_tables() -> None:
+    for guard, door in KNOWN:
+        assert OF_GUARD[guard].reason(BY_NAME[door]) is None
+
+
+BROKEN = [
+    ("starts_near_intercept", "start: grades far from 0", "lightgbm-native"),
+    ("starts_near_intercept", "start: rare events", "xgboost-own-estimator"),
+]
+
+
+@each(("name", "guard", "door"), BROKEN)
+def test_a_guard_that_does_nothing_is_noticed(name: str, guard: str, door: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(package, name, lambda facts: None)
+        assert cell(OF_GUARD[guard], BY_NAME[door])[0] == "SILENT"
+    assert cell(OF_GUARD[guard], BY_NAME[door])[0] == "REFUSED"
+
+
+def test_a_direction_that_nobody_says_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gbdt_objectives import _calls
+
+    guard, door = OF_GUARD["metric: its direction"], BY_NAME["xgboost-native"]
+    assert cell(guard, door)[0] == "HOLDS"
+    monkeypatch.setattr(_calls, "directed", lambda metric, stack: ())
+    assert cell(guard, door)[0] == "SILENT"
