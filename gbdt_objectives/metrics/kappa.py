@@ -185,7 +185,8 @@ def extended_qwk_metric(
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
-    The metric for early stopping, as it changes with every round.
+    Use it to judge scores before they are rounded. For early stopping, :func:`qwk_metric` is the
+    measure itself; this one changes with every round.
 
     ::
 

@@ -282,8 +282,8 @@ def bags(page: Page) -> None:
     own = found[(found.bags == 5) & found.model.isin(BOOSTERS)]
     mean = own.groupby("average").mean_ratio.mean()
     page.says(
-        f"its mean is low for rare events ({mean.log_odds:.2f} of the truth with five bags, where "
-        f"that of probabilities is {mean.probability:.2f})"
+        f"its mean is lower for rare events ({mean.log_odds:.2f} with five bags, where that of "
+        f"probabilities is {mean.probability:.2f} in the same study)"
     )
     several = found[(found.bags > 1) & (found.average == "log_odds")]
     losers = set(several.model[several.loses])

@@ -57,7 +57,7 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> lgb.Booster:
-    """Drop-in for ``lightgbm.train`` that starts, stops and predicts correctly."""
+    """``lightgbm.train`` that starts, stops and predicts correctly, by other words (below)."""
     request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,

@@ -56,7 +56,7 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> xgb.Booster:
-    """Drop-in for ``xgboost.train`` that starts, stops and predicts correctly."""
+    """``xgboost.train`` that starts, stops and predicts correctly, by other words (below)."""
     request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
