@@ -18,6 +18,9 @@ def words_of(library: Named, **words: str) -> dict[str, str]:
 
 TRAIN = """
 
+In a call of ``{library}.train`` three words change: {theirs}
+are ``data``, ``objective`` and ``metric`` here.
+
 Boosting starts at the objective's intercept, which goes into {place},
 and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the conventions.
 

@@ -32,6 +32,7 @@ from gbdt_objectives.objectives.base import Start
 WORDS = words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
     place="the leaves of the first tree",
+    theirs="``train_set``, the objective in ``params`` and ``feval``",
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> lgb.Booster:
-    """``lightgbm.train`` that starts, stops and predicts correctly, by other words (below)."""
+    """``lightgbm.train`` that starts, stops and predicts correctly."""
     request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,

@@ -28,7 +28,13 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-WORDS = words_of(XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``")
+WORDS = words_of(
+    XGBOOST,
+    data="xgboost.DMatrix",
+    params='{"max_depth": 2}',
+    place="``base_score``",
+    theirs="``dtrain``, ``obj`` and ``custom_metric``",
+)
 
 
 @documented(
@@ -56,7 +62,7 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> xgb.Booster:
-    """``xgboost.train`` that starts, stops and predicts correctly, by other words (below)."""
+    """``xgboost.train`` that starts, stops and predicts correctly."""
     request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
