@@ -179,8 +179,7 @@ def _parse(text: object, kind: str) -> dict[str, Any]:
             f"text is JSON of another format, found {str(found)[:80]!r} instead of {kind!r}: "
             f"read what {name}.to_json() of this version wrote"
         )
-    read: dict[str, Any] = data
-    return read
+    return data
 
 
 def check_size(text: str, name: str) -> None:

@@ -300,5 +300,4 @@ def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:
     middle /= 2 * (share.sum() or 1.0)
     first = np.searchsorted(middle, np.arange(1, n_bins))  # of each bin but the lowest
     first = np.unique(first[(first > 0) & (first < len(p))])
-    ends: Array = p[first - 1]
-    return ends
+    return p[first - 1]

@@ -124,8 +124,7 @@ def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:
 
 def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
     """v, the weight that rows of labels 0 and 1 stand for if negatives were kept at the rate r."""
-    v: Array = w / np.where(y == 1, 1.0, r)
-    return v
+    return w / np.where(y == 1, 1.0, r)
 
 
 def read_rates(

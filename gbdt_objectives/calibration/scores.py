@@ -159,8 +159,7 @@ def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:
             return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
-        l: Array = np.log(rows.p[np.arange(len(classes)), classes])
-        return l
+        return np.log(rows.p[np.arange(len(classes)), classes])
 
 
 def brier_score(

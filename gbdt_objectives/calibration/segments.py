@@ -660,8 +660,7 @@ def tail(X: Array, N: Array, k: Array) -> Array:
     """The probability of more than X successes in N trials, and half that of X."""
     at_least = np.where(X > 0, betainc(np.maximum(X, TINY), N - X + 1, k), 1.0)
     above = np.where(X < N, betainc(X + 1, np.maximum(N - X, TINY), k), 0.0)
-    found: Array = (at_least + above) / 2
-    return found
+    return (at_least + above) / 2
 
 
 def holm(p_value: Array) -> Array:

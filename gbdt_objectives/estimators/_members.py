@@ -242,8 +242,7 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
         if v is None or v.any():
             found[rows] += values[rows] - np.average(values[rows], axis=0, weights=v)
         times[rows] += 1
-    scaled: Array = (found.T / np.maximum(times, 1)).T
-    return scaled
+    return (found.T / np.maximum(times, 1)).T
 
 
 def find_stretch(o: Array, score: Array, w: Array | None) -> float:

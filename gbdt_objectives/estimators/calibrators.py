@@ -494,8 +494,7 @@ def platt_targets(y: Array, w: Array) -> Array:
     """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
     check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
-    targets: Array = np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
-    return targets
+    return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
 
 
 def rising_targets(y: Array, z: Array, w: Array) -> Array:

@@ -151,8 +151,7 @@ class SplineCalibrator(LogOddsCalibrator):
 def greville(knots: Array) -> Array:
     """Centres of the B-splines of degree 3, (k+2,)."""
     t = full_knots(knots)
-    g: Array = (t[1:-3] + t[2:-2] + t[3:-1]) / 3
-    return g
+    return (t[1:-3] + t[2:-2] + t[3:-1]) / 3
 
 
 def full_knots(knots: Array) -> Array:

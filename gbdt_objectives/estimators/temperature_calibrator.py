@@ -253,8 +253,7 @@ def class_offset(
     """
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
-        offset: Array = np.log(read_class_rates(class_keep_rates, classes.tolist()))
-        return offset
+        return np.log(read_class_rates(class_keep_rates, classes.tolist()))
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:
             raise ValueError(

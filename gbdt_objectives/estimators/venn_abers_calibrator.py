@@ -172,5 +172,4 @@ def added_odds(P: Array, N: Array, ends: Array, a: Array) -> Array:
             np.where(rises | (low == high), low, middle + 1),
             np.where(rises & (low < high), middle, high),
         )
-    odds: Array = np.minimum.accumulate((N_v[low] - N_a) / (P_v[low] - P_a + 1))
-    return odds
+    return np.minimum.accumulate((N_v[low] - N_a) / (P_v[low] - P_a + 1))

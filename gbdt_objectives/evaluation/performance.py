@@ -450,8 +450,7 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
     y, w, L = rows.position, rows.w, len(rows.classes)
 
     def counts(p: Array, at: Array) -> Array:
-        C: Array = np.bincount(y[at] * L + p[at], w[at], minlength=L * L).reshape(L, L)
-        return C
+        return np.bincount(y[at] * L + p[at], w[at], minlength=L * L).reshape(L, L)
 
     def value(C: Array) -> float:
         true, predicted = np.nonzero(C)

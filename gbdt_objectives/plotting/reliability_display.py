@@ -380,8 +380,7 @@ def _split(ax: Axes) -> Axes:
         )
     grid = place.subgridspec(2, 1, height_ratios=(4, 1), hspace=0.06)
     ax.set_subplotspec(grid[0])
-    below: Axes = ax.figure.add_subplot(grid[1], sharex=ax)
-    return below
+    return ax.figure.add_subplot(grid[1], sharex=ax)
 
 
 def _limits(curves: list[ReliabilityCurve], scale: Scale) -> tuple[float, float]:

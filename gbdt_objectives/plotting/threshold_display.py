@@ -132,8 +132,7 @@ def _colors(count: int) -> Array:
     """Ordered colours that differ in brightness, so that they are colour-blind safe."""
     from matplotlib import colormaps
 
-    colors: Array = colormaps["viridis"](np.linspace(0, 0.88, count))
-    return colors
+    return colormaps["viridis"](np.linspace(0, 0.88, count))
 
 
 def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:

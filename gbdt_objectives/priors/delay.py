@@ -136,8 +136,7 @@ class DelayDistribution(_json.SavedAsJSON):
             Ages that are negative, not finite or no numbers.
         """
         steps = np.append(0.0, self.probability)
-        F: Array = steps[np.searchsorted(self.delay, read_times("age", age), side="right")]
-        return F
+        return steps[np.searchsorted(self.delay, read_times("age", age), side="right")]
 
 
 def delay_distribution(
@@ -233,8 +232,7 @@ def delay_distribution(
 def sum_below(values: Array, w: Array, at: Array, side: Any) -> Array:
     """The sum of w where the value is below each of ``at``, or, from the right, at most it."""
     order = np.argsort(values, kind="stable")
-    sums: Array = from_zero(w[order])[np.searchsorted(values[order], at, side=side)]
-    return sums
+    return from_zero(w[order])[np.searchsorted(values[order], at, side=side)]
 
 
 def read_times(name: str, values: ArrayLike, remedy: str = "leave such rows out") -> Array:

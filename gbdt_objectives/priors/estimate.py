@@ -414,8 +414,7 @@ def mixture(
 
 def group_effect(together: Array, alone: Array) -> Array:
     """A with A C A' = together for C = alone."""
-    A: Array = np.linalg.cholesky(together) @ np.linalg.inv(np.linalg.cholesky(alone))
-    return A
+    return np.linalg.cholesky(together) @ np.linalg.inv(np.linalg.cholesky(alone))
 
 
 def sums_by_group(u: Array, owner: Array | None) -> Array:
@@ -428,8 +427,7 @@ def sums_by_group(u: Array, owner: Array | None) -> Array:
 def covariance_of_sum(u: Array, owner: Array | None) -> Array:
     """The covariance of the sum of u over rows, or groups of rows, that are independent."""
     sums = sums_by_group(u - u.mean(axis=0), owner)
-    C: Array = len(sums) / max(len(sums) - 1, 1) * (sums.T @ sums)
-    return C
+    return len(sums) / max(len(sums) - 1, 1) * (sums.T @ sums)
 
 
 def score(r: Array, pi: Array) -> Array:

@@ -176,8 +176,7 @@ def uniform_of_key(key: ArrayLike, seed: int) -> Array:
         uniform   (mix(mix(k + INCREMENT) ^ mix(seed)) >> 11) / 2^53
     """
     start = mix(np.array([seed & (2**64 - 1)], np.uint64))
-    uniform: Array = (mix(mix(key_bits(key) + INCREMENT) ^ start) >> np.uint64(11)) * 2.0**-53
-    return uniform
+    return (mix(mix(key_bits(key) + INCREMENT) ^ start) >> np.uint64(11)) * 2.0**-53
 
 
 def mix(z: Array) -> Array:
@@ -303,8 +302,7 @@ def pilot_keep_rates(
         raise ValueError(f"y_true has the label {int(len(negatives) == 0)} only: both must occur")
     if least == mean:
         return np.full(len(p), mean)
-    rates: Array = np.clip(find_multiplier(negatives, mean, least) * p, least, 1.0)
-    return rates
+    return np.clip(find_multiplier(negatives, mean, least) * p, least, 1.0)
 
 
 def find_multiplier(p: Array, mean: float, floor: float) -> float:

@@ -91,8 +91,7 @@ class ServedModel(Exported):
 
     @property
     def _link(self) -> Link:
-        link: Link = of_library(self.model).link_of(self.model)
-        return link
+        return of_library(self.model).link_of(self.model)
 
     def _margin(self, X: Any) -> Array:
         """Margins of a booster, or of the estimator around one, shifted."""

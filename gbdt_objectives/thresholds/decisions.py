@@ -114,5 +114,4 @@ def decide(
         counts=expected_counts,
         single=lambda k: np.full(n, k),
     )
-    classes: Array = order[best]
-    return classes
+    return order[best]

@@ -149,8 +149,7 @@ class Line:
 
     def position(self, score: Array) -> Array:
         """m at these scores."""
-        m: Array = self.alpha + self.beta * ((score - self.origin) / self.spread)
-        return m
+        return self.alpha + self.beta * ((score - self.origin) / self.spread)
 
     def score(self, m: ArrayLike) -> Array:
         """Scores at which the line takes the value m."""

@@ -44,8 +44,7 @@ class ClassCurve:
     @property
     def class_weight(self) -> Array:
         """Total weight of each class, (K,)."""
-        total: Array = self.C[:, -1]
-        return total
+        return self.C[:, -1]
 
 
 @dataclass(frozen=True, eq=False)
