@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -108,6 +109,25 @@ def library_in_role(estimator: object, role: str) -> Library | None:
     return library(ESTIMATORS[kind])
 
 
-def export(*args: Any, **kwargs: Any) -> None:
-    """``gbdt_objectives.serving.export``."""
-    import_module("gbdt_objectives.serving").export(*args, **kwargs)
+class Exported:
+    """Mixin of fitted models that a folder can serve without this package."""
+
+    def export(
+        self,
+        folder: str | PathLike[str],
+        X: Any = None,
+        *,
+        thresholds: Any = None,
+        shift: Any = None,
+        calibrator: Any = None,
+        check_rows: int = 100,
+    ) -> None:
+        """Write a folder that serves the model without this package.
+
+        Parameters, and what the folder holds, are those of ``gbdt_objectives.serving.export``;
+        ``gbdt_objectives.serving.load`` reads it back.
+        """
+        load("gbdt_objectives.serving").export(
+            self, folder, X, thresholds=thresholds, shift=shift, calibrator=calibrator,
+            check_rows=check_rows,
+        )  # fmt: skip

@@ -7,15 +7,12 @@ warns, with the remedy.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
-
-if TYPE_CHECKING:
-    from gbdt_objectives._links import Link
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -126,34 +123,28 @@ ONE_WAY = 0.9
 
 def starts_near_intercept(facts: Facts) -> None:
     """Boosting must not start far from the best constant."""
-    start, intercept, library = facts.start, facts.intercept, facts.library
-    if start is None or (facts.tolerance is None and facts.pull is None):
+    start, best, library, far = facts.start, facts.intercept, facts.library, ""
+    if start is None:
         return
-    if facts.tolerance is not None:
-        if intercept is None or abs(start - intercept) <= facts.tolerance:
-            return
-        far = f"far from the labels' centre {intercept:g}, where this objective can fail to learn"
-    else:
-        if facts.pull is None or facts.pull < ONE_WAY:
-            return
-        best = "any good constant" if intercept is None else f"the best constant, {intercept:.4g}"
-        far = f"far from {best}: the first rounds do little but move all predictions"
-    homes = [f"gbdt_objectives.adapters.{library.name}"] if library else [
-        "gbdt_objectives.adapters.xgboost or .lightgbm"
-    ]  # fmt: skip
-    remedy = f"import train, cv or the estimator from {homes[0]}, which start there and keep the "
-    remedy += "intercept in the model"
-    if intercept is not None and (library is None or library.takes_start):
-        value = intercept if facts.transform is None else _natural(facts.transform, intercept)
+    if facts.tolerance is not None and best is not None:
+        if abs(start - best) > facts.tolerance:
+            far = f"the labels' centre {best:g}, where this objective can fail to learn"
+    elif facts.pull is not None and facts.pull >= ONE_WAY:
+        constant = "any good constant" if best is None else f"the best constant, {best:.4g}"
+        far = f"{constant}: the first rounds do little but move all predictions"
+    if not far:
+        return
+    home = "xgboost or .lightgbm" if library is None else library.name
+    remedy = (
+        f"import train, cv or the estimator from gbdt_objectives.adapters.{home}, which start "
+        "there and keep the intercept in the model"
+    )
+    if best is not None and (library is None or library.takes_start):
+        value = best if facts.transform is None else float(facts.transform.inverse(np.array(best)))
         remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
-    warnings.warn(f"boosting starts at {start:g}, {far}: {remedy}", UserWarning, stacklevel=3)
-
-
-def _natural(link: Link, margin: float) -> float:
-    """A margin in the unit of predictions."""
-    return float(link.inverse(np.array(margin)))
+    warnings.warn(f"boosting starts at {start:g}, far from {far}: {remedy}", stacklevel=3)
 
 
 def metric_reads_link(facts: Facts) -> None:

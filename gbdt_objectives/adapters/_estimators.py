@@ -25,8 +25,7 @@ from gbdt_objectives._checks.guards import (
     objective_fits_estimator,
     stops_on_held_out,
 )
-from gbdt_objectives._exported import Exported
-from gbdt_objectives._registry import BY_NAME, Named, name_of
+from gbdt_objectives._registry import BY_NAME, Exported, Named, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
-from gbdt_objectives._exported import Exported
+from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._arguments import by_name
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.thresholds.rows import consecutive_labels

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._exported import Exported
 from gbdt_objectives._links import Link
-from gbdt_objectives._registry import library_of, name_of
+from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
