@@ -7,7 +7,8 @@ import gc
 import pickle
 import re
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import lightgbm as lgb
 import numpy as np
@@ -162,20 +163,21 @@ def test_the_direction_is_the_users_again_after_training() -> None:
         assert found.best_iteration == before.best_iteration
         gc.collect()
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="in the first round"):
         xgb.train(XGB_PARAMS, data, 3, custom_metric=Failing(), callbacks=[stop], **call)
     gc.collect()
     assert stop.maximize is None
 
 
-class Failing:
-    """Calls the metric, so that it says its direction, and fails then."""
+@dataclass(frozen=True, kw_only=True)
+class Failing(go.Metric):
+    """A metric that has said its direction when it fails."""
 
-    __name__ = "qwk"
+    name: ClassVar[str] = "failing"
+    greater_is_better: ClassVar[bool] = True
 
-    def __call__(self, scores: Any, rows: Any) -> Any:
-        KAPPA(scores, rows)
-        raise ZeroDivisionError
+    def score(self, y_true: Any, y_pred: Any, sample_weight: Any) -> float:
+        raise RuntimeError("in the first round")
 
 
 @quiet
