@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ def test_dask_asks(guard: Guard, cluster: Any) -> None:
 def check_all(guard: Guard, doors: list[Door]) -> None:
     wrong = []
     for door in doors:
+        if door.kind == "command" and not find_spec("click"):  # as in the lanes
+            continue
         verdict, word = cell(guard, door)
         known = KNOWN.get((guard.name, door.name))
         if verdict in ("SILENT", "BARE") and known is None:
