@@ -168,22 +168,20 @@ def write_table(
     """
     new, names = new or {}, list(dict.fromkeys(names))
     at = slice(None) if rows is None else rows
+    kept = None if table.arrow is None else table.arrow.select(names)
+    if kept is not None and rows is not None:
+        kept = kept.take(rows)
     if path is not None and path.endswith(".parquet"):
         pyarrow = _pyarrow()
-        if table.arrow is None:
+        if kept is None:
             kept = pyarrow.table({name: table.columns[name][at] for name in names})
-        else:
-            kept = table.arrow.select(names)
-            kept = kept if rows is None else kept.take(rows)
         for name, values in new.items():
             kept = kept.append_column(name, pyarrow.array(values))
         pyarrow.parquet.write_table(kept, path)
         return
-    if table.arrow is None:
+    if kept is None:
         columns = {name: table.columns[name][at].tolist() for name in names}
     else:
-        kept = table.arrow.select(names)
-        kept = kept if rows is None else kept.take(rows)
         columns = {name: _python_values(kept.column(name)) for name in names}
     columns |= {name: values.tolist() for name, values in new.items()}
     if path is None:
