@@ -392,8 +392,7 @@ def geometric_mean(probabilities: Sequence[Array]) -> Array:
     ruled_out = (p == 0).sum(axis=0)
     log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
     log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    mean: Array = softmax(log_mean, axis=1)
-    return mean
+    return np.asarray(softmax(log_mean, axis=1))
 
 
 def _shift(kept: Array) -> Any:

@@ -183,8 +183,7 @@ def mix(z: Array) -> Array:
     """SplitMix64's output function, as in Vigna's splitmix64.c: a permutation of 64 bits."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = z ^ (z >> np.uint64(31))
-    return mixed
+    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def key_bits(key: ArrayLike) -> Array:

@@ -225,9 +225,6 @@ class Graph:
     def integers(self, *values: int) -> str:
         return self.const(values, np.int64)
 
-    def strings(self, values: Sequence[str]) -> str:
-        return self.const(list(values), object)
-
     def __call__(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         from onnx import helper
 
@@ -293,8 +290,8 @@ class Graph:
         found = self.trees(self.column(v), search(values, side))
         return self.cast(self.flat(found), np.int64)
 
-    def take(self, values: Any, at: str) -> str:
-        return self("Gather", self.const(values), at)
+    def take(self, values: Any, at: str, dtype: Any = np.float64) -> str:
+        return self("Gather", self.const(values, dtype), at)
 
 
 def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float = 0.0) -> bytes:
@@ -352,14 +349,12 @@ def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
     from onnx import TensorProto
 
     values = np.asarray(classes)
-    if values.dtype.kind in "iu":
-        return g("Gather", g.const(values, np.int64), at), TensorProto.INT64
-    if values.dtype.kind == "f":
-        return g("Gather", g.const(values), at), TensorProto.DOUBLE
-    if values.dtype.kind == "b":
-        return g("Gather", g.const(values, bool), at), TensorProto.BOOL
-    words = [str(value) for value in values.tolist()]
-    return g("Gather", g.strings(words), at), TensorProto.STRING
+    dtype, kind = {
+        "i": (np.int64, TensorProto.INT64), "u": (np.int64, TensorProto.INT64),
+        "f": (np.float64, TensorProto.DOUBLE), "b": (bool, TensorProto.BOOL),
+    }.get(values.dtype.kind, (object, TensorProto.STRING))  # fmt: skip
+    held = [str(value) for value in values.tolist()] if dtype is object else values
+    return g.take(held, at, dtype), kind
 
 
 # The members.
@@ -639,7 +634,8 @@ def compare(
     method = "label" if "label" in found else "score"
     names = {"predict": method, "predict_proba": "probabilities", "predict_score": "score"}
     expects = {names[key]: value for key, value in expected(model, plan, rows).items()}
-    tolerance = tolerance_of(plan)
+    libraries = [library_of(part.model) for part in plan.parts]
+    tolerance = max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
     wrong = differing(found, expects, tolerance)
     if not any(bad.any() for bad in wrong.values()):
         return
@@ -654,11 +650,6 @@ def compare(
                 f"drawn from X, where the model gives {shown(want[row])}, and so for {bad.sum()} "
                 f"of {len(bad)} rows: nothing was written; export a folder with serving.export"
             )
-
-
-def tolerance_of(plan: Plan) -> float:
-    libraries = [library_of(part.model) for part in plan.parts]
-    return max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
 
 
 def differing(
@@ -689,5 +680,4 @@ def explained(
     values = np.stack([found[name], *(other[name] for other in near)])
     slack = tolerance * (1 + np.abs(want))
     inside = (values.min(axis=0) - slack <= want) & (want <= values.max(axis=0) + slack)
-    rows: Array = inside.reshape(len(want), -1).all(axis=1)
-    return rows
+    return np.asarray(inside.reshape(len(want), -1).all(axis=1))
