@@ -247,7 +247,11 @@ def calibration(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives calibration test.csv --label y --score p --alarm 0.01
     """
-    check_report(o)
+    if o.output is not None and not o.output.endswith((".json", ".csv", ".tsv", ".parquet")):
+        raise InputError(
+            f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
+            "for its table"
+        )
     check_rates(o)
     if o.alarm is not None and not 0 < o.alarm < 1:
         raise InputError(
@@ -342,10 +346,8 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
         )
         for one in report["segments"]
     ]
-    raised = [
-        (what, of["p_value_adjusted"]) for what, of in tested if of["p_value_adjusted"] < level
-    ]
-    raised.sort(key=lambda pair: pair[1])
+    adjusted = ((what, of["p_value_adjusted"]) for what, of in tested)
+    raised = sorted((pair for pair in adjusted if pair[1] < level), key=lambda pair: pair[1])
     return [f"{what}: adjusted p-value {p:.3g}" for what, p in raised]
 
 
@@ -385,14 +387,6 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         if len(segments) > len(shown):
             told.append(f"... {len(segments) - len(shown)} more with less evidence ...")
     return "\n".join(told)
-
-
-def check_report(o: SimpleNamespace) -> None:
-    if o.output is not None and not o.output.endswith((".json", ".csv", ".tsv", ".parquet")):
-        raise InputError(
-            f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
-            "for its table"
-        )
 
 
 def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:

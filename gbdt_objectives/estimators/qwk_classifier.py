@@ -166,8 +166,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
         several = isinstance(self.estimator, list)
         get = partial(self._get_params, "estimator") if several else super().get_params
-        found: dict[str, Any] = get(deep=deep)
-        return found
+        return dict(get(deep=deep))
 
     def set_params(self, **params: Any) -> QWKClassifier:
         """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""

@@ -228,8 +228,7 @@ def log_slope(s: Array, g: float) -> Array:
     """log A at x = -s, also where A is too small for a float64."""
     x = -s
     near = np.clip(x, -700, 700)  # beyond, log(1 + e^x) / e^x is 1 or 0
-    result: Array = (g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near))
-    return result
+    return np.asarray((g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near)))
 
 
 def focal_loss(x: Any, g: float, xp: Any) -> Any:

@@ -344,20 +344,17 @@ class Found(NamedTuple):
 
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     if collapsed:
-        message = (
+        warn(
             f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
             "probabilities are best explained without the class, which usually means that they "
             "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
             "and do not correct with this prior"
         )
     elif not found.converged:
-        message = (
+        warn(
             f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
             "max_iter or tol"
         )
-    else:
-        return
-    warn(message)
 
 
 def invert_test(

@@ -161,8 +161,7 @@ def kept_by_key(
     _checks.same_length("key", uniform, "the labels", len(labels))
     rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
-    kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
-    return kept
+    return np.asarray((labels == 1) | (uniform < rates))
 
 
 def uniform_of_key(key: ArrayLike, seed: int) -> Array:

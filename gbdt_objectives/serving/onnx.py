@@ -171,7 +171,8 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
 def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
     """Rows as the graph takes them: a category is its number, -1 if it is new, NaN if missing."""
     if not features or not any("categories" in feature for feature in features):
-        return np.asarray(_features.cells(X, features), dtype).reshape(len_of(X), -1)
+        rows = np.asarray(_features.cells(X, features), dtype)
+        return rows.reshape(len(rows), -1)
     columns = []
     for k, feature in enumerate(features):
         column = X.iloc[:, k]
@@ -183,10 +184,6 @@ def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
         else:
             columns.append(np.asarray(column.astype("float64").to_numpy(), float))
     return np.column_stack(columns).astype(dtype)
-
-
-def len_of(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def rounded(X: Any, dtype: str) -> Any:
@@ -340,8 +337,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     )  # fmt: skip
     helper.set_model_props(model, {"features": json.dumps(features, ensure_ascii=False)})
     checker.check_model(model)
-    found: bytes = model.SerializeToString()
-    return found
+    return bytes(model.SerializeToString())
 
 
 def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
@@ -481,21 +477,9 @@ def segment_shift(g: Graph, s: str, step: Step, X: str, features: list[dict[str,
     return g.add(s, g.flat(shifts))
 
 
-def clip(g: Graph, s: str, step: Step) -> str:
-    return g("Clip", s, g.const(step["low"]), g.const(step["high"]))
-
-
-def shift(g: Graph, z: str, step: Step) -> str:
-    return g.add(z, step["log_odds"])
-
-
 def stretch(g: Graph, s: str, step: Step) -> str:
     center = g.const(step["center"])
     return g.add(center, g.multiply(g("Sub", s, center), step["stretch"]))
-
-
-def exp(g: Graph, f: str, step: Step) -> str:
-    return g("Exp", f)
 
 
 def log1p(g: Graph, x: str) -> str:
@@ -574,10 +558,6 @@ def calibrate(g: Graph, p: str, step: Step) -> str:
     return sigmoid(g, g("Where", g("IsInf", z), z, MAPS[step["map"]](g, z, step)))
 
 
-def line(g: Graph, z: str, step: Step) -> str:
-    return g.add(g.multiply(z, step["slope"]), step["intercept"])
-
-
 def beta(g: Graph, z: str, step: Step) -> str:
     lower = g.multiply(softplus(g, g("Neg", z)), -step["a"])
     return g.add(g.add(lower, g.multiply(softplus(g, z), step["b"])), step["c"])
@@ -591,11 +571,18 @@ def cubic(g: Graph, z: str, step: Step) -> str:
 
 
 FORMULAS: dict[str, Callable[[Graph, str, Step], str]] = {
-    "clip": clip, "shift": shift, "stretch": stretch, "exp": exp, "sigmoid": sigmoid,
-    "softmax": softmax, "ordinal": ordinal, "focal": focal, "interpolate": interpolate,
-    "table": table, "temperature": temperature, "calibrate": calibrate,
+    "clip": lambda g, s, step: g("Clip", s, g.const(step["low"]), g.const(step["high"])),
+    "shift": lambda g, z, step: g.add(z, step["log_odds"]),
+    "exp": lambda g, f, step: g("Exp", f),
+    "stretch": stretch, "sigmoid": sigmoid, "softmax": softmax, "ordinal": ordinal,
+    "focal": focal, "interpolate": interpolate, "table": table, "temperature": temperature,
+    "calibrate": calibrate,
 }  # fmt: skip
-MAPS: dict[str, Callable[[Graph, str, Step], str]] = {"line": line, "beta": beta, "cubic": cubic}
+MAPS: dict[str, Callable[[Graph, str, Step], str]] = {
+    "line": lambda g, z, step: g.add(g.multiply(z, step["slope"]), step["intercept"]),
+    "beta": beta,
+    "cubic": cubic,
+}
 
 
 # The comparison with the model.
