@@ -58,11 +58,11 @@ def _of_columns(
 ) -> tuple[Callable[..., T], dict[str, Any]]:
     """The function that has what is no column already, None and one rate, and the columns."""
 
-    def is_same(name: str, given: Any) -> bool:
-        is_one = name.endswith("rate") and not is_dask(given) and np.ndim(given) == 0
-        return given is None or is_one
-
-    same = {name: given for name, given in columns.items() if is_same(name, given)}
+    same = {
+        name: given
+        for name, given in columns.items()
+        if given is None or (name.endswith("rate") and not is_dask(given) and np.ndim(given) == 0)
+    }
     return partial(of, **same), {name: columns[name] for name in columns if name not in same}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from itertools import takewhile
 from types import FrameType
 
@@ -23,3 +24,8 @@ def users_level() -> int:
     """The stacklevel of a warning that points at the code which called this package."""
     ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
     return 1 + sum(1 for _ in ours)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the code which called this package."""
+    warnings.warn(message, category, stacklevel=users_level())

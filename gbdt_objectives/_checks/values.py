@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from inspect import isfunction
 from itertools import chain
@@ -25,7 +24,7 @@ from gbdt_objectives._checks.arrays import (
     shown,
     vector,
 )
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -246,11 +245,9 @@ def not_classes(name: str, values: ArrayLike) -> None:
     if kind != "f" or not array.ndim or len(array) < FEW:
         return
     if all(np.isin(part, (0, 1)).all() for part in (array.flat[:FEW], array)) and np.ptp(array):
-        warnings.warn(
+        warn(
             f"{name} is 0 or 1 in every row, as predicted classes are: {remedy}, unless the model "
             "is certain of every row",
-            UserWarning,
-            stacklevel=users_level(),
         )
 
 
@@ -381,10 +378,8 @@ def positions(
         raise TypeError(f"{name} has dtype {y.dtype}, but {known} {instead}")
     small: Any = np.int8 if len(order) <= 127 else np.int32
     consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
-    position: Array
     if consecutive and y.dtype.kind in "iu" and y.min() >= order[0] and y.max() <= order[-1]:
-        position = np.subtract(y, order[0], dtype=np.int64).astype(small)
-        return position
+        return np.asarray(np.subtract(y, order[0], dtype=np.int64).astype(small))
     try:
         sorter = np.argsort(order)
         at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
@@ -395,7 +390,7 @@ def positions(
             f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with {known} "
             f"{shown(order.tolist())}: give all the same type, and leave rows without a label out"
         ) from None
-    position = sorter[at].astype(small)
+    position: Array = sorter[at].astype(small)
     right = order[position] == y
     if not right.all():
         row = int(np.argmin(right))

@@ -99,7 +99,6 @@ def thresholds(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
-    files.check_output(o.output, o.force)
     files.check_json(o.output)
     check_rates(o)
     table = read(o)
@@ -168,7 +167,6 @@ def apply(o: SimpleNamespace) -> None:
       python -m gbdt_objectives apply thresholds.json test.csv --score p \\
         --keep id --column grade -o submission.csv
     """
-    files.check_output(o.output, o.force)
     fitted = read_saved(o.saved)
     table = read_with_others(o)
     score = files.numbers(table, "--score", o.score)
@@ -299,12 +297,10 @@ def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.Table) -
         is_number = fitted.segments.dtype.kind in "iuf"
         column = table.columns[o.segments]
         segments = files.numbers(table, "--segment", o.segments) if is_number else column
-        moved: Array = fitted.apply(score, segments)
-        return moved
+        return np.asarray(fitted.apply(score, segments))
     if isinstance(fitted, go.priors.LogOddsShift):
         return go.correct_probability(score, fitted)
-    found: Array = fitted.apply(score) if hasattr(fitted, "apply") else fitted.predict(score)
-    return found
+    return np.asarray(fitted.apply(score) if hasattr(fitted, "apply") else fitted.predict(score))
 
 
 def read_saved(path: str, kinds: Collection[str] = SAVED) -> Any:

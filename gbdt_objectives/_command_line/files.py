@@ -168,22 +168,20 @@ def write_table(
     """
     new, names = new or {}, list(dict.fromkeys(names))
     at = slice(None) if rows is None else rows
+    kept = None if table.arrow is None else table.arrow.select(names)
+    if kept is not None and rows is not None:
+        kept = kept.take(rows)
     if path is not None and path.endswith(".parquet"):
         pyarrow = _pyarrow()
-        if table.arrow is None:
+        if kept is None:
             kept = pyarrow.table({name: table.columns[name][at] for name in names})
-        else:
-            kept = table.arrow.select(names)
-            kept = kept if rows is None else kept.take(rows)
         for name, values in new.items():
             kept = kept.append_column(name, pyarrow.array(values))
         pyarrow.parquet.write_table(kept, path)
         return
-    if table.arrow is None:
+    if kept is None:
         columns = {name: table.columns[name][at].tolist() for name in names}
     else:
-        kept = table.arrow.select(names)
-        kept = kept if rows is None else kept.take(rows)
         columns = {name: _python_values(kept.column(name)) for name in names}
     columns |= {name: values.tolist() for name, values in new.items()}
     if path is None:
@@ -203,8 +201,7 @@ def _python_values(column: Any) -> list[Any]:
     """Values of a column of Arrow; times in nanoseconds, which Python does not have, as text."""
     if str(column.type).startswith(("timestamp[ns", "time64[ns", "duration[ns")):
         column = column.cast("string")
-    values: list[Any] = column.to_pylist()
-    return values
+    return list(column.to_pylist())
 
 
 @contextmanager
@@ -240,9 +237,7 @@ def _read_csv(
             header = next(reader, [])
             if not header:
                 raise InputError(f"{path} is empty: its first line must name the columns")
-            _check_names(path, header, used, f", separated by {separator!r}")
-            if others:
-                _check_repeated(path, header, header)
+            _check_names(path, header, used, others, f", separated by {separator!r}")
             places = [k for k, name in enumerate(header) if others or name in used]
             columns: list[list[str]] = [[] for _ in places]
             for values in _full_rows(path, reader, len(header)):
@@ -276,9 +271,7 @@ def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bo
         raise InputError(f"{path} is a folder: give one of the Parquet files in it, or join them")
     try:
         schema = pyarrow.parquet.read_schema(path)
-        _check_names(path, schema.names, used, "")
-        if others:
-            _check_repeated(path, schema.names, schema.names)
+        _check_names(path, schema.names, used, others)
         names = schema.names if others else list(used)
         arrow = pyarrow.parquet.read_table(path, columns=names).select(names)
     except FileNotFoundError:
@@ -302,17 +295,15 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _check_names(path: str, header: Sequence[str], used: Mapping[str, str], separated: str) -> None:
+def _check_names(
+    path: str, header: list[str], used: Mapping[str, str], others: bool, separated: str = ""
+) -> None:
     for name, option in used.items():
         if name not in header:
             raise InputError(
                 f"{option} {name} is no column of {path}: it has {', '.join(header[:20])}"
                 f"{f' and {len(header) - 20} more' if len(header) > 20 else ''}{separated}"
             )
-    _check_repeated(path, header, used)
-
-
-def _check_repeated(path: str, header: Sequence[str], names: Any) -> None:
-    for name in names:
-        if list(header).count(name) > 1:
+    for name in [*used, *(header if others else [])]:
+        if header.count(name) > 1:
             raise InputError(f"{path} has several columns {name!r}: give each a name of its own")

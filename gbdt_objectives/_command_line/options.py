@@ -110,7 +110,8 @@ def in_options(message: str, context: click.Context) -> str:
 
 
 def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
-    """Errors of input as one line and exit code 2, warnings as one line each."""
+    """Errors of input as one line and exit code 2, warnings as one line each. Whether the output
+    can be written is checked first."""
 
     @wraps(command)
     def run(**options: Any) -> None:
@@ -119,6 +120,8 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
+                if "output" in options:
+                    files.check_output(options["output"], options["force"])
                 command(SimpleNamespace(**options))
             except click.exceptions.Exit as exit:
                 left = exit

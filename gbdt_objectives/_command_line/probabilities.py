@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -64,6 +65,12 @@ CALIBRATORS = {
 }
 FEWEST_GROUPS = 30
 MOST_SEGMENTS = 20  # in a table, those with the most evidence
+OF_ROWS = {"weight": "weight", "mean_prediction": "probability", "mean_outcome": "frequency"}
+OF_SEGMENTS = {
+    "column": "column", "segment": "segment", **OF_ROWS, "ratio": "ratio", "low": "low",
+    "high": "high", "rest_ratio": "rest_ratio", "p_value": "rest_p_value",
+}  # fmt: skip
+"""Keys of the report, and the names of their values in ``SegmentRatios``."""
 
 
 @click.command()
@@ -86,7 +93,6 @@ def correct(o: SimpleNamespace) -> None:
       python -m gbdt_objectives correct test.csv --score p --negative-keep-rate 0.1 \\
         --column probability -o corrected.csv
     """
-    files.check_output(o.output, o.force)
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
     shift = read_shift(o)
     table = read_with_others(o)
@@ -130,7 +136,6 @@ def calibrate(o: SimpleNamespace) -> None:
     from gbdt_objectives._folds import held_out_once
     from gbdt_objectives.estimators.calibrator_choice import fit_default
 
-    files.check_output(o.output, o.force)
     files.check_json(o.output)
     if o.method is not None:
         _checks.choice("method", o.method, ("auto", *CALIBRATORS))
@@ -242,7 +247,11 @@ def calibration(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives calibration test.csv --label y --score p --alarm 0.01
     """
-    check_report(o)
+    if o.output is not None and not o.output.endswith((".json", ".csv", ".tsv", ".parquet")):
+        raise InputError(
+            f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
+            "for its table"
+        )
     check_rates(o)
     if o.alarm is not None and not 0 < o.alarm < 1:
         raise InputError(
@@ -287,10 +296,8 @@ def check_of(
         y, p, n_resamples=n_resamples, random_state=seed, **known
     )
     adjusted = holm(np.r_[every.p_value, error.p_value, rest_p])
-    report = {
-        "weight": every.weight[0],
-        "mean_prediction": every.probability[0],
-        "mean_outcome": every.frequency[0],
+    report: dict[str, Any] = {
+        **{key: getattr(every, name)[0] for key, name in OF_ROWS.items()},
         "ratio": {
             "value": every.ratio[0],
             "low": every.low[0],
@@ -312,19 +319,8 @@ def check_of(
     }
     if found is not None:
         report["segments"] = [
-            {
-                "column": found.column[k],
-                "segment": found.segment[k],
-                "weight": found.weight[k],
-                "mean_prediction": found.probability[k],
-                "mean_outcome": found.frequency[k],
-                "ratio": found.ratio[k],
-                "low": found.low[k],
-                "high": found.high[k],
-                "rest_ratio": found.rest_ratio[k],
-                "p_value": found.rest_p_value[k],
-                "p_value_adjusted": adjusted[2 + k],
-            }
+            {key: getattr(found, name)[k] for key, name in OF_SEGMENTS.items()}
+            | {"p_value_adjusted": adjusted[2 + k]}
             for k in range(len(rest_p))
         ]
     return report
@@ -350,10 +346,8 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
         )
         for one in report["segments"]
     ]
-    raised = [
-        (what, of["p_value_adjusted"]) for what, of in tested if of["p_value_adjusted"] < level
-    ]
-    raised.sort(key=lambda pair: pair[1])
+    adjusted = ((what, of["p_value_adjusted"]) for what, of in tested)
+    raised = sorted((pair for pair in adjusted if pair[1] < level), key=lambda pair: pair[1])
     return [f"{what}: adjusted p-value {p:.3g}" for what, p in raised]
 
 
@@ -395,32 +389,18 @@ def report_as_text(report: Mapping[str, Any]) -> str:
     return "\n".join(told)
 
 
-def check_report(o: SimpleNamespace) -> None:
-    files.check_output(o.output, o.force)
-    if o.output is not None and not o.output.endswith((".json", ".csv", ".tsv", ".parquet")):
-        raise InputError(
-            f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
-            "for its table"
-        )
-
-
 def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     """The report as JSON, or a row for all rows and one for each segment."""
     if o.output is None:
         return
     if o.output.endswith(".json"):
-        with open(o.output, "w", encoding="utf-8") as file:
-            file.write(as_json(report) + "\n")
+        Path(o.output).write_text(as_json(report) + "\n", encoding="utf-8")
         told(o.output, "the report")
         return
     ratio = report["ratio"]
-    every = {
-        "column": "", "segment": "", "weight": report["weight"],
-        "mean_prediction": report["mean_prediction"], "mean_outcome": report["mean_outcome"],
-        "ratio": ratio["value"], "low": ratio["low"], "high": ratio["high"],
-        "rest_ratio": math.nan, "p_value": ratio["p_value"],
-        "p_value_adjusted": ratio["p_value_adjusted"],
-    }  # fmt: skip
+    every = dict.fromkeys(("column", "segment"), "") | {key: report[key] for key in OF_ROWS}
+    every |= {"ratio": ratio["value"], "low": ratio["low"], "high": ratio["high"]}
+    every |= {"rest_ratio": math.nan} | {key: ratio[key] for key in ("p_value", "p_value_adjusted")}
     rows = [every, *report["segments"]]
     words = {name: np.array([word(row[name]) for row in rows], object) for name in list(every)[:2]}
     numbers = {name: np.array([row[name] for row in rows], float) for name in list(every)[2:]}

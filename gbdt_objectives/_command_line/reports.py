@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -81,8 +82,7 @@ def cut(line: str) -> str:
 
 def save(estimator: Any, output: str | None) -> None:
     if output is not None:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(estimator.to_json() + "\n")
+        Path(output).write_text(estimator.to_json() + "\n", encoding="utf-8")
         told(output, type(estimator).__name__)
 
 

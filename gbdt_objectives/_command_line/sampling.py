@@ -48,7 +48,6 @@ def sample(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives sample test.csv --label y --negative-keep-rate 0.1 -o kept.csv
     """
-    files.check_output(o.output, o.force)
     table = read(o, others=not o.keep)
     y = labels_01(table, o)
     if o.key is None:
@@ -95,7 +94,6 @@ def shift(o: SimpleNamespace) -> None:
     """
     from gbdt_objectives.adapters._files import check_model_paths, read_model, write_model
 
-    files.check_output(o.output, o.force)
     delta = read_shift(o)
     check_model_paths(o.model, o.output)
     moved = go.shift_intercept(read_model(o.model), delta)

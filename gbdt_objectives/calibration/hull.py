@@ -200,5 +200,4 @@ def area(positive: Array, negative: Array) -> float:
 def rate_from_top(weight: Array) -> Array:
     """The share of the weight in the 0 to S highest segments; the last is exactly 1."""
     sums = from_zero(weight[::-1])
-    rate: Array = sums / sums[-1]
-    return rate
+    return np.asarray(sums / sums[-1])

@@ -227,8 +227,7 @@ def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
         return 1.0 if rate is None else float(rate)
     rates = _checks.keep_rates("keep_rate", rate)
     _checks.same_length("keep_rate", rates, "the labels", rows.given)
-    found: Array = rates[rows.kept]
-    return found
+    return np.asarray(rates[rows.kept])
 
 
 def sampling_offset(

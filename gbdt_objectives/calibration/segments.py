@@ -579,15 +579,7 @@ def pair_growth(A: Array, B: Array, sums: Array) -> Array:
     some = (A > 0) & (B > 0)
     R = np.divide(B, A, out=np.zeros(len(A)), where=some)
     yy, yp, pp = sums
-    found: Array = np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp)
-    return found
-
-
-def pair_variance(sums: Array, u: Array | float) -> Array:
-    """What pairs of rows of one group add to the variance of A - B u."""
-    yy, yp, pp = sums
-    found: Array = np.maximum(yy - 2 * u * yp + u * (u * pp), 0.0)
-    return found
+    return np.asarray(np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp))
 
 
 def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:
@@ -609,8 +601,7 @@ def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
     V = np.maximum(b + a, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.abs(A - B) / np.sqrt(V)
-    p_value: Array = 2 * ndtr(-np.where(A == B, 0.0, z))
-    return p_value
+    return np.asarray(2 * ndtr(-np.where(A == B, 0.0, z)))
 
 
 def rest_test(sums: Array) -> tuple[Array, Array]:
@@ -632,7 +623,8 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
         return ratio, np.ones(len(A))
     u, k = A_all / B_all, B / B_all
     inside, across, everywhere = sums[8:11], sums[11:14], every[11:14]
-    pairs = pair_variance(inside - 2 * k * across + k**2 * everywhere, u)
+    yy, yp, pp = inside - 2 * k * across + k**2 * everywhere
+    pairs = np.maximum(yy - 2 * u * yp + u * (u * pp), 0.0)  # what those of one group add
     V = (1 - k) ** 2 * u * (b + u * a) + k**2 * u * (b_r + u * a_r) + pairs
     D = A - u * B
     chance = 1.0 * (np.abs(D) <= 1e-12 * A_all)  # sums round
@@ -652,8 +644,7 @@ def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
     X = np.minimum(N * (A / A_all), N)
     binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))
     normal = 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V))
-    p_value: Array = np.clip(binomial, normal, 1.0)
-    return p_value
+    return np.asarray(np.clip(binomial, normal, 1.0))
 
 
 def tail(X: Array, N: Array, k: Array) -> Array:

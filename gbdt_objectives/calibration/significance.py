@@ -224,8 +224,7 @@ class BinSums:
 
     def variance(self, pi: Array) -> Array:
         """The variance of the weighted sum of outcomes in each bin."""
-        found: Array = self.e**2 * self.m * pi * (1 - self.x) * (1 - pi)
-        return found
+        return np.asarray(self.e**2 * self.m * pi * (1 - self.x) * (1 - pi))
 
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
         """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
@@ -261,8 +260,7 @@ class SampledBins(BinSums):
 
     def stand(self, pi: Array) -> Array:
         """The weight of the rows that cells stand for, where pi is the true probability."""
-        found: Array = self.weight / (pi + (1 - pi) * self.rate)
-        return found
+        return np.asarray(self.weight / (pi + (1 - pi) * self.rate))
 
     def probability(self, gap: Array) -> Array:
         """The true probability of each cell, if bins have these gaps."""
@@ -273,8 +271,7 @@ class SampledBins(BinSums):
             n = self.stand(pi)
             excess = np.bincount(self.bin, n * (self.cell_p - pi - gap[self.bin]))
             low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
-        found: Array = expit(self.z + ((low + high) / 2)[self.bin])
-        return found
+        return np.asarray(expit(self.z + ((low + high) / 2)[self.bin]))
 
     def population_error(self, gap: Array) -> float:
         """The error in a population whose gaps are ``gap``."""
@@ -296,8 +293,7 @@ class SampledBins(BinSums):
             negative = unit / rate * rng.poisson(rows * (1 - true) * rate / unit, n_resamples)
             W += positive + negative
             D[b] += p * negative - (1 - p) * positive
-        errors: Array = np.abs(D).sum(axis=0) / np.where(W > 0, W, 1.0)
-        return errors
+        return np.asarray(np.abs(D).sum(axis=0) / np.where(W > 0, W, 1.0))
 
 
 def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) -> SampledBins:
@@ -332,8 +328,7 @@ def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) 
 
 
 def odds_of(p: Array) -> Array:
-    z: Array = logit(np.clip(p, LEAST_P, 1 - LEAST_P))
-    return z
+    return np.asarray(logit(np.clip(p, LEAST_P, 1 - LEAST_P)))
 
 
 def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[float, float]:
@@ -379,8 +374,7 @@ def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None
 
     def residual(at: slice) -> Array:
         y, p, _, _, v = standing(at)
-        found: Array = v * (y - p - (mean_y - mean_p)[b[at]])
-        return found
+        return np.asarray(v * (y - p - (mean_y - mean_p)[b[at]]))
 
     pairs = np.zeros((len(W), 0))
     if owner is not None:
@@ -405,8 +399,7 @@ def pair_root(residual: Array, b: Array, owner: Array, B: int) -> Array:
     if size.sum() < 1e-9 * float(residual @ residual):  # sums round
         return np.zeros((B, 0))
     kept = size > 0
-    root: Array = direction[:, kept] * np.sqrt(size[kept] * (size.sum() / size[kept].sum()))
-    return root
+    return np.asarray(direction[:, kept] * np.sqrt(size[kept] * (size.sum() / size[kept].sum())))
 
 
 def group_sums(residual: Array, b: Array, owner: Array, B: int) -> tuple[Any, Array]:
@@ -444,8 +437,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     def gaps(c: float) -> Array:
         size = np.maximum(np.abs(bins.d) - c * step, 0)
         wanted = np.where(upward, -size, size)
-        possible: Array = bins.p - np.clip(bins.p - wanted, 0, 1)
-        return possible
+        return np.asarray(bins.p - np.clip(bins.p - wanted, 0, 1))
 
     def simulate(c: float) -> Array:
         return bins.simulate(gaps(c), bins.phi, len(null), seed)

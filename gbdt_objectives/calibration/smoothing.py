@@ -75,8 +75,7 @@ def empirical_probability(
         )
     K = n.shape[-1]
     pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
-    probability: Array = (n + m * pi) / (total + m)
-    return probability
+    return np.asarray((n + m * pi) / (total + m))
 
 
 def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
@@ -84,6 +83,5 @@ def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
     K = len(class_weight)
     if isinstance(prior, str):
         _checks.choice("prior", prior, ("base_rate",))
-        share: Array = class_weight / class_weight.sum()
-        return share
+        return np.asarray(class_weight / class_weight.sum())
     return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)

@@ -80,8 +80,7 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of ``X``, of shape (n,)."""
         position = self.predict_proba(X).argmax(axis=1)
-        label: Array = self.classes_[position]
-        return label
+        return np.asarray(self.classes_[position])
 
 
 def check_classifier(estimator: Any) -> None:

@@ -217,7 +217,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = self._out_of_fold((X, target, w), splits, shape)
             model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
         rows = p[held], position[held], _base.take(w, held)
-        rates = take_rates(rates, held)
+        if "keep_rate" in rates:
+            rates["keep_rate"] = rates["keep_rate"][held]
         choice = None
         if self.calibrator is None:
             calibrator = fit_default(*rows, **rates)
@@ -348,11 +349,6 @@ def check_rates(
         if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
             one_shift(calibrator, offset)
     return given
-
-
-def take_rates(rates: dict[str, Any], rows: Any) -> dict[str, Any]:
-    """The rates of some rows."""
-    return {name: rate[rows] if name == "keep_rate" else rate for name, rate in rates.items()}
 
 
 def choose(

@@ -159,19 +159,14 @@ def choose_calibrator(
     _checks.generator(random_state)
     group = rows.owners(groups)
     splits = held_out_once(rows.y, cv, group, shuffle=True, random_state=random_state)
-    held_out = {
-        type(one).__name__: held_out_losses(one, rows, splits, offset) for one in CANDIDATES
-    }
+    named = {type(one).__name__: one for one in CANDIDATES}
+    held_out = {name: held_out_losses(one, rows, splits, offset) for name, one in named.items()}
     W = float(rows.w.sum())
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
-    first = type(CANDIDATES[0]).__name__
-    better = [
-        one
-        for one in CANDIDATES
-        if clearly_less(held_out[type(one).__name__], held_out[first], rows.w, group)
-    ]
-    chosen = min(better or CANDIDATES[:1], key=lambda one: mean[type(one).__name__])
-    return CalibratorChoice(clone(chosen), mean)
+    first, *others = named
+    better = [n for n in others if clearly_less(held_out[n], held_out[first], rows.w, group)]
+    chosen = min(better or [first], key=mean.__getitem__)
+    return CalibratorChoice(clone(named[chosen]), mean)
 
 
 def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._places import EXPRESSION_BYTES, blocks
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
@@ -123,8 +122,7 @@ class LogOddsCalibrator(Calibrator):
         _checks.choice("input_space", self.input_space, INPUT_SPACES)
         if self.input_space == "margin":
             return score.astype(np.float64)
-        z: Array = logit(_checks.probabilities("score", score))
-        return z
+        return np.asarray(logit(_checks.probabilities("score", score)))
 
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
@@ -259,8 +257,7 @@ class ROCConvexHullCalibrator(Calibrator):
         self.probabilities_ = np.repeat(p, 2)[first]
 
     def _probability(self, score: Array) -> Array:
-        p: Array = np.interp(score, self.scores_, self.probabilities_)
-        return p
+        return np.asarray(np.interp(score, self.scores_, self.probabilities_))
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Self:
@@ -468,11 +465,7 @@ def one_shift(calibrator: Calibrator, offset: Offset) -> float:
 
 
 def warn_of_no_rise(found: str) -> None:
-    warnings.warn(
-        f"{found}: the score does not rise with the label, or not beyond chance",
-        UserWarning,
-        stacklevel=users_level(),
-    )
+    warn(f"{found}: the score does not rise with the label, or not beyond chance")
 
 
 def overlap(negative: Array, positive: Array) -> bool:

@@ -213,14 +213,13 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         average = _checks.choice("average", self.average, AVERAGES)
         corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
         if average == "log_odds":
-            mean: Array = geometric_mean(bags)
+            mean = geometric_mean(bags)
             return correct_probability(mean, shift=self.shift_) if corrects else mean
         if corrects:
             bags = [
                 correct_probability(p, shift=d) for p, d in zip(bags, self._bag_shifts, strict=True)
             ]
-        mean = np.mean(bags, axis=0)
-        return mean
+        return np.asarray(np.mean(bags, axis=0))
 
     @property
     def _bag_shifts(self) -> list[Any]:
@@ -392,8 +391,7 @@ def geometric_mean(probabilities: Sequence[Array]) -> Array:
     ruled_out = (p == 0).sum(axis=0)
     log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
     log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    mean: Array = softmax(log_mean, axis=1)
-    return mean
+    return np.asarray(softmax(log_mean, axis=1))
 
 
 def _shift(kept: Array) -> Any:

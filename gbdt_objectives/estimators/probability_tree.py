@@ -247,5 +247,4 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
         return self
 
     def _probability(self, X: Any) -> Array:
-        p: Array = self.probabilities_[self.tree_.apply(X)]
-        return p
+        return np.asarray(self.probabilities_[self.tree_.apply(X)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
@@ -167,8 +166,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
         several = isinstance(self.estimator, list)
         get = partial(self._get_params, "estimator") if several else super().get_params
-        found: dict[str, Any] = get(deep=deep)
-        return found
+        return dict(get(deep=deep))
 
     def set_params(self, **params: Any) -> QWKClassifier:
         """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""
@@ -277,11 +275,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
         useful = score_rises(rows.label_curve)
         if not useful:
-            warnings.warn(
+            warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
                 "nothing that holds on new rows",
-                UserWarning,
-                stacklevel=users_level(),
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
         if useful:
@@ -520,8 +516,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """The weighted mean of the scores of one fold's models, or of the final ones."""
         K = len(self.classes_)
         used = zip(models if isinstance(models, list) else [models], self.weights_, strict=True)
-        score: Array = sum(b * self._model_score(model, X, K) for model, b in used if b > 0)
-        return score
+        return np.asarray(sum(b * self._model_score(model, X, K) for model, b in used if b > 0))
 
     def predict_score(self, X: Any) -> Array:
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
@@ -552,8 +547,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "each in estimators_ (with ensemble=False in estimator_)"
             )
         models = getattr(self, "estimators_", None) or [self.estimator_]
-        importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
-        return importances
+        return np.asarray(np.mean([last_step(m).feature_importances_ for m in models], axis=0))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, float64 (n, K), from a curve of the score.

@@ -315,15 +315,8 @@ def polynomials(knots: Array, z: Array, spread: float, centers: Array) -> list[P
 
 def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset) -> Loss:
     """The mean log loss, of parameters that all parts share."""
-    losses = [
-        logistic_loss(
-            F,
-            target[rows],
-            share[rows],
-            offset[rows] if isinstance(offset, np.ndarray) else offset,
-        )
-        for rows, F, _ in parts
-    ]
+    o = np.broadcast_to(offset, target.shape)
+    losses = [logistic_loss(F, target[rows], share[rows], o[rows]) for rows, F, _ in parts]
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
         value, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta),) * 2)

@@ -177,8 +177,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             )
         with np.errstate(divide="ignore"):
             z = np.log(p)
-        calibrated: Array = softmax(z / self.temperature_ + self.bias_, axis=1)
-        return calibrated
+        return np.asarray(softmax(z / self.temperature_ + self.bias_, axis=1))
 
     def _values(self) -> list[Any]:
         return [self.bias, self.labels, self.temperature_, self.bias_]

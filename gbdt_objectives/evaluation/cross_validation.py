@@ -57,8 +57,7 @@ class ThresholdCrossValidation:
     @property
     def spread(self) -> Array:
         """Standard deviation of the fold scores, (m,)."""
-        spread: Array = self.fold_score.std(axis=1, ddof=1)
-        return spread
+        return np.asarray(self.fold_score.std(axis=1, ddof=1))
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
         """How much better one of ``methods`` is than another: mean over the folds, and its error.

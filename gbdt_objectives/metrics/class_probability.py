@@ -114,8 +114,7 @@ class RankedProbabilityScoreMetric(ClassProbabilityMetric):
             p = probabilities(p, axis=0)
         error = np.cumsum(p, axis=0)[:-1]
         error -= y <= np.arange(len(error))[:, np.newaxis]
-        squares: Array = np.einsum("kn,kn->n", error, error)
-        return squares
+        return np.asarray(np.einsum("kn,kn->n", error, error))
 
 
 def _fields(n_classes: int | None, input_space: InputSpace) -> dict[str, object]:

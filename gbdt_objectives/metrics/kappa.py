@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, dot
@@ -153,7 +152,7 @@ def warn_undefined(reason: str) -> float:
     """Return NaN with scikit-learn's warning."""
     from sklearn.exceptions import UndefinedMetricWarning
 
-    warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=users_level())
+    warn(f"{reason}, returned as nan", UndefinedMetricWarning)
     return math.nan
 
 

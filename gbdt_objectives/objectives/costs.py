@@ -79,8 +79,7 @@ class MatrixCost:
     def between(self, labels: Array) -> Array:
         """The costs of some of the classes, [true, predicted]."""
         at = self._positions(labels)
-        matrix: Array = np.array(self.matrix)[np.ix_(at, at)]
-        return matrix
+        return np.asarray(np.array(self.matrix)[np.ix_(at, at)])
 
     def expected(self, labels: Array, pi: Array, p: Array) -> tuple[Array, Array]:
         """sum_j pi_j c(j, p) and its derivative."""

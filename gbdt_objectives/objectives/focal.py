@@ -123,8 +123,7 @@ class MulticlassFocalLoss(Loss):
         """
         from scipy.special import softmax
 
-        result: Array = softmax(self._log_scores(z), axis=1)
-        return result
+        return np.asarray(softmax(self._log_scores(z), axis=1))
 
     def _log_scores(self, z: Array) -> Array:
         """log(p q / (c A)) of each class, (n, K): up to one number a row, the logs of the
@@ -150,8 +149,7 @@ class MulticlassFocalLoss(Loss):
 
         def excess(z: Array) -> Array:
             off = self._log_scores(np.append(z, 0.0)[np.newaxis])[0] - target
-            relative: Array = off[:-1] - off[-1]
-            return relative
+            return np.asarray(off[:-1] - off[-1])
 
         start = (target[:-1] - target[-1]) / (1 + self.gamma)
         found = root(excess, start, options={"xtol": 1e-12})
@@ -230,8 +228,7 @@ def log_slope(s: Array, g: float) -> Array:
     """log A at x = -s, also where A is too small for a float64."""
     x = -s
     near = np.clip(x, -700, 700)  # beyond, log(1 + e^x) / e^x is 1 or 0
-    result: Array = (g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near))
-    return result
+    return np.asarray((g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near)))
 
 
 def focal_loss(x: Any, g: float, xp: Any) -> Any:

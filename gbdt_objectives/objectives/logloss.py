@@ -150,8 +150,7 @@ class LoglossLoss(Loss):
 
 def class_totals(rows: Rows, K: int) -> list[float]:
     """The weight of each of the classes 0 to K-1 in everybody's rows."""
-    found: list[float] = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)]).tolist()
-    return found
+    return list(map(float, rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)])))
 
 
 def occurring(W: Array) -> Array:

@@ -97,9 +97,7 @@ class OrdinalLogitLoss(Loss):
     def couples_rows(self) -> bool:
         return self.thresholds == "refit"
 
-    @property
-    def fits_margins(self) -> bool:
-        return self.thresholds == "refit"
+    fits_margins = couples_rows
 
     @property
     def needs_labels(self) -> bool:
@@ -423,8 +421,7 @@ def with_absent(theta: Array, present: Array) -> Array:
     The two thresholds of an absent class coincide, or are infinite at the ends.
     """
     below = np.cumsum(present)[:-1]
-    thresholds: Array = np.concatenate([[-np.inf], theta, [np.inf]])[below]
-    return thresholds
+    return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[below])
 
 
 def log_odds(W: Array) -> Array:

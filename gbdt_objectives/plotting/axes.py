@@ -86,8 +86,7 @@ MOST_NAMED = 7
 
 def named(count: int) -> list[int]:
     """Which of ``count`` things in order to name: the first, the last, some in between."""
-    places: list[int] = some(0, count - 1, MOST_NAMED, np.empty(0, int)).tolist()
-    return places
+    return [int(k) for k in some(0, count - 1, MOST_NAMED, np.empty(0, int))]
 
 
 def title_of(what: str, count: int) -> str:

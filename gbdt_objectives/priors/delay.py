@@ -211,7 +211,13 @@ def delay_distribution(
     check_truncation(a, d)
     counted = np.ones(len(a), bool) if w is None else w > 0
     check_not_censored(a[counted], d[counted])
-    T = read_horizon(horizon, float(a[counted].max()))
+    oldest = float(a[counted].max())
+    T = oldest if horizon is None else _checks.number("horizon", horizon)
+    if not 0 <= T <= oldest:
+        raise ValueError(
+            f"horizon must be from 0 to the greatest age, {oldest:g}, found {T:g}: no row is old "
+            "enough to show longer delays"
+        )
     counted &= d <= T
     if not counted.any():
         raise ValueError(
@@ -243,12 +249,13 @@ def read_times(name: str, values: ArrayLike, remedy: str = "leave such rows out"
             f"{name} must be times, found True and False: it is not whether the label has arrived; "
             f"{remedy}"
         )
-    if array.dtype.kind in "mM" or (array.dtype.kind == "O" and is_time(array)):
+    objects = array.ravel().tolist() if array.dtype.kind == "O" else []
+    if array.dtype.kind in "mM" or any(isinstance(value, date | timedelta) for value in objects):
         raise TypeError(
             f"{name} must hold real numbers, found dtype {array.dtype}: divide differences of "
             f"times by a unit, {name} / numpy.timedelta64(1, 'D') for days"
         )
-    if array.dtype.kind == "O" and any(value is None for value in array.flat):
+    if any(value is None for value in objects):
         raise TypeError(f"{name} must hold real numbers, found None: {remedy}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
@@ -264,23 +271,6 @@ def read_times(name: str, values: ArrayLike, remedy: str = "leave such rows out"
         f"round? Otherwise {remedy}",
     )  # fmt: skip
     return times
-
-
-def is_time(array: Array) -> bool:
-    """Whether Python's dates or differences of them are in an array of objects."""
-    return any(isinstance(value, date | timedelta) for value in array.flat)
-
-
-def read_horizon(horizon: float | None, oldest: float) -> float:
-    if horizon is None:
-        return oldest
-    T = _checks.number("horizon", horizon)
-    if not 0 <= T <= oldest:
-        raise ValueError(
-            f"horizon must be from 0 to the greatest age, {oldest:g}, found {T:g}: no row is old "
-            "enough to show longer delays"
-        )
-    return T
 
 
 def check_truncation(a: Array, d: Array) -> None:

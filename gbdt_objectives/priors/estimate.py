@@ -8,7 +8,6 @@ log-likelihood over pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
@@ -156,10 +155,9 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    _, estimate, _ = find_prior(
+    return find_prior(
         probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
-    )
-    return estimate
+    )[1]
 
 
 def prior_shift_test(
@@ -346,20 +344,17 @@ class Found(NamedTuple):
 
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     if collapsed:
-        message = (
+        warn(
             f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
             "probabilities are best explained without the class, which usually means that they "
             "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
             "and do not correct with this prior"
         )
     elif not found.converged:
-        message = (
+        warn(
             f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
             "max_iter or tol"
         )
-    else:
-        return
-    warnings.warn(message, UserWarning, stacklevel=users_level())
 
 
 def invert_test(
@@ -432,8 +427,7 @@ def covariance_of_sum(u: Array, owner: Array | None) -> Array:
 
 def score(r: Array, pi: Array) -> Array:
     """The gradient u of each row's log-likelihood, (n, K-1)."""
-    u: Array = (r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis]
-    return u
+    return np.asarray((r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis])
 
 
 def likelihood_estimate(

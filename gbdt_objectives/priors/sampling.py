@@ -161,8 +161,7 @@ def kept_by_key(
     _checks.same_length("key", uniform, "the labels", len(labels))
     rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
-    kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
-    return kept
+    return np.asarray((labels == 1) | (uniform < rates))
 
 
 def uniform_of_key(key: ArrayLike, seed: int) -> Array:
@@ -183,8 +182,7 @@ def mix(z: Array) -> Array:
     """SplitMix64's output function, as in Vigna's splitmix64.c: a permutation of 64 bits."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = z ^ (z >> np.uint64(31))
-    return mixed
+    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def key_bits(key: ArrayLike) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
 
@@ -390,12 +389,10 @@ def correct_margin(
     z, d = align_shift("margin", margin, d)
     _checks.finite("margin", z)
     if z.ndim == 1 and len(z) >= _checks.FEW and z.min() >= 0 and z.max() <= 1 and np.ptp(z):
-        warnings.warn(
+        warn(
             f"margin is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
             "correct_probability is for those, margins come from predict(..., output_margin=True) "
             "in XGBoost, raw_score=True in LightGBM",
-            UserWarning,
-            stacklevel=users_level(),
         )
     if z.ndim < 2:
         d = d[1] - d[0]

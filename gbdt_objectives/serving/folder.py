@@ -196,7 +196,7 @@ def needed(document: dict[str, Any]) -> dict[str, Any]:
     sections.add("named" if is_named else "unnamed")
     has_score, proba = document["outputs"] == 1, document["probability"] is not None
     if proba:
-        ordinal = bool(document["probability"]) and steps_end(document) == "ordinal"
+        ordinal = any(step["formula"] == "ordinal" for step in document["probability"][-1:])
         sections |= {"columns" if ordinal or not has_score else "positive", "proba"}
     else:
         sections.add("score")
@@ -206,11 +206,6 @@ def needed(document: dict[str, Any]) -> dict[str, Any]:
         sections.add("argmax" if proba else "number")
     score = "predict_score" if has_score else "predict_classes"
     return {"formulas": names, "sections": sections, "score": score}
-
-
-def steps_end(document: dict[str, Any]) -> str:
-    name: str = document["probability"][-1]["formula"]
-    return name
 
 
 # What the model itself predicts, and what the folder does.

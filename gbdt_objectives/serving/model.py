@@ -115,12 +115,9 @@ class ServedModel(Exported):
             if self.classes_ is None:
                 raise TypeError("the model predicts numbers, which are no probabilities: predict")
             return self._probability(X)
-        if self.classes_ is not None and len(self.classes_) > 2:
-            p: Array = calibrator.predict(self._probability(X))
-            return p
-        if hasattr(calibrator, "temperature_"):
-            p = calibrator.predict(self._probability(X))
-            return p
+        several = self.classes_ is not None and len(self.classes_) > 2
+        if several or hasattr(calibrator, "temperature_"):
+            return np.asarray(calibrator.predict(self._probability(X)))
         if getattr(calibrator, "input_space", "probability") == "margin":
             score = self._margin(X)
         else:
@@ -152,8 +149,7 @@ class ServedModel(Exported):
         if not self._has_probability():
             return self.predict_score(X)
         classes = np.array([0, 1]) if self.classes_ is None else self.classes_
-        label: Array = classes[self.predict_proba(X).argmax(axis=1)]
-        return label
+        return np.asarray(classes[self.predict_proba(X).argmax(axis=1)])
 
 
 def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any:

@@ -171,7 +171,8 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
 def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
     """Rows as the graph takes them: a category is its number, -1 if it is new, NaN if missing."""
     if not features or not any("categories" in feature for feature in features):
-        return np.asarray(_features.cells(X, features), dtype).reshape(len_of(X), -1)
+        rows = np.asarray(_features.cells(X, features), dtype)
+        return rows.reshape(len(rows), -1)
     columns = []
     for k, feature in enumerate(features):
         column = X.iloc[:, k]
@@ -183,10 +184,6 @@ def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
         else:
             columns.append(np.asarray(column.astype("float64").to_numpy(), float))
     return np.column_stack(columns).astype(dtype)
-
-
-def len_of(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def rounded(X: Any, dtype: str) -> Any:
@@ -224,9 +221,6 @@ class Graph:
 
     def integers(self, *values: int) -> str:
         return self.const(values, np.int64)
-
-    def strings(self, values: Sequence[str]) -> str:
-        return self.const(list(values), object)
 
     def __call__(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         from onnx import helper
@@ -293,8 +287,8 @@ class Graph:
         found = self.trees(self.column(v), search(values, side))
         return self.cast(self.flat(found), np.int64)
 
-    def take(self, values: Any, at: str) -> str:
-        return self("Gather", self.const(values), at)
+    def take(self, values: Any, at: str, dtype: Any = np.float64) -> str:
+        return self("Gather", self.const(values, dtype), at)
 
 
 def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float = 0.0) -> bytes:
@@ -343,8 +337,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     )  # fmt: skip
     helper.set_model_props(model, {"features": json.dumps(features, ensure_ascii=False)})
     checker.check_model(model)
-    found: bytes = model.SerializeToString()
-    return found
+    return bytes(model.SerializeToString())
 
 
 def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
@@ -352,14 +345,12 @@ def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
     from onnx import TensorProto
 
     values = np.asarray(classes)
-    if values.dtype.kind in "iu":
-        return g("Gather", g.const(values, np.int64), at), TensorProto.INT64
-    if values.dtype.kind == "f":
-        return g("Gather", g.const(values), at), TensorProto.DOUBLE
-    if values.dtype.kind == "b":
-        return g("Gather", g.const(values, bool), at), TensorProto.BOOL
-    words = [str(value) for value in values.tolist()]
-    return g("Gather", g.strings(words), at), TensorProto.STRING
+    dtype, kind = {
+        "i": (np.int64, TensorProto.INT64), "u": (np.int64, TensorProto.INT64),
+        "f": (np.float64, TensorProto.DOUBLE), "b": (bool, TensorProto.BOOL),
+    }.get(values.dtype.kind, (object, TensorProto.STRING))  # fmt: skip
+    held = [str(value) for value in values.tolist()] if dtype is object else values
+    return g.take(held, at, dtype), kind
 
 
 # The members.
@@ -486,21 +477,9 @@ def segment_shift(g: Graph, s: str, step: Step, X: str, features: list[dict[str,
     return g.add(s, g.flat(shifts))
 
 
-def clip(g: Graph, s: str, step: Step) -> str:
-    return g("Clip", s, g.const(step["low"]), g.const(step["high"]))
-
-
-def shift(g: Graph, z: str, step: Step) -> str:
-    return g.add(z, step["log_odds"])
-
-
 def stretch(g: Graph, s: str, step: Step) -> str:
     center = g.const(step["center"])
     return g.add(center, g.multiply(g("Sub", s, center), step["stretch"]))
-
-
-def exp(g: Graph, f: str, step: Step) -> str:
-    return g("Exp", f)
 
 
 def log1p(g: Graph, x: str) -> str:
@@ -579,10 +558,6 @@ def calibrate(g: Graph, p: str, step: Step) -> str:
     return sigmoid(g, g("Where", g("IsInf", z), z, MAPS[step["map"]](g, z, step)))
 
 
-def line(g: Graph, z: str, step: Step) -> str:
-    return g.add(g.multiply(z, step["slope"]), step["intercept"])
-
-
 def beta(g: Graph, z: str, step: Step) -> str:
     lower = g.multiply(softplus(g, g("Neg", z)), -step["a"])
     return g.add(g.add(lower, g.multiply(softplus(g, z), step["b"])), step["c"])
@@ -596,11 +571,18 @@ def cubic(g: Graph, z: str, step: Step) -> str:
 
 
 FORMULAS: dict[str, Callable[[Graph, str, Step], str]] = {
-    "clip": clip, "shift": shift, "stretch": stretch, "exp": exp, "sigmoid": sigmoid,
-    "softmax": softmax, "ordinal": ordinal, "focal": focal, "interpolate": interpolate,
-    "table": table, "temperature": temperature, "calibrate": calibrate,
+    "clip": lambda g, s, step: g("Clip", s, g.const(step["low"]), g.const(step["high"])),
+    "shift": lambda g, z, step: g.add(z, step["log_odds"]),
+    "exp": lambda g, f, step: g("Exp", f),
+    "stretch": stretch, "sigmoid": sigmoid, "softmax": softmax, "ordinal": ordinal,
+    "focal": focal, "interpolate": interpolate, "table": table, "temperature": temperature,
+    "calibrate": calibrate,
 }  # fmt: skip
-MAPS: dict[str, Callable[[Graph, str, Step], str]] = {"line": line, "beta": beta, "cubic": cubic}
+MAPS: dict[str, Callable[[Graph, str, Step], str]] = {
+    "line": lambda g, z, step: g.add(g.multiply(z, step["slope"]), step["intercept"]),
+    "beta": beta,
+    "cubic": cubic,
+}
 
 
 # The comparison with the model.
@@ -639,7 +621,8 @@ def compare(
     method = "label" if "label" in found else "score"
     names = {"predict": method, "predict_proba": "probabilities", "predict_score": "score"}
     expects = {names[key]: value for key, value in expected(model, plan, rows).items()}
-    tolerance = tolerance_of(plan)
+    libraries = [library_of(part.model) for part in plan.parts]
+    tolerance = max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
     wrong = differing(found, expects, tolerance)
     if not any(bad.any() for bad in wrong.values()):
         return
@@ -654,11 +637,6 @@ def compare(
                 f"drawn from X, where the model gives {shown(want[row])}, and so for {bad.sum()} "
                 f"of {len(bad)} rows: nothing was written; export a folder with serving.export"
             )
-
-
-def tolerance_of(plan: Plan) -> float:
-    libraries = [library_of(part.model) for part in plan.parts]
-    return max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
 
 
 def differing(
@@ -689,5 +667,4 @@ def explained(
     values = np.stack([found[name], *(other[name] for other in near)])
     slack = tolerance * (1 + np.abs(want))
     inside = (values.min(axis=0) - slack <= want) & (want <= values.max(axis=0) + slack)
-    rows: Array = inside.reshape(len(want), -1).all(axis=1)
-    return rows
+    return np.asarray(inside.reshape(len(want), -1).all(axis=1))

@@ -224,11 +224,8 @@ def ordinal(loss: OrdinalLogitLoss) -> Step:
     assert not isinstance(loss.thresholds, str), "training has fitted them"
     theta = list(loss.thresholds)
     between = [*(apart(low, high) for low, high in pairwise(theta)), 1.0]
-    return {"formula": "ordinal", "thresholds": finite_or_word(theta), "apart": between}
-
-
-def finite_or_word(values: Sequence[float]) -> list[float | str]:
-    return [x if math.isfinite(x) else str(x) for x in map(float, values)]
+    written = [x if math.isfinite(x) else str(x) for x in map(float, theta)]
+    return {"formula": "ordinal", "thresholds": written, "apart": between}
 
 
 # The estimators of this package.
@@ -304,14 +301,8 @@ def check_boosters(model: Any, plan: Plan) -> None:
         )
 
 
-def of_threshold_classifier(model: ThresholdClassifier) -> Plan:
-    return Plan((), (), thresholds=model.thresholds_)
-
-
 def of_downsampled_classifier(model: DownsampledClassifier) -> Plan:
-    bags = []
-    for bag in model.estimators_:
-        bags.append(replace(of_member(bag), classes=model.classes_))
+    bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     shifts = model._bag_shifts
     if model.average == "log_odds" and len(bags) > 1:
         margins = [margin_plan(bag) for bag in bags]
@@ -525,6 +516,7 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
 
 KINDS: dict[type, Callable[[Any], Plan]] = {
     ServedModel: of_served_model, QWKClassifier: of_qwk_classifier,
-    ThresholdClassifier: of_threshold_classifier, DownsampledClassifier: of_downsampled_classifier,
+    ThresholdClassifier: lambda model: Plan((), (), thresholds=model.thresholds_),
+    DownsampledClassifier: of_downsampled_classifier,
     CalibratedClassifier: of_calibrated_classifier,
 }  # fmt: skip

@@ -149,16 +149,13 @@ def apply_thresholds(
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
     array([0, 1, 2])
     """
-    classes: Array
     if is_dask(score):
         found = with_labels(thresholds, labels)
         of_part = partial(apply_thresholds, thresholds=found)
-        classes = map_parts(of_part, {"score": score}, found.labels.dtype)
-        return classes
+        return map_parts(of_part, {"score": score}, found.labels.dtype)  # type: ignore[no-any-return]
     s = _checks.vector("score", score)
     found = with_labels(thresholds, labels)
-    classes = found.labels[np.searchsorted(found.values, s, side="right")]
-    return classes
+    return np.asarray(found.labels[np.searchsorted(found.values, s, side="right")])
 
 
 def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:

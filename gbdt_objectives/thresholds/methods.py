@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives._checks.frames import users_level
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives.metrics import (
     ClassMetric,
     MatthewsMetric,
@@ -265,11 +264,7 @@ def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target
     reason = "the scores are all equal, or no thresholds on them do better"
     if method == "rounding":
         reason = "rounding fits nothing to the scores, pass another method"
-    warnings.warn(
-        f"{found}: {reason}; if low scores mean high classes pass -score",
-        UserWarning,
-        stacklevel=users_level(),
-    )
+    warn(f"{found}: {reason}; if low scores mean high classes pass -score")
 
 
 def rounding_agrees(thresholds: Array, rows: Any) -> bool:

@@ -75,7 +75,7 @@ def exact_cuts(curve: LabelCurve) -> Array:
 def plugin_thresholds(curve: LabelCurve) -> Array:
     """Equally spaced thresholds from the least-squares line of the class on the score."""
     if curve.score[0] == curve.score[-1]:
-        return one_class_thresholds(curve)
+        return cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
     lines, starts = check_score_rises(curve, "use method='exact'")
     correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
@@ -255,11 +255,6 @@ def coarsen(curve: LabelCurve, step: int) -> LabelCurve:
     at = np.append(np.arange(0, len(curve.score), step), len(curve.score))
     score = curve.score[(at[:-1] + at[1:]) // 2]
     return LabelCurve(score, score, score, curve.N[at], curve.S[at], curve.class_weight)
-
-
-def one_class_thresholds(curve: LabelCurve) -> Array:
-    """Every row in the class nearest to the mean."""
-    return cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
 
 
 def one_class_cuts(curve: LabelCurve) -> Array:

@@ -315,5 +315,4 @@ def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight
     tau = _checks.prior_of_labels("target_prior", p, order, class_weight > 0, "y_true")
     factor = np.divide(tau, class_weight, out=np.zeros(len(tau)), where=tau > 0)
     check_several_classes(factor, labels)
-    scaled: Array = factor * class_weight.sum()
-    return scaled
+    return np.asarray(factor * class_weight.sum())

@@ -143,8 +143,7 @@ class SegmentShift(_json.SavedAsJSON):
             )
         if (at < 0).any():
             check_comparable(keys(self.segments)[0], keys(distinct[at < 0])[0])
-        shifted: Array = s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes]
-        return shifted
+        return np.asarray(s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes])
 
     _saved: ClassVar = {
         key: lambda key, value: value

@@ -95,17 +95,14 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     single, lists = ("X", "y", "sample_weight", "base_margin"), (
         "eval_set", "sample_weight_eval_set", "base_margin_eval_set",
     )  # fmt: skip
-    found: dict[int, Any] = {}
-    for name in single:
-        if name in given:
-            _check_collection(name, given[name])
-            found[id(given[name])] = given[name]
+    named = [(name, given[name]) for name in single if name in given]
     for name in lists:
         for k, entry in enumerate(given.get(name, ())):
-            for value in entry if isinstance(entry, list | tuple) else [entry]:
-                if value is not None:
-                    _check_collection(f"{name}[{k}]", value)
-                    found[id(value)] = value
+            values = entry if isinstance(entry, list | tuple) else [entry]
+            named += [(f"{name}[{k}]", value) for value in values if value is not None]
+    for name, value in named:
+        _check_collection(name, value)
+    found = {id(value): value for _, value in named}
     kept = dict(zip(found, client.persist(list(found.values())), strict=True))
 
     def replace(value: Any) -> Any:
