@@ -20,12 +20,7 @@ def stack() -> Stack:
     return found
 
 
-def users_level() -> int:
-    """The stacklevel of a warning that points at the code which called this package."""
-    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
-    return 1 + sum(1 for _ in ours)
-
-
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the code which called this package."""
-    warnings.warn(message, category, stacklevel=users_level())
+    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
+    warnings.warn(message, category, stacklevel=2 + sum(1 for _ in ours))
