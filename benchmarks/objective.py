@@ -85,6 +85,38 @@ def gradients(quick: bool) -> None:
                        (peak_bytes(call) - extra) / y.nbytes, 3)  # fmt: skip
 
 
+def pasted(a: float, b: float) -> Callable[[Array, Any], tuple[Array, Array]]:
+    """The published formula as notebooks pass it to xgb.train, with globals of the labels."""
+
+    def objective(p: Array, data: Any) -> tuple[Array, Array]:
+        return published(data.get_label(), p, a, b)
+
+    return objective
+
+
+def plain_calls(quick: bool) -> None:
+    """``obj=`` of the boosters themselves: an objective that nobody bound to its data."""
+    for n, limit, calls in ((1000, 2.2, 200), (100_000, 0.45, 5), (1_000_000, 0.45, 5)):
+        y, p = rows(n)
+        X, obj = np.arange(n, dtype=np.float32)[:, np.newaxis] % 7, go.qwk_objective(y)
+        theirs = pasted(float(obj.center), float(obj.spread))
+        dataset = lgb.Dataset(X, y, params={"verbose": -1}).construct()
+        for name, data, f in (
+            ("DMatrix", xgb.DMatrix(X, y), p),
+            ("Dataset", dataset, p.astype(np.float64)),
+        ):
+            functions: dict[str, Callable[[], Any]] = {
+                "ours": lambda f=f, data=data, obj=obj: obj(f, data),
+                "pasted": lambda f=f, data=data, theirs=theirs: theirs(f, data),
+            }
+            seconds = in_turns(functions, 2 if quick else 15, calls)
+            micro = {name: 1e6 * s for name, s in seconds.items()}
+            print(f"plain call, {n:,} rows, {name}: "
+                  f"{micro['ours']:.0f} us, pasted formula {micro['pasted']:.0f} us")  # fmt: skip
+            report("  times the published formula as notebooks paste it",
+                   seconds["ours"] / seconds["pasted"], limit)  # fmt: skip
+
+
 def plain_qwk(y: Array, p: Array, a: float, b: float) -> Array:
     """The gradient as one would write it: p clipped, two residuals, two dot products."""
     p = p.clip(0, 3)
@@ -218,14 +250,17 @@ def small_training(quick: bool) -> None:
     matrix = xgb.QuantileDMatrix(X, y)
     dataset = lgb.Dataset(X, y, free_raw_data=False).construct()
     qwk, one, quiet, start = go.qwk_objective(y), OneLine(y), {"verbose": -1}, float(y.mean())
+    started = lgb.Dataset(X, y, init_score=np.full(n, start), free_raw_data=False).construct()
     libraries: dict[str, dict[str, Callable[[], Any]]] = {
         "XGBoost": {
             "ours": lambda: xgboost_train({}, matrix, number, objective=qwk),
+            "obj=": lambda: xgb.train({"base_score": start}, matrix, number, obj=qwk),
             "m - y": lambda: xgb.train({"base_score": start}, matrix, number, obj=one),
             "built-in": lambda: xgb.train({"base_score": start}, matrix, number),
         },
         "LightGBM": {
             "ours": lambda: lightgbm_train(quiet, dataset, number, objective=qwk),
+            "obj=": lambda: lgb.train({**quiet, "objective": qwk}, started, number),
             "m - y": lambda: lgb.train({**quiet, "objective": one}, dataset, number),
             "built-in": lambda: lgb.train({**quiet, "objective": "regression"}, dataset, number),
         },
@@ -235,6 +270,11 @@ def small_training(quick: bool) -> None:
         print(f"{name}, {number} rounds of {n:,} rows: "
               + ", ".join(f"{which} {1e3 * s:.0f} ms" for which, s in seconds.items()))  # fmt: skip
         report("  times a one-line numpy objective", seconds["ours"] / seconds["m - y"], 1.15)
+        report(
+            "  a plain call of the library, obj=: times our train",
+            seconds["obj="] / seconds["ours"],
+            1.1,
+        )
 
 
 def logloss_training(quick: bool) -> None:
@@ -509,6 +549,7 @@ def peers(quick: bool) -> None:
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm", "jax")
     gradients(quick)
+    plain_calls(quick)
     bound(quick)
     any_cost(quick)
     focal(quick)

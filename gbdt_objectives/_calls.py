@@ -9,15 +9,14 @@ that early stopping will minimise kappa: there frames are inspected. No booster 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import Stack, stack
+from gbdt_objectives._checks.frames import Stack
 from gbdt_objectives._links import Link
 
 TRAINS = ("update", "boost")
@@ -36,16 +35,21 @@ def is_called(stack: Stack) -> bool:
     return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
-def training() -> Any:
+def training(stack: Stack) -> Any:
     """The booster that trains further up; None if none does."""
-    _, frame = call_of(TRAINS, stack())
+    _, frame = call_of(TRAINS, stack)
     return None if frame is None else frame.f_locals["self"]
 
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     """The frames of libraries that stand above our own, whatever is between."""
-    within = dropwhile(lambda at: at[0] not in _registry.NAMES, stack)
-    return takewhile(lambda at: at[0] in _registry.NAMES, within)
+    within = False
+    for at in stack:
+        if at[0] in _registry.NAMES:
+            within = True
+            yield at
+        elif within:
+            return
 
 
 def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -111,18 +115,17 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 
 def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
     """What is known where a library calls an objective."""
-    facts, estimator = Facts(name=name, link=link), estimator_above(stack)
+    estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
+    facts: dict[str, Any] = {"name": name, "link": link}
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
-        role = own.estimators[kind]
-        facts = replace(facts, estimator=estimator, estimator_of=own, role=role)
-    caller, frame = call_of(TRAINS, stack)
+        facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
     if caller is not None and frame is not None:
-        booster, library = frame.f_locals["self"], _registry.BY_NAME[caller]
-        name, transform = _registry.library(caller).trained_as(booster)
-        facts = replace(facts, library=library, booster=booster, own=name, transform=transform)
-    return facts
+        booster = frame.f_locals["self"]
+        facts |= {"library": _registry.BY_NAME[caller], "booster": booster}
+        facts["own"], facts["transform"] = _registry.library(caller).trained_as(booster)
+    return Facts(**facts)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal, TypeVar, cast, get_args
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -371,27 +371,53 @@ class Objective:
         The second argument decides: a dataset has ``get_label``. Arrays on a device give
         arrays on that device, if the objective takes them (``takes_device_arrays``).
         """
-        if hasattr(b, "get_label"):
-            f, (y, w) = a, _checks.label_weight(b)
-        elif hasattr(a, "get_label"):
+        if hasattr(a, "get_label"):
             raise TypeError(
                 f"{self.equations.name} was called with (dataset, margin): swap the two, "
                 "native boosters call an objective with (margin, dataset)"
             )
-        else:
-            y, f, w = a, b, sample_weight
+        native = hasattr(b, "get_label")
+        y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _versions.check_loaded()
-        stack = frames()
-        facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
-        guards.estimator_reads_margins(facts)
-        guards.booster_predicts_by_link(facts)
+        stack, facts = frames(), None
+        booster = _calls.training(stack)
+        if booster is None or _trains.get(booster) != self:  # else all guards were asked
+            facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
+            guards.estimator_reads_margins(facts)
+            guards.booster_predicts_by_link(facts)
         with self._together(stack):
-            rows = read_rows(self, y, f, w)
-            several = _workers.together_now() and self.equations.needs_labels
-            loss = measured_once(self, b, rows) if several else self._for(rows)
-            found = compute(loss, rows, FLOAT32)
-            guards.starts_near_intercept(with_start(facts, loss, rows, found[0]))
+            if native:
+                y, w = _checks.label_weight(b)
+            if native and isinstance(f, np.ndarray) and not _checks.on_device(y):
+                # on several workers all must measure at the same time, in the first round
+                bound = self._bound_to(booster if _workers.together_now() else b, y, w)
+                found = bound.fresh(f)
+                rows, loss = bound.rows, bound.objective.equations
+            else:
+                rows = read_rows(self, y, f, w)
+                loss, f = self._for(rows), rows.f
+                found = compute(loss, rows, FLOAT32)
+            if facts is not None:
+                guards.starts_near_intercept(with_start(facts, loss, rows, f, found[0]))
+                if booster is not None:
+                    _trains[booster] = self
             return found
+
+    def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
+        """This objective bound to labels and weights, anew where its owner's are others now."""
+        known, *seen, bound = _bound.get(owner, (None, None, None, None))
+        if bound is not None and known == self:
+            if all(map(same, seen, (y, w))):
+                return bound
+            if _workers.together_now():  # the others may not measure now
+                raise ValueError(
+                    "the training data, or its labels or weights, have changed since an objective "
+                    "was measured on them: train a new booster, or make the objective from the "
+                    "labels of all rows"
+                )
+        bound = self.bind(y, w)
+        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
+        return bound
 
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
@@ -456,12 +482,14 @@ class BoundObjective:
     ----------
     objective : Objective
         The objective, measured on the data.
+    rows : Rows
+        Labels and weights.
     """
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
         loss = objective.equations
-        self._rows, self._start = rows, start
+        self.rows, self._start = rows, start
         self._moves = bool(np.any(start))
         self._shape = margin_shape(loss, len(rows))
         self._written = Written(loss, rows, start, self._shape)
@@ -471,7 +499,7 @@ class BoundObjective:
 
         If the labels are on a device, so are gradient and hessian, in new arrays.
         """
-        place = self._rows.place
+        place = self.rows.place
         if place is not HOST or type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = place.real_array("margin", margin)
         if self._shape[0] == 0 and 0 in margin.shape:  # XGBoost does not keep the shape
@@ -484,6 +512,14 @@ class BoundObjective:
                 return self._compute(margin)
         return self._compute(margin)
 
+    def fresh(self, margin: Array) -> Both:
+        """Gradient and hessian in arrays that no other call overwrites."""
+        found = self(margin)
+        if found is not self._written.memory:
+            return found
+        gradient, hessian = np.array(found)  # one block of memory, which costs half of two
+        return gradient, hessian
+
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundObjective:
         return self  # LightGBM copies its parameters
 
@@ -492,7 +528,7 @@ class BoundObjective:
         if write is not None and memory is not None:
             write(margin)
             return memory
-        rows = replace(self._rows, f=margin + self._start if self._moves else margin)
+        rows = replace(self.rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
         return compute(self.objective.equations, rows, FLOAT32, memory)
 
@@ -625,28 +661,13 @@ def read_start(loss: Loss, start: ArrayLike) -> Start:
     return added
 
 
-_measured: WeakKeyDictionary[Any, tuple[Objective, Loss, Any]] = WeakKeyDictionary()
-"""For each booster, the objective and loss that several workers measured, and on what data."""
+_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
+"""For the data set of a plain call, on several workers for its booster: the objective, labels and
+weights, and the objective bound to copies of these. ``set_label`` may change them at any time."""
 
 
-def measured_once(objective: Objective, dataset: Any, rows: Rows) -> Loss:
-    """Measure the loss with the other workers, in the first call of a training only."""
-    booster = _calls.training()
-    if booster is None or not hasattr(dataset, "get_label"):
-        return objective._for(rows)
-    sums = replace(rows, f=None).own_sum(lambda y, f, xp, **named: (y, 1.0))
-    seen = id(dataset), len(rows), *sums.tolist()
-    known, loss, data = _measured.get(booster, (None, None, None))
-    if loss is None or known != objective:
-        _measured[booster] = objective, objective._for(rows), seen
-        return _measured[booster][1]
-    if seen != data:
-        raise ValueError(
-            "the training data, or its labels or weights, have changed since an objective was "
-            "measured on them: train a new booster, or make the objective from the labels of all "
-            "rows"
-        )
-    return loss
+def same(a: Array | None, b: Array | None) -> bool:
+    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
@@ -704,27 +725,22 @@ def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
     return cast(g, dtype), cast(h, dtype)
 
 
-_started: WeakSet[Any] = WeakSet()
-"""Boosters whose first call was seen."""
+_trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()
+"""For each booster the objective that it trains on, once it has called it."""
 
 
-def with_start(facts: Facts, loss: Loss, rows: Rows, gradient: Any) -> Facts:
+def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
     """The facts, and where boosting starts, if this is its first call.
 
     Then boosters pass their own start in every row: 0, 0.5 or base_score. A loss that does not say
     how far from its intercept that may be is asked by its gradients: nearly all point one way.
     """
-    f = rows.f
-    if f.ndim > 1 or not len(rows):
+    if np.ndim(f) != 1 or not len(rows):
         return facts
     glance = f[:: max(1, len(f) // 16)] if rows.place is HOST else np.array(rows.place.extremes(f))
     start = float(glance[0])
     if not (glance == start).all() or (rows.place is HOST and not (f == start).all()):
         return facts  # nearly all calls but the first, at no cost
-    if facts.booster is not None:
-        if facts.booster in _started:
-            return facts
-        _started.add(facts.booster)
     intercept, tolerance, pull = loss.intercept, loss.start_tolerance, None
     if tolerance is None and facts.library is not None and not _workers.workers():
         host = np.asarray(to_host(gradient), np.float64)

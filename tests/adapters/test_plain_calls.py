@@ -4,9 +4,11 @@ theirs, ours inside, and nothing else changed in a notebook."""
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +21,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
+from gbdt_objectives.objectives import base
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 
@@ -321,3 +324,165 @@ def test_calls_by_hand_and_later_rounds_do_not_warn() -> None:
         warnings.simplefilter("error")
         OFFSET(RARE, np.full(900, 0.5))
     assert len(starts(XGB, OFFSET, RARE, eta=0.0)) == 1  # all margins stay where they are
+
+
+def rows_of(lib: Library, y: Any, w: Any = None) -> Any:
+    if lib is XGB:
+        return xgb.DMatrix(X, y, weight=w)
+    return lgb.Dataset(X, y, weight=w, params={"verbose": -1}).construct()
+
+
+def change(lib: Library, data: Any, name: str, values: Any) -> None:
+    """By the function that leaves the least trace of it."""
+    if lib is XGB:
+        data.set_float_info(name, values)
+    else:
+        data.set_field(name, values)
+
+
+SCORES = np.linspace(-1, 5, 900)
+
+
+def agrees(loss: go.Objective, data: Any, y: Any, w: Any = None) -> None:
+    """What a call with the data gives is what the labels and weights themselves give."""
+    for found, right in zip(loss(SCORES, data), loss(y, SCORES, w), strict=True):
+        # a bound call adds up in another order, in steps of float32 gradients
+        np.testing.assert_allclose(found, right, rtol=0, atol=1e-6 * np.abs(right).max())
+
+
+LOSSES = [
+    go.qwk_objective(), go.qwk_objective(Y), go.qwk_objective(Y, scale="kappa"),
+    go.ordinal_logit_objective(5),
+]  # fmt: skip
+
+
+@both
+@each("loss", LOSSES)
+def test_labels_and_weights_may_change_between_calls(lib: Library, loss: go.Objective) -> None:
+    w = 1.0 + np.arange(900) % 2
+    data = rows_of(lib, Y)
+    for _ in range(2):
+        agrees(loss, data, Y)
+    other = Y.copy()
+    other[np.flatnonzero(Y == 1)[:9]] = 2  # as many rows, at the same address
+    change(lib, data, "label", other)
+    agrees(loss, data, other)
+    change(lib, data, "weight", w)
+    agrees(loss, data, other, w)
+    change(lib, data, "label", Y)
+    agrees(loss, data, Y, w)
+    change(lib, data, "label", np.full(900, 7.5))
+    with pytest.raises(ValueError, match=r"label|y_true"):
+        loss(SCORES, data)
+
+
+@both
+def test_results_of_plain_calls_are_the_callers_own(lib: Library) -> None:
+    data = rows_of(lib, Y)
+    first = QWK(SCORES, data)
+    kept = [values.copy() for values in first]
+    second = QWK(SCORES[::-1].copy(), data)
+    for one, copy, other in zip(first, kept, second, strict=True):
+        np.testing.assert_array_equal(one, copy)
+        assert not np.shares_memory(one, other)
+    first[0][:] = first[1][:] = 0
+    for found, right in zip(QWK(SCORES, data), kept, strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+@both
+def test_nothing_is_kept_longer_than_the_data(lib: Library) -> None:
+    held, data = len(base._bound), rows_of(lib, Y)
+    QWK(SCORES, data)
+    assert len(base._bound) == held + 1
+    del data
+    gc.collect()
+    assert len(base._bound) == held
+
+
+@both
+def test_threads_and_forks_share_a_data_set(lib: Library) -> None:
+    """Each with its own margins, some with an objective of their own."""
+    data = rows_of(lib, Y)
+    losses = [LOSSES[k % len(LOSSES)] for k in range(8)]
+    margins = [SCORES * (1 + 0.1 * k) for k in range(8)]
+    right = [loss(Y, f)[0] for loss, f in zip(losses, margins, strict=True)]
+
+    def call(k: int) -> float:
+        found = [losses[k](margins[k], data)[0] for _ in range(50)]
+        return max(float(np.abs(one - right[k]).max() / np.abs(right[k]).max()) for one in found)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert max(pool.map(call, range(8))) < 1e-6  # steps of float32 gradients
+    if hasattr(os, "fork"):
+        child = os.fork()
+        if not child:
+            os._exit(0 if max(map(call, range(4))) < 1e-6 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+@quiet
+@both
+def test_two_boosters_and_cv_on_one_data_set(lib: Library) -> None:
+    """Two in turns, with an objective each, are as each alone; a fold's labels are its own."""
+    losses = [go.qwk_objective(), go.qwk_objective(clip=False)]
+
+    def booster() -> Any:
+        if lib is XGB:
+            return xgb.Booster(XGB_PARAMS, [data])
+        return lgb.Booster(LGB_PARAMS, data)
+
+    def step(one: Any, loss: go.Objective) -> None:
+        if lib is XGB:
+            one.update(data, 0, loss)
+        else:
+            one.update(fobj=loss)
+
+    data = rows_of(lib, Y)
+    alone = []
+    for loss in losses:
+        data = rows_of(lib, Y)
+        alone.append(booster())
+        for _ in range(5):
+            step(alone[-1], loss)
+    data = rows_of(lib, Y)
+    pair = [booster(), booster()]
+    for _ in range(5):
+        for one, loss in zip(pair, losses, strict=True):
+            step(one, loss)
+    for found, right in zip(pair, alone, strict=True):
+        assert trees(lib, found) == trees(lib, right)
+    folds = [(np.arange(450), np.arange(450, 900)), (np.arange(300, 900), np.arange(300))]
+    if lib is XGB:
+        found = xgb.cv(XGB_PARAMS, data, 5, obj=losses[0], custom_metric=SMOOTH, folds=folds,
+                       as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
+    else:
+        found = lgb.cv({**LGB_PARAMS, "objective": losses[0], "metric": "None"}, data, 5,
+                       folds=folds, feval=SMOOTH)["valid extended_qwk-mean"]  # fmt: skip
+    values = []
+    for rows, held_out in folds:
+
+        def own(a: Any, b: Any, labels: Any = Y[rows]) -> Any:
+            return go.qwk_objective(labels)(a, b)
+
+        values.append(history_of(lib, own, rows, held_out))
+    np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=0, atol=2e-5)  # five digits
+
+
+def trees(lib: Library, booster: Any) -> Any:
+    return booster.get_dump() if lib is XGB else booster.model_to_string()
+
+
+def history_of(lib: Library, loss: Any, rows: Any, held_out: Any) -> list[float]:
+    history: dict[str, Any] = {}
+    if lib is XGB:
+        xgb.train(XGB_PARAMS, xgb.DMatrix(X[rows], Y[rows]), 5, obj=loss, custom_metric=SMOOTH,
+                  evals=[(xgb.DMatrix(X[held_out], Y[held_out]), "v")], evals_result=history,
+                  verbose_eval=False)  # fmt: skip
+    else:
+        whole = lgb.Dataset(X, Y, params=LGB_PARAMS).construct()
+        data = whole.subset(rows)
+        lgb.train({**LGB_PARAMS, "objective": loss, "metric": "None"}, data, 5, feval=SMOOTH,
+                  valid_sets=[whole.subset(held_out)], valid_names=["v"],
+                  callbacks=[lgb.record_evaluation(history)])  # fmt: skip
+    return history["v"]["extended_qwk"]

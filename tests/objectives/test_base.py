@@ -387,28 +387,26 @@ class Counted(Loss):
         return self
 
 
-def test_workers_measure_once_for_each_training(monkeypatch) -> None:
-    trained, calls = Booster(), []
-    monkeypatch.setattr(base._calls, "training", lambda: trained)
-    objective, dataset = Objective(Counted(calls=calls)), xgb.DMatrix(np.zeros((4, 1)))
+def test_an_objective_is_bound_once_while_labels_and_weights_stay(monkeypatch) -> None:
+    calls: list[int] = []
+    objective, owner = Objective(Counted(calls=calls)), Booster()
 
-    def measure(y, w=None, of=objective, data=dataset) -> None:
-        rows = base.Rows(np.array(y, float), np.full(len(y), np.nan), w and np.array(w, float))
-        assert base.measured_once(of, data, rows) == of.equations
+    def bind(y, w=None, of=objective, owner=owner) -> base.BoundObjective:
+        return of._bound_to(owner, np.array(y, float), w and np.array(w, float))
 
-    for _ in range(3):
-        measure([0, 1, 2, 2])
+    first = bind([0, 1, 1, 1])
+    assert bind([0, 1, 1, 1]) is first
+    assert bind([0, 1, 1, 1], of=Objective(Counted(calls=calls))) is first  # an equal one
     assert calls == [4]
-    changes = "or its labels or weights, have changed since an objective was measured"
-    for changed in (([0, 1, 2, 1],), ([0, 1, 2, 2, 0],), ([0, 1, 2, 2], [1, 1, 2, 1])):
-        with pytest.raises(ValueError, match=changes):
-            measure(*changed)
-    with pytest.raises(ValueError, match=changes):
-        measure([0, 1, 2, 2], data=xgb.DMatrix(np.zeros((4, 1))))
-    assert calls == [4]
-    measure([0, 1, 2, 2, 0], of=Objective(Counted(calls=[])))
-    measure([0, 1, 2, 2, 0], data=None)  # an evaluation of labels alone
-    assert calls == [4, 5]
-    trained = Booster()
-    measure([0, 1, 2], of=objective)
-    assert calls == [4, 5, 3]
+    for changed in (([0, 1, 1, 0],), ([0, 1, 1, 1, 0],), ([0, 1, 1, 1], [1, 1, 2, 1])):
+        assert bind(*changed) is bind(*changed)
+    assert calls == [4, 4, 5, 4]
+    assert bind([0, 1, 1, 1], owner=Booster()) is not bind([0, 1, 1, 1])
+    monkeypatch.setattr(base._workers, "together_now", lambda: True)
+    with pytest.raises(ValueError, match="or its labels or weights, have changed since an object"):
+        bind([0, 1, 1, 0])
+    bind([0, 1, 1, 0], of=Objective(Counted(calls=[])))  # another training
+    kept = len(base._bound)
+    del owner
+    del bind  # which holds it
+    assert len(base._bound) == kept - 1
