@@ -226,8 +226,9 @@ def blend_weights(goal: Array, o: Array, w: Array | None, folds: Sequence[Array]
     """
     from sklearn.linear_model import LinearRegression
 
-    held = np.unique(np.concatenate(folds))
+    held, largest = np.unique(np.concatenate(folds)), np.abs(o).max(axis=0)
     o, goal = (within_folds(values, w, folds)[held] for values in (o, goal))
+    o[:, np.abs(o).max(axis=0) <= 1e-12 * largest] = 0.0  # a constant in each fold, but rounded
     fitted = LinearRegression(positive=True, fit_intercept=False)
     beta: Array = fitted.fit(o, goal, None if w is None else w[held]).coef_
     total = beta.sum()

@@ -453,7 +453,8 @@ class Objective:
         if not _workers.workers():
             if self.equations.reduce is None:
                 alone = _calls.free_network(stack or frames())
-                guards.sums_are_of_all_rows(Facts(name=self.equations.name, alone=alone))
+                if alone is not None:
+                    guards.sums_are_of_all_rows(Facts(name=self.equations.name, alone=alone))
             return nullcontext()
         if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
