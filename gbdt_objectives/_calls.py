@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 from weakref import finalize
 
-from gbdt_objectives import _registry
+from gbdt_objectives import _registry, _workers
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack
 from gbdt_objectives._links import Link
@@ -116,7 +116,7 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
     """What is known where a library calls an objective."""
     estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
-    facts: dict[str, Any] = {"name": name, "link": link}
+    facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]

@@ -30,6 +30,7 @@ class Named:
     rendering: str  # the form of a metric that it takes, and as which argument
     wants_triple: bool  # whether its estimators want (name, value, direction) of a metric
     takes_start: bool  # whether a number that it starts at stays in the model: base_score
+    adds_start: str  # how predictions get a start that differs by row
     classifier_reads: tuple[int, ...]  # the numbers of classes whose margins its classifier reads
     classifier_misreads: str  # what its own classifier does with all others
     cannot_train_alone: str = ""
@@ -47,7 +48,8 @@ XGBOOST = Named(
     name="xgboost", alias="xgb", title="XGBoost", floor="2.1", prefix="XGB",
     margin_flag="output_margin", endings=(".json", ".ubj"),
     rendering="metric.xgboost as custom_metric=", wants_triple=False,
-    takes_start=True, classifier_reads=(2,),
+    takes_start=True, adds_start="give the rows to predict a base_margin too",
+    classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip
@@ -55,7 +57,7 @@ LIGHTGBM = Named(
     name="lightgbm", alias="lgb", title="LightGBM", floor="4.2", prefix="LGBM",
     margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    takes_start=False, classifier_reads=(),
+    takes_start=False, adds_start="add it to predict(X, raw_score=True)", classifier_reads=(),
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "

@@ -140,6 +140,28 @@ def together_now() -> bool:
     return _here.call is not None
 
 
+def tells() -> bool:
+    """Whether this worker is the one that tells the user what all of them find."""
+    if _here.call is None:
+        return True
+    from xgboost import collective
+
+    return bool(collective.get_rank() == 0)
+
+
+def engine() -> str:
+    """The engine on one of whose workers this runs, "" for none. None is ever imported."""
+    dask, spark, ray = (sys.modules.get(name) for name in ("distributed", "pyspark", "ray"))
+    if dask is not None:
+        with suppress(ValueError):  # no task of Dask
+            return "Dask" if dask.get_worker() else ""
+    if spark is not None and spark.TaskContext.get() is not None:
+        return "Spark"
+    if ray is not None and ray.is_initialized() and ray.get_runtime_context().get_actor_id():
+        return "Ray"
+    return ""
+
+
 @contextmanager
 def summing(name: str) -> Iterator[None]:
     """Enclose the last sums of a call, which there must be; workers go on alone afterwards."""
@@ -262,13 +284,9 @@ def name_of_worker() -> str:
     from xgboost import collective
 
     name = f"worker {collective.get_rank()}"
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
+    if engine() != "Dask":
         return name
-    try:
-        return f"{name}, {distributed.get_worker().address}"
-    except ValueError:  # no task of Dask
-        return name
+    return f"{name}, {sys.modules['distributed'].get_worker().address}"
 
 
 def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:

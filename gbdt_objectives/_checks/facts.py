@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from gbdt_objectives._links import Link
     from gbdt_objectives._registry import Named
@@ -25,7 +27,9 @@ class Facts:
     intercept: float | None = None  # where boosting should start
     tolerance: float | None = None  # how far from there it may
     start: float | None = None  # where it does
-    pull: float | None = None  # |sum w g| / sum w |g| there
+    pull: float | None = None  # |sum w g| / sum w |g| there, of several outputs added up
+    given: str = ""  # the argument of our train that says so
+    engine: str = ""  # on whose worker
     library: Named | None = None  # which trains or calls
     booster: Any = None  # of this library, that calls
     own: Any = None  # the library's own objective, by whose name its models predict
@@ -40,6 +44,7 @@ class Facts:
     directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
     within: bool = False  # whether a library stands above, with a user's function between
     row_start: str = ""  # the argument that starts each row
+    ends: tuple[float, float] = (-np.inf, np.inf)  # the least and the greatest of these starts
     has_start: Mapping[str, bool] = field(default_factory=dict)  # which data sets have one
     earlier: str = ""  # the argument that is an earlier model
     outputs: int = 1  # of that model

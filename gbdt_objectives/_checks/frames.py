@@ -7,6 +7,8 @@ import warnings
 from itertools import takewhile
 from types import FrameType
 
+from gbdt_objectives import _workers
+
 Stack = list[tuple[str, FrameType]]
 """Frames, the nearest first, each with the package that its code belongs to; "" if to none."""
 
@@ -21,6 +23,11 @@ def stack() -> Stack:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the code which called this package."""
+    """Warn at the code which called this package; of several workers one tells, Dask's client."""
+    if not _workers.tells():
+        return
+    if _workers.engine() == "Dask":
+        sys.modules["distributed"].warn(message, category)
+        return
     ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
     warnings.warn(message, category, stacklevel=2 + sum(1 for _ in ours))

@@ -13,6 +13,7 @@ import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import warn
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -123,7 +124,7 @@ ONE_WAY = 0.9
 
 def starts_near_intercept(facts: Facts) -> None:
     """Boosting must not start far from the best constant."""
-    start, best, library, far = facts.start, facts.intercept, facts.library, ""
+    start, best, far = facts.start, facts.intercept, ""
     if start is None:
         return
     if facts.tolerance is not None and best is not None:
@@ -134,17 +135,29 @@ def starts_near_intercept(facts: Facts) -> None:
         far = f"{constant}: the first rounds do little but move all predictions"
     if not far:
         return
-    home = "xgboost or .lightgbm" if library is None else library.name
+    message = f"boosting starts at {start:g}, far from {far}: {_start_remedy(facts)}"
+    if facts.engine in ("Spark", "Ray"):  # whose logs nobody reads
+        raise ValueError(message)
+    warn(message)
+
+
+def _start_remedy(facts: Facts) -> str:
+    """How to start at the best constant."""
+    best, library = facts.intercept, facts.library
+    if facts.given:
+        return f"leave {facts.given} out, and training starts at the best constant"
+    homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
+    home = "adapters.xgboost or .lightgbm" if library is None else f"adapters.{library.name}"
     remedy = (
-        f"import train, cv or the estimator from gbdt_objectives.adapters.{home}, which start "
-        "there and keep the intercept in the model"
+        f"import train, cv or the estimator from gbdt_objectives.{homes.get(facts.engine, home)}, "
+        "which start there and keep the intercept in the model"
     )
     if best is not None and (library is None or library.takes_start):
         value = best if facts.transform is None else float(facts.transform.inverse(np.array(best)))
         remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
-    warnings.warn(f"boosting starts at {start:g}, far from {far}: {remedy}", stacklevel=3)
+    return remedy
 
 
 def metric_reads_link(facts: Facts) -> None:
@@ -298,6 +311,24 @@ def rows_start_alike(facts: Facts) -> None:
             f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
             "it on all or on none, for all to start at the same place"
         )
+
+
+def row_start_is_added(facts: Facts) -> None:
+    """A start of rows must be in the model, or be known to be added to its predictions."""
+    low, high = facts.ends
+    library, name = facts.library, facts.row_start
+    if library is None or (low == high and library.takes_start):
+        return
+    if not library.takes_start and (low == high or facts.estimator is not None):
+        raise ValueError(
+            f"{name} is given, but an init_score would be missing from the predictions: leave it "
+            "out, boosting starts at the objective's intercept, which stays in the model; for a "
+            f"start that differs by row use gbdt_objectives.adapters.{library.name}.train"
+        )
+    warn(
+        f"{name} differs by row, so that the model cannot hold it, and its predictions leave it "
+        f"out: {library.adds_start}"
+    )
 
 
 def earlier_model_fits(facts: Facts) -> None:

@@ -14,12 +14,16 @@ from gbdt_objectives import _calls, _checks, _workers
 from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import stack
-from gbdt_objectives._checks.guards import stops_on_held_out, sums_are_of_all_rows
+from gbdt_objectives._checks.guards import (
+    starts_near_intercept,
+    stops_on_held_out,
+    sums_are_of_all_rows,
+)
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape
+from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
 
 TOLERANCE = 1e-3
 """Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
@@ -59,20 +63,35 @@ def read_starts(
     return given.reshape((n, outputs), order=order)
 
 
+def ends_of(starts: Array) -> tuple[float, float]:
+    """The least and the greatest start of everybody's rows; of several outputs, above the first
+    row's."""
+    starts = starts - starts[:1] if starts.ndim > 1 else starts
+    ends = (float(starts.min()), float(starts.max())) if len(starts) else (np.inf, -np.inf)
+    everybodys = _workers.all_gather(ends)
+    return float(everybodys[:, 0].min()), float(everybodys[:, 1].max())
+
+
 class StartedObjective:
     """The objective of one training, bound to its data and measured in the first round.
 
     It can be called in all the ways that boosters use. The first margins must be ``start`` (None
     when continuing an earlier model): a lost start raises instead of training a different model.
     ``shifts`` says whether the objective's intercept is added to every margin, as ``shift``, for a
-    booster that starts at 0 and gets the intercept after training.
+    booster that starts at 0 and gets the intercept after training. ``given`` names the user's
+    argument that says where to start.
     """
 
     def __init__(
-        self, objective: Objective, start: float | Array | None, *, shifts: bool = False
+        self,
+        objective: Objective,
+        start: float | Array | None,
+        *,
+        shifts: bool = False,
+        given: str = "",
     ) -> None:
         self.objective = objective
-        self.start = start
+        self.start, self.given = start, given
         self.shifts = shifts
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
@@ -95,7 +114,17 @@ class StartedObjective:
                 if self.shifts:
                     self.shift = start_margin(self.objective)
                 self._bound = self.objective.bind(y, w, start=self.shift)
+                if self.given:
+                    self._ask_whether_near(margin, self._bound)
             return self._bound(margin)
+
+    def _ask_whether_near(self, margin: Array, bound: BoundObjective) -> None:
+        """Ask whether the user's own start contradicts the objective."""
+        facts = Facts(
+            name=self.objective.equations.name, given=self.given, engine=_workers.engine()
+        )
+        loss = bound.objective.equations
+        starts_near_intercept(with_start(facts, loss, bound.rows, margin, bound(margin)[0]))
 
     def of(self, data: Any) -> StartedObjective:
         """The started objective of a data set: a cross-validation has one for each fold."""

@@ -736,17 +736,21 @@ def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> F
     Then boosters pass their own start in every row: 0, 0.5 or base_score. A loss that does not say
     how far from its intercept that may be is asked by its gradients: nearly all point one way.
     """
-    if np.ndim(f) != 1 or not len(rows):
+    n, alone = len(rows), not _workers.together_now()
+    if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
+        return facts  # nearly all calls by hand, at no cost
+    low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
+    g = np.asarray(to_host(gradient), np.float64).reshape(n, -1)
+    own = [low, high, np.abs(g).sum(), *g.sum(axis=0)]
+    everybodys = _workers.all_gather(own)
+    start = float(everybodys[:, 0].min()) + 0.0  # not -0
+    if start != everybodys[:, 1].max():
         return facts
-    glance = f[:: max(1, len(f) // 16)] if rows.place is HOST else np.array(rows.place.extremes(f))
-    start = float(glance[0])
-    if not (glance == start).all() or (rows.place is HOST and not (f == start).all()):
-        return facts  # nearly all calls but the first, at no cost
+    size, *sums = everybodys[:, 2:].sum(axis=0).tolist()
     intercept, tolerance, pull = loss.intercept, loss.start_tolerance, None
-    if tolerance is None and facts.library is not None and not _workers.workers():
-        host = np.asarray(to_host(gradient), np.float64)
-        total = float(np.abs(host).sum())
-        pull = abs(float(host.sum())) / total if total else None
-        if intercept is None and pull is not None and pull >= guards.ONE_WAY:
+    if tolerance is None and size and (facts.library is not None or facts.given):
+        pull = float(np.abs(sums).sum()) / size
+        if intercept is None and pull >= guards.ONE_WAY:
             intercept = loss.measured(replace(rows, f=None)).intercept
-    return replace(facts, intercept=intercept, tolerance=tolerance, start=start, pull=pull)
+    best = None if isinstance(intercept, tuple) else intercept
+    return replace(facts, intercept=best, tolerance=tolerance, start=start, pull=pull)

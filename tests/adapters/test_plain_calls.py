@@ -20,6 +20,7 @@ from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from gbdt_objectives.objectives import base
 from tests.adapters.library import LGB, XGB, Library, both
@@ -278,7 +279,7 @@ def starts(lib: Library, loss: go.Objective, y: Any, **params: Any) -> list[str]
         if lib is XGB:
             xgb.train({**XGB.params, **params}, xgb.DMatrix(X, y), 3, obj=loss)
         else:
-            lgb.train({**LGB.params, "objective": loss}, lgb.Dataset(X, y), 3)
+            lgb.train({**LGB.params, **params, "objective": loss}, lgb.Dataset(X, y), 3)
     return [str(one.message) for one in told if "boosting starts" in str(one.message)]
 
 
@@ -486,3 +487,80 @@ def history_of(lib: Library, loss: Any, rows: Any, held_out: Any) -> list[float]
                   valid_sets=[whole.subset(held_out)], valid_names=["v"],
                   callbacks=[lgb.record_evaluation(history)])  # fmt: skip
     return history["v"]["extended_qwk"]
+
+
+# --- the start, given by hand
+
+
+@both
+def test_several_outputs_far_from_their_constants_warn(lib: Library) -> None:
+    """Classes of .96 and .01; classes of alike shares start well at 0."""
+
+    def softmax(y: Any, f: Any, w: Any) -> Any:
+        e = np.exp(f - f.max(axis=1, keepdims=True))
+        p = e / e.sum(axis=1, keepdims=True)
+        return p - (y[:, None] == np.arange(5)), 2 * p * (1 - p)
+
+    loss = go.objective(softmax, outputs=5, link="softmax")
+    rare = np.where(np.arange(900) % 25, 0, 1 + np.arange(900) // 25 % 4).astype(float)
+    for y, count in ((rare, 1), (np.arange(900) % 5.0, 0)):
+        assert len(starts(lib, loss, y, num_class=5)) == count
+
+
+def test_a_base_score_that_contradicts_the_objective_warns() -> None:
+    far = "boosting starts at 0.5, far from .*: leave base_score out, and training starts at"
+    data = xgb.DMatrix(X, Y + 20)
+    with pytest.warns(UserWarning, match=f"{far}"):
+        XGB.train({**XGB.params, "base_score": 0.5}, data, 2, objective=go.qwk_objective())
+    rare = xgb.DMatrix(X, RARE)
+    with pytest.warns(UserWarning, match="starts at 0, far from the best constant, -"):
+        XGB.train({**XGB.params, "base_score": 0.5}, rare, 2, objective=OFFSET)
+    model = xgboost_adapter.XGBRegressor(
+        objective=go.qwk_objective(), n_estimators=2, base_score=0.5
+    )
+    with pytest.warns(UserWarning, match=f"{far}"):
+        model.fit(X, Y + 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        XGB.train({**XGB.params, "base_score": 22.0}, data, 2, objective=go.qwk_objective())
+        XGB.train({**XGB.params, "base_score": 0.01}, rare, 2, objective=OFFSET)
+
+
+def test_a_base_margin_of_one_number_goes_into_the_model() -> None:
+    start = np.full(900, 22.0)
+    data = xgb.DMatrix(X, Y + 20, base_margin=start)
+    call: dict[str, Any] = {"objective": go.qwk_objective()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        booster = XGB.train(XGB.params, data, 20, **call)
+        model = xgboost_adapter.XGBRegressor(**call, n_estimators=20, max_depth=3, n_jobs=1)
+        model.fit(X, Y + 20, base_margin=start)
+    right = booster.predict(data)
+    np.testing.assert_allclose(booster.predict(xgb.DMatrix(X)), right, atol=1e-5)  # float32 of 22
+    assert model.predict(X).mean() == pytest.approx(right.mean(), abs=0.1)
+    loss = {"objective": go.weighted_logloss_objective(1.0)}
+    events = xgb.DMatrix(X, OFTEN, base_margin=np.full(900, -1.0))
+    booster = XGB.train(XGB.params, events, 20, **loss)
+    np.testing.assert_allclose(booster.predict(xgb.DMatrix(X)), booster.predict(events), atol=1e-6)
+
+
+def test_an_init_score_of_one_number_is_refused() -> None:
+    def data(start: Any) -> lgb.Dataset:
+        return lgb.Dataset(X, Y, init_score=start, params=LGB_PARAMS)
+
+    call: dict[str, Any] = {"objective": go.qwk_objective()}
+    missing = "init_score is given, but an init_score would be missing from the predictions: leave"
+    with pytest.raises(ValueError, match=missing):
+        LGB.train(LGB_PARAMS, data(np.full(900, 2.0)), 3, **call)
+    with pytest.raises(ValueError, match=missing):
+        lightgbm_adapter.cv(
+            LGB_PARAMS, data(np.full(900, 2.0)), 3, **call, metric=SMOOTH, stratified=False
+        )
+
+
+@both
+def test_a_start_that_differs_by_row_says_that_predictions_leave_it_out(lib: Library) -> None:
+    start = 2 + X[:, 0]
+    with pytest.warns(UserWarning, match="differs by row, .* leave it out: ") as told:
+        lib.train(lib.params, lib.data(X, Y, start=start), 3, objective=go.qwk_objective())
+    assert len(told) == 1

@@ -180,7 +180,7 @@ def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, 
 
 def test_lightgbm_dropping_the_init_score_of_an_evaluation_set_raises(ordinal) -> None:
     X, y, _ = ordinal
-    start = np.full(600, y.mean())
+    start = y.mean() + 0.1 * X[:, 0]
     whole = lgb.Dataset(X, y, init_score=start, free_raw_data=False)
     data, held_out = whole.subset(range(400)), whole.subset(range(400, 600))
     call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}

@@ -103,6 +103,16 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "'t', which is the training data"),
     ("rows_start_alike", {"row_start": "base_margin", "has_start": {"a": True, "b": False}},
      "base_margin is set on a but not on b"),
+    ("row_start_is_added", {"library": LIGHTGBM, "row_start": "init_score", "ends": (2.0, 2.0)},
+     "init_score is given, but .* missing from the predictions: leave it out, .*intercept"),
+    ("row_start_is_added", {"library": LIGHTGBM, "row_start": "eval_init_score",
+                            "estimator": XGBRegressor()},
+     "eval_init_score is given, .*by row use gbdt_objectives.adapters.lightgbm.train"),
+    ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0, "engine": "Spark",
+                               "library": XGBOOST},
+     "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
+    ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
+     "any good constant.*gbdt_objectives.adapters.xgboost, "),
     ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
 ]  # fmt: skip
@@ -133,6 +143,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
+    ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),
 ]  # fmt: skip
 
 
@@ -148,9 +159,16 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
     GUARDS[name](Facts(**facts))
 
 
-def test_two_guards_warn() -> None:
+def test_three_guards_warn() -> None:
     with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
         guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
+    far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
+    with pytest.warns(UserWarning, match="far from any good constant.*: leave base_score out, and"):
+        guards.starts_near_intercept(far)
+    by_row = {XGBOOST: "give the rows to predict a base_margin too", LIGHTGBM: "raw_score=True"}
+    for library, remedy in by_row.items():
+        with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
+            guards.row_start_is_added(Facts(library=library, row_start="start"))
     with pytest.warns(UserWarning, match="as many rows as the training data"):
         guards.stops_on_held_out(
             Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")
@@ -158,7 +176,7 @@ def test_two_guards_warn() -> None:
 
 
 def test_every_guard_is_tried() -> None:
-    tried = {name for name, *_ in REFUSED} | {"starts_near_intercept"}
+    tried = {name for name, *_ in REFUSED}
     assert tried == set(GUARDS)
 
 

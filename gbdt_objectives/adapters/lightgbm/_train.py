@@ -16,7 +16,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import earlier_model_fits, rows_start_alike
+from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
@@ -239,6 +239,9 @@ def place(
     if request.others.get("init_model") is not None:
         return StartedObjective(objective, None), {}
     if own_start is not None:
+        ends = _train.ends_of(own_start)
+        if request.function == "train" or ends[0] == ends[1]:  # cv's predictions start as rows do
+            row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
         return StartedObjective(objective, own_start), {}
     return StartedObjective(objective, 0.0, shifts=True), {}
 

@@ -14,7 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import own_metrics_read_margins, stops_on_a_metric_of_ours
+from gbdt_objectives._checks.guards import (
+    own_metrics_read_margins,
+    row_start_is_added,
+    stops_on_a_metric_of_ours,
+)
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
@@ -128,12 +132,9 @@ class Fitting(_estimators.Fitting):
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         for name in self.row_starts:
             if name in self.given:
-                raise ValueError(
-                    f"{name} is given, but an init_score would be missing from the predictions: "
-                    "leave it out, boosting starts at the objective's intercept, which stays in "
-                    "the model; for a start that differs by row use "
-                    "gbdt_objectives.adapters.lightgbm.train"
-                )
+                row_start_is_added(Facts(
+                    library=LIGHTGBM, estimator=self.estimator, row_start=name
+                ))  # fmt: skip
         if _train.continues(self.given, objective):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)

@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import earlier_model_fits, rows_start_alike
+from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
 from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -254,13 +254,15 @@ def start_at(
     label_weight: tuple[Any, Any] | None = None,
     base_margin: Any = None,
     its_name: str = "base_margin",
+    ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The objective, measured on the labels, and the base_score to start at.
 
     ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
     ``named``, the link by whose name XGBoost trains: its estimators have one of their own. Without
     ``label_weight`` the objective was measured elsewhere, and a start of each row was read there:
-    ``base_margin`` says that there is one; ``earlier``, that the training continues a model.
+    ``base_margin`` says that there is one, and ``ends`` what its least and greatest numbers are;
+    ``earlier``, that the training continues a model.
     """
     outputs = objective.outputs
     if earlier:
@@ -275,8 +277,15 @@ def start_at(
         starts = (
             None if rows is None else _train.read_starts("base_margin", base_margin, outputs, rows)
         )
-        zero = prediction(0.0, named) if outputs == 1 else 0.0
-        return StartedObjective(objective, starts), {"base_score": zero}
+        if outputs > 1:
+            ends = -np.inf, np.inf  # a base_score is one number
+        elif starts is not None:
+            ends = _train.ends_of(starts)
+        row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
+        kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
+        if not is_base_score(kept, named):
+            kept = prediction(0.0, named) if outputs == 1 else 0.0
+        return StartedObjective(objective, starts), {"base_score": kept}
     if outputs > 1:  # measured in the first round
         if base_score is not None:
             raise ValueError(
@@ -286,6 +295,7 @@ def start_at(
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)
+    given = "" if base_score is None else "base_score"
     if base_score is None:
         start = float(_train.start_margin(objective))
     else:
@@ -293,7 +303,8 @@ def start_at(
             with suppress(ValueError):
                 base_score = float(base_score)
         start = margin(_checks.number("base_score", base_score), objective)
-    return StartedObjective(objective, start), {"base_score": prediction(start, named)}
+    started = StartedObjective(objective, start, given=given)
+    return started, {"base_score": prediction(start, named)}
 
 
 def prediction(start: float, link: Link) -> float:

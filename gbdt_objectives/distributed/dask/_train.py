@@ -123,10 +123,10 @@ def train(
     stops_early = any_stops_early(callbacks)
     earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
-        measured, has_margin = measure(client, objective, matrices)
+        measured, ends = measure(client, objective, matrices)
         started, begin = on_one_machine.start_at(
             measured, params.get("base_score"), objective.link,
-            earlier=earlier, base_margin=has_margin or None,
+            earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
         )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
@@ -193,14 +193,15 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
 
 class Part(NamedTuple):
     rows: int
-    has_margin: bool
+    ends: tuple[float, float] | None  # of its base_margin
     largest_weight: float | None
 
 
 def measure(
     client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix]
-) -> tuple[Objective, bool]:
-    """The objective measured on the labels of the first matrix; whether they have a base_margin."""
+) -> tuple[Objective, tuple[float, float] | None]:
+    """The objective measured on the labels of the first matrix, and the least and the greatest
+    base_margin there, if it has one."""
     first, *_ = matrices
     parts = {
         name: inspect_matrix(
@@ -208,10 +209,13 @@ def measure(
         )
         for name, matrix in matrices.items()
     }
-    has = {name: any(part.has_margin for part in found) for name, found in parts.items()}
+    ends = {name: [part.ends for part in found if part.ends] for name, found in parts.items()}
+    has = {name: bool(found) for name, found in ends.items()}
     rows_start_alike(Facts(row_start="base_margin", has_start=has))
     run = partial(inspect_matrix, client, matrices[first], first)
-    return measured_on_parts(objective, parts[first], run), has[first]
+    lows_highs = np.array(ends[first])
+    found = (float(lows_highs.min()), float(lows_highs.max())) if has[first] else None
+    return measured_on_parts(objective, parts[first], run), found
 
 
 def measured_on_parts(
@@ -294,7 +298,8 @@ def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
         if margin.size:
             read_starts("base_margin", margin, objective.outputs, rows)
         of_part(objective, len, matrix)
-    return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
+    ends = (float(margin.min()), float(margin.max())) if margin.size else None
+    return Part(rows, ends, None if w is None else float(np.max(w, initial=0)))
 
 
 _interrupted: set[str] = set()  # on a worker: the trainings that nobody waits for any more
