@@ -1,8 +1,8 @@
 """The fast tests of the maths as other processors would compute them: python .ci/processors.py
 
 They are two other kernels of OpenBLAS, of those that this machine has, and numpy without its wide
-loops. Then comes --last-bits, which stands for all other machines, on some of the tests. Its seed is
-always the same, so that a change is red for what it changes; fresh seeds are for runs by hand
+loops. Then comes --last-bits, which stands for all other machines, on some of the tests. Its seed
+is always the same, so that a change is red for what it changes; fresh ones are for runs by hand
 (--last-bits=fresh). Each is printed. Any failure fails it.
 """
 

@@ -17,6 +17,7 @@ from weakref import finalize
 from gbdt_objectives import _registry, _workers
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack
+from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._links import Link
 
 TRAINS = ("update", "boost")
@@ -124,7 +125,9 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
     if caller is not None and frame is not None:
         booster = frame.f_locals["self"]
         facts |= {"library": _registry.BY_NAME[caller], "booster": booster}
-        facts["own"], facts["transform"] = _registry.library(caller).trained_as(booster)
+        library = _registry.library(caller)
+        facts["own"], facts["transform"] = library.trained_as(booster)
+        facts["told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Facts(**facts)
 
 

@@ -29,6 +29,7 @@ class Facts:
     start: float | None = None  # where it does
     pull: float | None = None  # |sum w g| / sum w |g| there, of several outputs added up
     given: str = ""  # the argument of our train that says so
+    told: bool = False  # whether the user said so
     engine: str = ""  # on whose worker
     library: Named | None = None  # which trains or calls
     booster: Any = None  # of this library, that calls

@@ -34,6 +34,7 @@ class Library(Named):
 
     # Calls: what a booster, and whoever calls us, gives away.
     trained_as: Callable[[Any], tuple[str, Link | None]]
+    start_is_told: Callable[[Any], bool]
     """The library's objective by whose name a booster predicts under ours, and its transform; None
     if it has none."""
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]

@@ -268,7 +268,10 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
         return StartedObjective(objective, None), earlier
     in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
-    return start_at(measured, base_score, named, base_margin=in_rows, its_name="base_margin_col")
+    return start_at(
+        measured, base_score, named, base_margin=in_rows, its_name="base_margin_col",
+        ends=(0.0, 0.0),  # models add the column themselves
+    )  # fmt: skip
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

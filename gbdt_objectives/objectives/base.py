@@ -740,7 +740,7 @@ def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> F
     if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
         return facts  # nearly all calls by hand, at no cost
     low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
-    g = np.asarray(to_host(gradient), np.float64).reshape(n, -1)
+    g = np.asarray(to_host(gradient), np.float64).reshape(n, -1 if n else loss.outputs)
     own = [low, high, np.abs(g).sum(), *g.sum(axis=0)]
     everybodys = _workers.all_gather(own)
     start = float(everybodys[:, 0].min()) + 0.0  # not -0

@@ -523,7 +523,7 @@ def test_a_base_score_that_contradicts_the_objective_warns() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         XGB.train({**XGB.params, "base_score": 22.0}, data, 2, objective=go.qwk_objective())
-        XGB.train({**XGB.params, "base_score": 0.01}, rare, 2, objective=OFFSET)
+        XGB.train({**XGB.params, "base_score": 0.0005}, rare, 2, objective=OFFSET)
 
 
 def test_a_base_margin_of_one_number_goes_into_the_model() -> None:

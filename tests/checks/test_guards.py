@@ -165,6 +165,8 @@ def test_three_guards_warn() -> None:
     far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
     with pytest.warns(UserWarning, match="far from any good constant.*: leave base_score out, and"):
         guards.starts_near_intercept(far)
+    with pytest.warns(UserWarning, match="starts at 0"):  # the user's own words
+        guards.starts_near_intercept(Facts(start=0.0, pull=0.9, told=True, engine="Spark"))
     by_row = {XGBOOST: "give the rows to predict a base_margin too", LIGHTGBM: "raw_score=True"}
     for library, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):

@@ -11,6 +11,7 @@ import re
 import signal
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -246,6 +247,46 @@ def test_margins_per_row_and_an_earlier_model(client) -> None:
                 evals=[(matrix(client, parts), "v")],
             )
         )
+
+
+def test_a_start_far_from_the_best_constant_reaches_the_client_once(client) -> None:
+    """A plain call of xgboost.dask, and a base_score of our train; 40 is what no label is."""
+
+    def plain(objective, y, **params) -> None:
+        data = matrix(client, thirds(3), y)
+        xgb_dask.train(client, {**PARAMETERS, **params}, data, 2, obj=objective)
+
+    def our_train(objective, y, **params) -> None:
+        data = matrix(client, thirds(3), y)
+        ours.train(client, {**PARAMETERS, **params}, data, 2, objective=objective)
+
+    def told(train, *arguments, **params) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            within(lambda: train(*arguments, **params))
+            for _ in range(40):  # the scheduler forwards events
+                if any("boosting" in str(one.message) for one in caught):
+                    break
+                time.sleep(0.05)
+            time.sleep(0.2)
+        return [str(one.message) for one in caught if "boosting starts" in str(one.message)]
+
+    few = np.where(np.arange(N) % 100, 0.0, 1.0)
+    (message,) = told(plain, go.qwk_objective(), Y + 40)
+    assert "gbdt_objectives.distributed.dask, which start there" in message
+    assert f"base_score={np.average(Y + 40, weights=W):.6g}" in message
+    (message,) = told(plain, go.weighted_logloss_objective(1.0), few)
+    assert "far from the best constant, -" in message
+    (message,) = told(our_train, go.qwk_objective(), Y, base_score=40.0)
+    assert "leave base_score out" in message
+    assert not told(plain, go.qwk_objective(), Y, base_score=2.0)
+    assert not told(our_train, go.qwk_objective(), Y + 40)
+
+
+def test_a_base_margin_of_one_number_goes_into_the_model(client) -> None:
+    data = matrix(client, thirds(3), Y + 40, base_margin=np.full(N, 41.0))
+    booster = within(lambda: ours.train(client, PARAMETERS, data, 3, objective=go.qwk_objective()))
+    assert base_score(booster) == "[4.1E1]"
 
 
 def test_an_earlier_model_of_another_unit(client) -> None:

@@ -322,3 +322,14 @@ def test_users_stopping_callback_is_directed(spark, rows) -> None:
     )
     assert ours.get_booster().get_dump() == theirs.get_booster().get_dump()
     assert ours.get_booster().num_boosted_rounds() < ROUNDS - 3
+
+
+def test_a_plain_call_far_from_the_best_constant_is_refused(spark, rows) -> None:
+    """A warning would end in the log of a worker."""
+    df = in_two(spark, rows.assign(label=rows["label"] + 40))
+    options = {"label_col": "label", **given(), "n_estimators": 2}
+    plain = SparkXGBRegressor(obj=go.qwk_objective(), **options)
+    with pytest.raises(Exception, match="far from") as caught:
+        plain.fit(df)
+    assert "or pass base_score=4" in str(caught.value)
+    SparkXGBRegressor(obj=go.qwk_objective(), base_score=41.0, **options).fit(df)

@@ -55,7 +55,8 @@ def looks_whole(text: bytes) -> bool:
 LIBRARY = Library(
     **vars(LIGHTGBM),
     # calls
-    trained_as=lambda booster: ("", None), evaluated_as=evaluated_as,
+    trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,
+    evaluated_as=evaluated_as,
     # training
     data=lgb.Dataset, instead=parameters.INSTEAD, parses_names=False, stops=_train.StopEarly,
     stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,

@@ -34,6 +34,12 @@ def trained_as(booster: Any) -> tuple[str, Link]:
     return name, OF_XGBOOST.get(name, IDENTITY)
 
 
+def start_is_told(booster: Any) -> bool:
+    """Whether the user passed a base_score, by whatever name the training has it."""
+    shape = intercept.read_learner(booster)["learner_model_param"]
+    return bool(shape["boost_from_average"] == "0")
+
+
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if seen.get("output_margin", True):
         return None
@@ -54,7 +60,7 @@ def check_start(log_odds: float) -> None:
 LIBRARY = Library(
     **vars(XGBOOST),
     # calls
-    trained_as=trained_as, evaluated_as=evaluated_as,
+    trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=stopping.STOPPING,
     stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=_train.check,
