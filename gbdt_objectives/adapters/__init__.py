@@ -9,7 +9,7 @@ Start: boosting starts at the objective's intercept, on evaluation sets too, and
 it. An objective that was made without labels, such as ``qwk_objective()``, is measured on the
 training rows of each fit and fold. A start per row, XGBoost's ``base_margin`` or LightGBM's
 ``init_score``, replaces the intercept in ``train``: all data sets need one, and the model's own
-intercept is then 0.
+intercept is then 0. One number in all rows is XGBoost's intercept, and refused in LightGBM.
 
 Stop: early stopping looks at the given metric on the last evaluation set, in the metric's own
 direction, and the model holds the rounds up to the best one only. A metric of classes, such as

@@ -217,11 +217,16 @@ def qwk_objective(
 
     Examples
     --------
-    >>> from gbdt_objectives import qwk_objective
-    >>> obj = qwk_objective([0, 1, 2, 3, 3])
-    >>> obj.intercept, obj.label_range
-    (1.8, (0.0, 3.0))
-    >>> obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])[0].round(2)
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives import qwk_metric, qwk_objective
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((600, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> data, obj = xgb.DMatrix(X, y), qwk_objective(y)
+    >>> params = {"max_depth": 2, "base_score": obj.intercept}
+    >>> booster = xgb.train(params, data, 20, obj=obj, custom_metric=qwk_metric())
+    >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
+    array([1., 3.], dtype=float32)
+    >>> qwk_objective([0, 1, 2, 3, 3])([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])[0].round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
     scale, clip, label_range = coupled.read_options(
