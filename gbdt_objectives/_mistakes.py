@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -22,12 +22,11 @@ LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
-UNORDERED = {
-    "ClassMetric.__call__", "ClassMetric.score", "Metric.read", "Metric.score", "imbalance_shift",
-    "Objective.gradient_hessian", "QWKClassifier.score", "ReliabilityDisplay.from_predictions",
-    "SegmentStatistics.of", "ThresholdClassifier.score",
-}  # fmt: skip
-"""What takes labels and others whose indexes differ, or has a message of its own for them."""
+HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
+"""What boosters call in each round, with arrays of their own."""
+
+MOST_COLUMNS = 100
+"""Longer lists are columns, not lists of them."""
 
 GUARDED: set[Callable[..., Any]] = set()
 
@@ -76,6 +75,7 @@ def guard_methods(owner: type) -> None:
             setattr(owner, name, guarded(member))
 
 
+@cache
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which now refuses arguments that are named as elsewhere, and columns of pandas
     whose rows are in different orders, and adds to its errors that labels and others are swapped;
@@ -83,8 +83,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
     remedies = remedies_of(called, parameters)
-    order = [] if called in UNORDERED else order_of(parameters)
-    if function in GUARDED or not (remedies or order):
+    order = order_of(parameters)
+    takes_columns = len(set(parameters) - {"self", "cls"}) > 1 and called not in HOT
+    if function in GUARDED or not (remedies or order or takes_columns):
         return function
 
     @wraps(function)
@@ -92,10 +93,10 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in kwargs:
             if name in remedies:
                 raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
+        if takes_columns:
+            check_index(dict(zip(parameters, args, strict=False)) | kwargs)
         if not order:
             return function(*args, **kwargs)
-        if sum(map(is_indexed, (*args, *kwargs.values()))) > 1:
-            check_index(dict(zip(parameters, args, strict=False)) | kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -136,16 +137,30 @@ def is_indexed(values: Any) -> bool:
 
 
 def check_index(given: Mapping[str, Any]) -> None:
-    """Raise if two columns have the same row labels, but not in the same order."""
-    (first, by), *others = ((name, v.index) for name, v in given.items() if is_indexed(v))
-    for name, index in others:
-        if len(index) != len(by) or index.equals(by) or not index.is_unique:
-            continue
-        if index.isin(by).all():
-            raise ValueError(
-                f"{first} and {name} have the same index in another order, and rows are matched by "
-                f"position: pass {name}.loc[{first}.index]"
-            )
+    """Raise if two columns of the same rows have the same row labels, but not in the same order. In
+    a dict are columns of these rows, in a tuple or list those of others, such as evaluation sets.
+    """
+    first, by = "", None
+    for name, values in given.items():
+        if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:
+            check_index({f"{name}[{k}]": part for k, part in enumerate(values)})
+        columns = values if type(values) is dict else {"": values}
+        for key, column in columns.items():
+            if not is_indexed(column):
+                continue
+            called = f"{name}[{key!r}]" if key else name
+            if by is None:
+                first, by = called, column.index
+                continue
+            index = column.index
+            if len(index) != len(by) or index.equals(by) or not index.is_unique:
+                continue
+            if index.isin(by).all():
+                raise ValueError(
+                    f"{first} and {called} have the same index in another order, and rows are "
+                    f"matched by position: pass {called}.loc[{first}.index], or "
+                    f"{called}.to_numpy() if they are in the same order"
+                )
 
 
 def is_of_labels(values: Any) -> bool | None:

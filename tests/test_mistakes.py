@@ -7,18 +7,21 @@ import gc
 import inspect
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives._mistakes import GUARDED, UNORDERED, order_of, room
+from gbdt_objectives._mistakes import GUARDED, order_of, room
 from gbdt_objectives._names import ARGUMENTS, ROOMS
+from gbdt_objectives.adapters import lightgbm, xgboost
+from tests.cases import each
 
 INSIDE = """
 def _judge(y):
@@ -132,7 +135,42 @@ def test_all_that_takes_labels_and_others_is_in_order() -> None:
     found = [f for f in callables() if isinstance(f, FunctionType)
              and order_of(list(inspect.signature(f).parameters))]  # fmt: skip
     assert len(found) > 40
-    assert {f.__qualname__ for f in found if f not in GUARDED} == UNORDERED
+    assert not {f.__qualname__ for f in found if f not in GUARDED}
+
+
+_ROWS = np.random.default_rng(0)
+FRAME = pd.DataFrame(_ROWS.random((200, 2)), columns=["a", "b"])
+LABELS = pd.Series((FRAME.a + _ROWS.normal(0, 0.1, 200) > 0.5).astype(int))
+TURNED = _ROWS.permutation(200)
+P = FRAME.a.clip(0.01, 0.99)
+
+
+def turned(column: Any) -> Any:
+    return column.iloc[TURNED]
+
+
+MATCHED: dict[str, Callable[[], Any]] = {
+    "fit": lambda: xgboost.XGBRegressor(n_estimators=2).fit(FRAME, turned(LABELS)),
+    "fit, weights": lambda: lightgbm.LGBMClassifier().fit(FRAME, LABELS, turned(FRAME.a)),
+    "fit, evaluation set": lambda: lightgbm.LGBMRegressor().fit(
+        FRAME, LABELS, eval_set=[(FRAME, LABELS), (FRAME, turned(LABELS))]),
+    "score": lambda: go.ThresholdClassifier().fit(P, LABELS).score(P, turned(LABELS)),
+    "score, weights": lambda: go.ThresholdClassifier().fit(P, LABELS).score(
+        P, LABELS, sample_weight=turned(P)),
+    "segments by name": lambda: go.calibration.calibration_ratio_by_segment(
+        LABELS, P, {"s": turned(LABELS)}),
+    "segments": lambda: go.calibration.SegmentStatistics.of(LABELS, P, turned(LABELS)),
+    "sampling by key": lambda: go.priors.negative_downsample_by_key(
+        LABELS, turned(pd.Series(range(200))), 0.3),
+    "a pair": lambda: go.priors.estimate_prior(P, out_of_fold=(LABELS, turned(P))),
+    "a metric": lambda: go.quadratic_weighted_kappa(LABELS, turned(LABELS)),
+}  # fmt: skip
+
+
+@each("door", list(MATCHED))
+def test_rows_of_pandas_are_matched_by_position_at_no_door(door: str) -> None:
+    with pytest.raises(ValueError, match=r"the same index in another order, .*pass .*\.loc\["):
+        MATCHED[door]()
 
 
 def test_every_row_of_the_table_is_in_force() -> None:

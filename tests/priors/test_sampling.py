@@ -122,11 +122,13 @@ def test_rates_of_positives_are_not_used() -> None:
 def test_rates_and_labels_of_pandas_count_by_position() -> None:
     pd = pytest.importorskip("pandas")
     index = np.random.default_rng(0).permutation(n)
-    y, rates = pd.Series(RARE, index=index), pd.Series(RATES)
+    y, rates = pd.Series(RARE, index=index), pd.Series(RATES, index=np.arange(n) + n)
     np.testing.assert_array_equal(
         negative_downsample(y, rates, random_state=1),
         negative_downsample(RARE, RATES.tolist(), random_state=1),
     )
+    with pytest.raises(ValueError, match="y and negative_keep_rate have the same index in another"):
+        negative_downsample(y, pd.Series(RATES), random_state=1)
 
 
 @each(

@@ -1,6 +1,7 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _versions
+from gbdt_objectives._mistakes import room
 
 _versions.check_installed("lightgbm")  # before anything below imports it
 
@@ -9,3 +10,5 @@ from gbdt_objectives.adapters.lightgbm._train import cv, train
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 
 __all__ = ["LGBMClassifier", "LGBMRegressor", "cv", "imbalance_shift", "shift_intercept", "train"]
+
+__getattr__, __dir__ = room(__name__, __all__)

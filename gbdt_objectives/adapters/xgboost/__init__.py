@@ -1,6 +1,7 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _versions
+from gbdt_objectives._mistakes import room
 
 _versions.check_installed("xgboost")  # before anything below imports it
 
@@ -13,3 +14,5 @@ __all__ = [
     "XGBClassifier", "XGBRegressor", "cv", "early_stopping", "imbalance_shift", "shift_intercept",
     "train",
 ]  # fmt: skip
+
+__getattr__, __dir__ = room(__name__, __all__)
