@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, wraps
+from functools import wraps
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -75,7 +75,6 @@ def guard_methods(owner: type) -> None:
             setattr(owner, name, guarded(member))
 
 
-@cache
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which now refuses arguments that are named as elsewhere, and columns of pandas
     whose rows are in different orders, and adds to its errors that labels and others are swapped;
@@ -87,6 +86,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     takes_columns = len(set(parameters) - {"self", "cls"}) > 1 and called not in HOT
     if function in GUARDED or not (remedies or order or takes_columns):
         return function
+    if "_guarded" in vars(function):  # a method that several classes have
+        found: Callable[..., Any] = vars(function)["_guarded"]
+        return found
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -104,6 +106,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     GUARDED.add(checked)
+    vars(function)["_guarded"] = checked
     return checked
 
 
