@@ -87,11 +87,9 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 def workers() -> bool:
     """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
     imported: whoever trains with it has imported it."""
-    if sys.modules.get(_registry.XGBOOST.name) is None:
-        return False
-    from xgboost import collective
-
-    return bool(collective.is_distributed())
+    xgboost = sys.modules.get(_registry.XGBOOST.name)
+    collective = getattr(xgboost, "collective", None)  # it may still be in the making
+    return collective is not None and bool(collective.is_distributed())
 
 
 def several() -> bool:

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from xgboost import collective
 import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives._domain import REAL
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
 from gbdt_objectives.objectives import Loss
 from tests.contract import (
@@ -230,26 +232,77 @@ def test_bare_training(workers: Workers) -> None:
         np.testing.assert_allclose(result[1], history, atol=1e-6)  # which XGBoost prints so
 
 
-def count_messages(rank: int, world: int) -> Any:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+@contextmanager
+def messages() -> Iterator[list[int]]:
+    """How many numbers each message has that is sent meanwhile."""
     sent: list[int] = []
     send = _workers._send
     _workers._send = lambda own, *rest: (sent.append(len(own)), send(own, *rest))[1]
     try:
-        counts = []
-        for objective in (go.qwk_objective(), go.qwk_objective(label_range=(0, 3))):
-            xgb.train({**PARAMS, "base_score": 1.5}, data, 10, obj=objective)
-            counts.append(list(sent))
-            sent.clear()
+        yield sent
     finally:
         _workers._send = send
+
+
+def count_messages(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    counts = []
+    for objective in (go.qwk_objective(), go.qwk_objective(label_range=(0, 3))):
+        with messages() as sent:
+            xgb.train({**PARAMS, "base_score": 1.5}, data, 10, obj=objective)
+        counts.append(sent)
     return counts
 
 
 def test_labels_are_measured_once_and_sums_sent_once_a_round(pair: Workers) -> None:
     for counts in pair.run(count_messages):
         assert counts == [[10] + 10 * [3]] * 2  # (low, high, n, ...) of two workers; n, F, D
+
+
+def count_messages_of_rounds(rank: int, world: int) -> dict[str, list[int]]:
+    """How many more messages each round takes, by our train."""
+    found = {}
+    for name, k in TOGETHER.items():
+        if name in ("ordinal-logit", REFUSED):  # thresholds are fitted in several messages
+            continue
+        counts = []
+        for rounds in (1, 2, 4):
+            data = matrix(*rows(OBJECTIVES[k]), share(rank, world))
+            with messages() as sent:
+                train(PARAMS, data, rounds, objective=OBJECTIVES[k].objective)
+            counts.append(len(sent))
+        found[name] = np.diff(counts).tolist()
+    return found
+
+
+def test_a_round_of_our_training_is_one_message(pair: Workers) -> None:
+    for found in pair.run(count_messages_of_rounds, deadline=300, timeout=120):
+        assert not isinstance(found, Failed), found.trace
+        assert {"qwk", "kappa-absolute", "ratio", "offset-logloss", "user-loss"} <= set(found)
+        assert all(more == [1, 2] for more in found.values()), found
+
+
+def call_with_margin(rank: int, world: int, value: float) -> None:
+    """The second call, in which one worker has this margin."""
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    started = StartedObjective(go.qwk_objective(clip=False), None)
+    margin = np.ones(data.num_row())
+    for margin[0] in (1.0, value if rank == 1 else 1.0):
+        with np.errstate(over="ignore", invalid="ignore"):
+            started(margin, data)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(np.nan, "repair these rows first (worker 1)", id="before"),
+        pytest.param(1e200, "margin, y_true and sample_weight are too large", id="after the sums"),
+    ],
+)
+def test_an_error_around_the_sums_is_raised_on_all(pair: Workers, value: float, text: str) -> None:
+    all_raise(pair.run(call_with_margin, value), "ValueError", text)
 
 
 def change_labels(rank: int, world: int) -> Any:

@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
-from gbdt_objectives._places import dot
+from gbdt_objectives._places import STRETCH, dot
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled
@@ -101,6 +101,8 @@ class QWKLoss(RatioOfSums):
         bounds = [np.array(b - start, dtype) for b in self.label_range or ()] if self.clip else []
         hessian[:] = 1 if rows.w is None else rows.w
         blocks = []
+        spare = np.empty((1 if rows.w is None else 2, len(next(rows.stretches(dtype)))))
+        product = np.ndarray.dot if spare.shape[1] <= STRETCH else dot  # squares of float32 fit
         first, n, c2 = 0, 0.0, 0.0
         for part in rows.stretches(dtype):
             at = slice(first, first := first + len(part))
@@ -109,29 +111,31 @@ class QWKLoss(RatioOfSums):
             weighted = exact if part.w is None else part.w * exact
             n += part.count(part.w)
             c2 += dot(weighted, exact)
-            blocks.append((at, c, exact, part.w, gradient[at]))
-        spare = np.empty((2, max(len(exact) for _, _, exact, _, _ in blocks)))
+            t, u, v = gradient[at], spare[0, : len(part)], spare[-1, : len(part)]
+            blocks.append((at, c, exact, part.w, t, u, v))
 
         def write(f: Array) -> None:
             D = crossed = 0.0
-            for at, _, exact, w, t in blocks:
+            for at, _, exact, w, t, u, v in blocks:
                 p = checked_block(f, at)
-                u, v = spare[:, : len(t)]
-                if bounds:
-                    p = p.clip(*bounds, out=t, casting="same_kind")
-                np.subtract(p, a, out=t, casting="same_kind")
-                u[:] = t
-                if w is None:
-                    v = u
+                if f.dtype == dtype:  # keywords, not needed, would take a while
+                    p = p.clip(*bounds, t) if bounds else p  # type: ignore[call-overload]
+                    np.subtract(p, a, t)
                 else:
+                    p = p.clip(*bounds, out=t, casting="same_kind") if bounds else p
+                    np.subtract(p, a, out=t, casting="same_kind")
+                np.copyto(u, t)
+                if w is not None:
                     np.multiply(w, u, out=v)
-                D += dot(u, v)
-                crossed += dot(v, exact)
+                D += float(product(u, v))
+                crossed += float(product(v, exact))
             D *= 0.5
-            sums = rows.total([n, D - crossed + 0.5 * c2, D])
-            n_all, F, G = self.of_sums(*sums.tolist())
+            sums = [n, D - crossed + 0.5 * c2, D]
+            if rows.reduce is not None or _workers.together_now():
+                sums = _workers.all_sum(sums, reduce=rows.reduce, last=True).tolist()
+            n_all, F, G = self.of_sums(*sums)
             rest = np.array(1 - F / G, dtype)
-            for _, c, _, w, t in blocks:
+            for _, c, _, w, t, *_ in blocks:
                 t *= rest
                 t -= c
                 if self.scale == "kappa":
