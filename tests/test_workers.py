@@ -257,7 +257,8 @@ def count_messages(rank: int, world: int) -> Any:
 
 def test_labels_are_measured_once_and_sums_sent_once_a_round(pair: Workers) -> None:
     for counts in pair.run(count_messages):
-        assert counts == [[10] + 10 * [3]] * 2  # (low, high, n, ...) of two workers; n, F, D
+        # of two workers low, high, n and sums; n, F, D; the ends and sums of where it starts
+        assert counts == [[10, 3, 8] + 9 * [3]] * 2
 
 
 def count_messages_of_rounds(rank: int, world: int) -> dict[str, list[int]]:
