@@ -13,6 +13,7 @@ import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import warn
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -145,6 +146,18 @@ def starts_near_intercept(facts: Facts) -> None:
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     warnings.warn(f"boosting starts at {start:g}, far from {far}: {remedy}", stacklevel=3)
+
+
+def given_start_is_near(facts: Facts) -> None:
+    """An intercept of the user's own must be a margin near the best constant."""
+    start, best = facts.objective.intercept, facts.intercept
+    if best is not None and abs(start - best) > 1e-3 * (1 + abs(best)):
+        predicts = f"{float(facts.objective.link.inverse(np.array(best))):.4g}"
+        warn(
+            f"intercept={start:g} is far from the best constant, {best:.4g}, which predicts "
+            f"{predicts}: the first rounds do little but move all predictions. Give it in the "
+            "units of margins, not of labels, or leave it out"
+        )
 
 
 def metric_reads_link(facts: Facts) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, guards
+from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
@@ -52,6 +56,20 @@ class FunctionLoss(Loss):
     @property
     def has_loss(self) -> bool:
         return self.loss_function is not None
+
+    def measured(self, rows: Rows) -> FunctionLoss:
+        """Find the start, or warn if the one given is far from where that would be."""
+        if self.intercept is None and self.link.takes_several:
+            return replace(self, intercept=log_priors(self.outputs, rows))
+        if self.outputs > 1:
+            return self
+        if self.intercept is None:
+            return replace(self, intercept=find_start(self, rows))
+        for _, S, A in points_at([self.intercept], self.function, rows):
+            if abs(S) >= guards.ONE_WAY * A > 0:
+                best = find_start(self, rows)
+                guards.given_start_is_near(Facts(objective=self, intercept=best))
+        return self
 
     def value(self, rows: Rows) -> tuple[float, float]:
         own = 0.0
@@ -116,6 +134,71 @@ class FunctionLoss(Loss):
             )
 
 
+STEPS = np.array([0.0, *(k * 2.0**n for k in (1, -1) for n in (-14, *range(-1, 6)))])
+FLAT, STRAIGHT, ROUNDS = 1e-9, 1e-4, 6
+"""Shares of A up to which S counts as 0, and up to which it is a straight line. S(c) is the sum of
+everybody's gradients at the constant margin c, A(c) that of their sizes; a point is (c, S, A)."""
+
+
+def find_start(loss: FunctionLoss, rows: Rows) -> float | None:
+    """The constant at which S rises through 0; of several, that of least loss, or else nearest to
+    the image of the labels' mean, which it is if S is 0 everywhere; None if there is none."""
+    n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
+    with np.errstate(all="ignore"):
+        m = float(loss.link.forward(total / n))
+    c = m + STEPS
+    if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
+        c = np.append(m + (math.sqrt(abs(squares / n - m * m)) or 1.0) * STEPS, STEPS)
+    points = points_at(c, loss.function, rows)
+    if not math.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
+        return m if math.isfinite(m) and len(points) else None
+    for _ in range(ROUNDS):
+        steep = [r for r in rises(points) if (np.abs(r[:, 1]) > STRAIGHT * r[:, 2]).any()]
+        if not steep:
+            break
+        ends = [end[:, 0] for rise in steep for end in (rise[:2], rise[-2:])]
+        c = np.unique([np.linspace(a, b, 8)[1:-1] for a, b in ends])
+        points = np.unique([*points, *points_at(c, loss.function, rows)], axis=0)
+    pairs = [(rise[:2].T, rise[-2:].T) for rise in rises(points)]
+    found = [float(np.mean([np.interp(0.0, S, c) for c, S, _ in pair])) for pair in pairs]
+    if len(found) > 1 and loss.loss_function is not None:
+        totals = points_at(found, loss.loss_function, rows).tolist()
+        return float(min(totals, key=lambda point: point[1], default=found)[0])
+    return min(found, key=lambda c: abs(c - m), default=None)
+
+
+def rises(points: Array) -> list[Array]:
+    """The stretches over which S rises from below to above 0, with nothing but zeros between."""
+    signed = np.flatnonzero(points[:, 1])
+    return [points[i : j + 1] for i, j in pairwise(signed) if points[i, 1] < 0 < points[j, 1]]
+
+
+def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
+    """The points at these constants, but those at which what the function gives is not finite, or
+    it fails: its own call in training says why."""
+
+    def sums(part: Rows) -> Array:
+        y, w = (None if v is None else read_only(v.astype(np.float64)) for v in (part.y, part.w))
+        own = np.full((2, len(c)), np.nan if len(part) else 0.0)
+        for k in range(len(c) if len(part) else 0):
+            with suppress(Exception), np.errstate(all="ignore"):
+                given = function(y, np.full(len(part), c[k]), w, **part.named)
+                g = np.float64(given[0] if isinstance(given, tuple | list) else given)
+                own[:, k] = g.sum(), np.abs(g).sum()
+        return own.ravel()
+
+    S, A = rows.parts(sums).sum(axis=0).reshape(2, -1)
+    points = np.column_stack([c, np.where(np.abs(S) <= FLAT * A, 0.0, S), A])
+    return np.asarray(np.unique(points[np.isfinite(S)], axis=0))
+
+
+def log_priors(K: int, rows: Rows) -> tuple[float, ...] | None:
+    """The logs of the classes' weights, less their mean; None if there are other labels."""
+    *W, n = rows.sum(lambda y, f, xp, **named: [*(y == k for k in range(K)), 1.0])
+    z = np.log(np.maximum(W, FLAT * n))
+    return tuple((z - z.mean()).tolist()) if np.isclose(sum(W), n, rtol=FLAT) else None
+
+
 def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
     """Read what a function returned: finite numbers, one for each margin or one for all."""
     array = _checks.real_array(what, values)
@@ -155,7 +238,9 @@ def objective(
     outputs : int, optional
         K, if a row has several margins, (n, K); needed for "softmax".
     intercept : float or K floats, optional
-        Where ``train`` starts boosting, in margin units; 0 if None.
+        Where ``train`` starts boosting, in margin units. None: where the weighted gradients sum to
+        0, for which ``function`` is called some 20 to 110 times; the image of the labels' mean if
+        they do so everywhere, as those of kappa; under "softmax" the centred log-priors; else 0.
     rows : mapping or list of str, optional
         Other values of each training row, such as costs, offsets or groups, which the function
         and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
