@@ -145,19 +145,10 @@ def starts_near_intercept(facts: Facts) -> None:
         remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
-    warnings.warn(f"boosting starts at {start:g}, far from {far}: {remedy}", stacklevel=3)
-
-
-def given_start_is_near(facts: Facts) -> None:
-    """An intercept of the user's own must be a margin near the best constant."""
-    start, best = facts.objective.intercept, facts.intercept
-    if best is not None and abs(start - best) > 1e-3 * (1 + abs(best)):
-        predicts = f"{float(facts.objective.link.inverse(np.array(best))):.4g}"
-        warn(
-            f"intercept={start:g} is far from the best constant, {best:.4g}, which predicts "
-            f"{predicts}: the first rounds do little but move all predictions. Give it in the "
-            "units of margins, not of labels, or leave it out"
-        )
+    if best is not None and facts.objective is not None:  # the start is its intercept=
+        value = float(facts.objective.link.inverse(np.array(best)))
+        remedy = f"give a margin as intercept=, {best:.4g} to predict {value:.4g}, or leave it out"
+    warn(f"boosting starts at {start:g}, far from {far}: {remedy}")
 
 
 def metric_reads_link(facts: Facts) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -61,14 +60,15 @@ class FunctionLoss(Loss):
         """Find the start, or warn if the one given is far from where that would be."""
         if self.intercept is None and self.link.takes_several:
             return replace(self, intercept=log_priors(self.outputs, rows))
-        if self.outputs > 1:
-            return self
-        if self.intercept is None:
+        if self.intercept is None and self.outputs == 1:
             return replace(self, intercept=find_start(self, rows))
-        for _, S, A in points_at([self.intercept], self.function, rows):
-            if abs(S) >= guards.ONE_WAY * A > 0:
-                best = find_start(self, rows)
-                guards.given_start_is_near(Facts(objective=self, intercept=best))
+        for c, S, A in (
+            points_at([self.intercept], self.function, rows) if self.outputs == 1 else ()
+        ):
+            best = find_start(self, rows) if abs(S) >= guards.ONE_WAY * A > 0 else None
+            if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
+                facts = Facts(objective=self, start=c, intercept=best, pull=abs(S) / A)
+                guards.starts_near_intercept(facts)
         return self
 
     def value(self, rows: Rows) -> tuple[float, float]:
@@ -134,48 +134,50 @@ class FunctionLoss(Loss):
             )
 
 
+FLAT, STRAIGHT, ROUNDS = 1e-9, 1e-4, 6  # S / A that is 0, and up to which S is a straight line
 STEPS = np.array([0.0, *(k * 2.0**n for k in (1, -1) for n in (-14, *range(-1, 6)))])
-FLAT, STRAIGHT, ROUNDS = 1e-9, 1e-4, 6
-"""Shares of A up to which S counts as 0, and up to which it is a straight line. S(c) is the sum of
-everybody's gradients at the constant margin c, A(c) that of their sizes; a point is (c, S, A)."""
 
 
 def find_start(loss: FunctionLoss, rows: Rows) -> float | None:
-    """The constant at which S rises through 0; of several, that of least loss, or else nearest to
-    the image of the labels' mean, which it is if S is 0 everywhere; None if there is none."""
+    """The constant at which S, the sum of everybody's gradients, rises through 0; of several, that
+    of least loss, or else nearest to the image of the labels' mean, which it is if S is 0
+    everywhere; None if there is none."""
     n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
     with np.errstate(all="ignore"):
         m = float(loss.link.forward(total / n))
     c = m + STEPS
     if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
-        c = np.append(m + (math.sqrt(abs(squares / n - m * m)) or 1.0) * STEPS, STEPS)
+        c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
     points = points_at(c, loss.function, rows)
-    if not math.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
-        return m if math.isfinite(m) and len(points) else None
+    if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
+        return m if np.isfinite(m) and len(points) else None
     for _ in range(ROUNDS):
-        steep = [r for r in rises(points) if (np.abs(r[:, 1]) > STRAIGHT * r[:, 2]).any()]
-        if not steep:
-            break
-        ends = [end[:, 0] for rise in steep for end in (rise[:2], rise[-2:])]
-        c = np.unique([np.linspace(a, b, 8)[1:-1] for a, b in ends])
-        points = np.unique([*points, *points_at(c, loss.function, rows)], axis=0)
-    pairs = [(rise[:2].T, rise[-2:].T) for rise in rises(points)]
-    found = [float(np.mean([np.interp(0.0, S, c) for c, S, _ in pair])) for pair in pairs]
-    if len(found) > 1 and loss.loss_function is not None:
-        totals = points_at(found, loss.loss_function, rows).tolist()
-        return float(min(totals, key=lambda point: point[1], default=found)[0])
-    return min(found, key=lambda c: abs(c - m), default=None)
+        c, S, A = rises(points)
+        steep = (np.abs(S) > STRAIGHT * A).any(axis=-1)
+        c = np.unique(np.linspace(c[steep, 0], c[steep, 1], 8)[1:-1])
+        points = (
+            np.unique([*points, *points_at(c, loss.function, rows)], axis=0) if len(c) else points
+        )
+    c, S, _ = rises(points)
+    zeros = (c[..., 0] - S[..., 0] * np.diff(c)[..., 0] / np.diff(S)[..., 0]).mean(axis=-1).tolist()
+    far = {zero: abs(zero - m) for zero in zeros}
+    if len(far) > 1 and loss.loss_function is not None:
+        values = points_at(zeros, loss.loss_function, rows)
+        far = {zero: value for zero, value, _ in values.tolist()} or far
+    return min(far, key=lambda zero: far[zero], default=None)
 
 
-def rises(points: Array) -> list[Array]:
-    """The stretches over which S rises from below to above 0, with nothing but zeros between."""
-    signed = np.flatnonzero(points[:, 1])
-    return [points[i : j + 1] for i, j in pairwise(signed) if points[i, 1] < 0 < points[j, 1]]
+def rises(points: Array) -> Array:
+    """The two points around the first zero and the two around the last, wherever S rises from below
+    to above 0, as c, S and A of shape (rises, 2, 2)."""
+    pairs = pairwise(np.flatnonzero(points[:, 1]))
+    ends = [[(i, i + 1), (j - 1, j)] for i, j in pairs if points[i, 1] < 0 < points[j, 1]]
+    return np.asarray(points.T[:, np.array(ends, int).reshape(-1, 2, 2)])
 
 
 def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
-    """The points at these constants, but those at which what the function gives is not finite, or
-    it fails: its own call in training says why."""
+    """Points (c, S, A), A the sum of absolute values, at the constants at which the function gives
+    finite numbers. Where it fails, its own call in training says why."""
 
     def sums(part: Rows) -> Array:
         y, w = (None if v is None else read_only(v.astype(np.float64)) for v in (part.y, part.w))

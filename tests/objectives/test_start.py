@@ -154,7 +154,7 @@ def test_of_several_the_least_loss_or_the_nearest_to_the_mean() -> None:
     def fails(y: Any, f: Any, w: Any) -> float:
         raise ValueError("no loss")
 
-    assert start(two_wells, np.array([2.0, 0.5]), loss=fails) == pytest.approx(LEFT, rel=1e-6)
+    assert start(two_wells, np.array([2.0, 0.5]), loss=fails) == pytest.approx(RIGHT, rel=1e-6)
 
 
 def fails_below(y_true: Any, margin: Any, sample_weight: Any) -> Any:
@@ -267,13 +267,14 @@ def told(obj: go.Objective, y: Any, w: Any = None) -> list[str]:
 
 def test_an_intercept_far_from_there_warns() -> None:
     (message,) = told(go.objective(poisson, link="log", intercept=66.0), Y)
-    best = f"{np.log(Y.mean()):.4g}, which predicts {Y.mean():.4g}"
-    assert message.startswith(f"intercept=66 is far from the best constant, {best}: ")
-    assert "Give it in the units of margins, not of labels, or leave it out" in message
+    best = f"{np.log(Y.mean()):.4g}"
+    assert message.startswith(f"boosting starts at 66, far from the best constant, {best}: ")
+    remedy = f"give a margin as intercept=, {best} to predict {Y.mean():.4g}, or leave it out"
+    assert message.endswith(remedy)
     (message,) = told(go.objective(logistic, link="logit", intercept=0.01), RARE)
-    assert f"{logit(RARE.mean()):.4g}, which predicts {RARE.mean():.4g}:" in message
+    assert f"{logit(RARE.mean()):.4g} to predict {RARE.mean():.4g}, or" in message
     (message,) = told(go.objective(median, intercept=0), Y)
-    assert "intercept=0 is far from the best constant, 66" in message
+    assert "boosting starts at 0, far from the best constant, 66:" in message
 
 
 @pytest.mark.parametrize(
