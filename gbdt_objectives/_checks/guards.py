@@ -146,8 +146,7 @@ def starts_near_intercept(facts: Facts) -> None:
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     if best is not None and facts.objective is not None:  # the start is its intercept=
-        value = float(facts.objective.link.inverse(np.array(best)))
-        remedy = f"give a margin as intercept=, {best:.4g} to predict {value:.4g}, or leave it out"
+        remedy = f"give intercept= as {facts.objective.link.margins}, or leave it out"
     warn(f"boosting starts at {start:g}, far from {far}: {remedy}")
 
 
