@@ -31,6 +31,7 @@ from tests.contract import (
     ObjectiveCase,
     with_fields,
 )
+from tests.objectives.test_start import median, poisson, softmax, squared_error
 from tests.workers import Failed, Workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers")]
@@ -125,6 +126,41 @@ def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:
         pytest.skip("jax is not installed")
     results = pair.run(fit, [TOGETHER[REFUSED]], deadline=300, timeout=120)  # jax compiles
     all_raise(results, "ValueError", "for a row depends on other rows")
+
+
+def fit_own(rank: int, world: int) -> Any:
+    """Where functions without an intercept start, after a round that does nearly nothing. The last
+    of three workers has no rows."""
+    X, y, w = rows()
+    y, at = 60 + 4 * y, share(rank, world)
+    found = []
+    for function, options in (
+        (median, {}), (squared_error, {"link": "identity"}), (poisson, {"link": "log"}),
+        (fails_without_rows, {}), (softmax, {"link": "softmax", "outputs": 4}),
+    ):  # fmt: skip
+        labels = (y - 60) / 4 if function is softmax else y
+        objective = go.objective(function, **options)
+        booster = train({**PARAMS, "eta": 1e-9}, matrix(X, labels, w, at), 1, objective=objective)
+        found.append(booster.predict(xgb.DMatrix(X[:1])).ravel().tolist())
+    return found
+
+
+def fails_without_rows(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    if not len(y_true):
+        raise ValueError("no rows")
+    return squared_error(y_true, margin, sample_weight)
+
+
+def test_own_functions_start_where_the_gradients_of_all_rows_sum_to_0(workers: Workers) -> None:
+    one = fit_own(0, 1)
+    _, y, w = rows()
+    y = 60 + 4 * y
+    mean = np.average(y, weights=w)
+    assert one[1:4] == [pytest.approx([mean], rel=1e-6)] * 3
+    assert one[0] == pytest.approx([np.median(np.repeat(y, w.astype(int)))], rel=1e-6)
+    for result in workers.run(fit_own):
+        assert not isinstance(result, Failed), result.trace
+        np.testing.assert_allclose(np.hstack(result), np.hstack(one), rtol=1e-6)
 
 
 def fit_and_stop(rank: int, world: int) -> Any:

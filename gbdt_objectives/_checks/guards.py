@@ -150,6 +150,8 @@ def _start_remedy(facts: Facts) -> str:
     best, library = facts.intercept, facts.library
     if facts.given:
         return f"leave {facts.given} out, and training starts at the best constant"
+    if facts.objective is not None:
+        return f"give intercept= as {facts.objective.link.margins}, or leave it out"
     homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
     home = "adapters.xgboost or .lightgbm" if library is None else f"adapters.{library.name}"
     remedy = (

@@ -110,10 +110,11 @@ class StartedObjective:
                     name, alone = self.objective.equations.name, _calls.free_network(stack())
                     sums_are_of_all_rows(Facts(name=name, alone=alone))
                 self._check_start(np.asarray(to_host(margin)))
-                self.objective = self.objective.measured(y, w)
                 if self.shifts:
+                    self.objective = self.objective.measured(y, w)
                     self.shift = start_margin(self.objective)
                 self._bound = self.objective.bind(y, w, start=self.shift)
+                self.objective = self._bound.objective
                 if self.given:
                     self._ask_whether_near(margin, self._bound)
             return self._bound(margin)

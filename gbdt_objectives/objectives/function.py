@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, guards
+from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
@@ -23,6 +26,9 @@ LossFunction = Callable[..., float]
 
 FEW_ROWS = 1000
 """Number of rows on which a user's function is tried in parts."""
+
+FLAT, STRAIGHT, ROUNDS = 1e-9, 1e-4, 6  # S / A that is 0, and up to which S is a straight line
+STEPS = np.array([0.0, *(k * 2.0**n for k in (1, -1) for n in (-14, *range(-1, 6)))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,17 @@ class FunctionLoss(Loss):
     @property
     def has_loss(self) -> bool:
         return self.loss_function is not None
+
+    def measured(self, rows: Rows) -> FunctionLoss:
+        """Find the start, or warn if the one given is far from where that would be."""
+        if self.intercept is None or self.outputs > 1:
+            return replace(self, intercept=self.intercept or find_start(self, rows))
+        for c, S, A in points_at([self.intercept], self.function, rows).tolist():
+            best: Any = find_start(self, rows) if abs(S) >= guards.ONE_WAY * A > 0 else None
+            if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
+                facts = Facts(objective=self, start=c, intercept=best, pull=abs(S) / A)
+                guards.starts_near_intercept(facts)
+        return self
 
     def value(self, rows: Rows) -> tuple[float, float]:
         own = 0.0
@@ -116,6 +133,64 @@ class FunctionLoss(Loss):
             )
 
 
+def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
+    """The constant c at which S(c), the sum of everybody's gradients, rises through 0; of several,
+    that of least loss, or else nearest to the image of the labels' mean, which it is if S is 0
+    everywhere. Under a softmax the centred log-priors. None if there is none."""
+    if loss.link.takes_several:
+        *W, n = rows.sum(lambda y, f, xp, **named: [*(y == k for k in range(loss.outputs)), 1.0])
+        z = np.log(np.maximum(W, FLAT * n))
+        return tuple((z - z.mean()).tolist()) if np.isclose(sum(W), n, rtol=FLAT) else None
+    if loss.outputs > 1:
+        return None
+    n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
+    with np.errstate(all="ignore"):
+        m = float(loss.link.forward(total / n))
+    c = m + STEPS
+    if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
+        c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
+    points = points_at(c, loss.function, rows)
+    if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
+        return m if np.isfinite(m) and len(points) else None
+    for left in range(ROUNDS, -1, -1):
+        c, S, A = rises(points)
+        steep = (np.abs(S) > STRAIGHT * A).any(axis=-1)
+        if not (left and steep.any()):
+            break
+        c = np.unique(np.linspace(c[steep, 0], c[steep, 1], 8)[1:-1])
+        points = np.unique([*points, *points_at(c, loss.function, rows)], axis=0)
+    zeros = (c[..., 0] - S[..., 0] * np.ptp(c, axis=-1) / np.ptp(S, axis=-1)).mean(axis=-1)
+    far = dict(zip(zeros.tolist(), np.abs(zeros - m), strict=True))
+    if len(far) > 1 and loss.loss_function is not None:
+        far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
+    return min(far, key=lambda zero: far[zero], default=None)
+
+
+def rises(points: Array) -> Array:
+    """The two points around the first and the last zero of S where it rises, (3, rises, 2, 2)."""
+    pairs = pairwise(np.flatnonzero(points[:, 1]))
+    ends = [[(i, i + 1), (j - 1, j)] for i, j in pairs if points[i, 1] < 0 < points[j, 1]]
+    return np.asarray(points.T[:, np.array(ends, int).reshape(-1, 2, 2)])
+
+
+def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
+    """Points (c, S, A), A = sum |g|, at those constants where the function gives finite numbers."""
+
+    def sums(part: Rows) -> Array:
+        y, w = (None if v is None else read_only(v.astype(np.float64)) for v in (part.y, part.w))
+        own = np.full((2, len(c)), np.nan if len(part) else 0.0)
+        for k in range(len(c) if len(part) else 0):
+            with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong
+                given = function(y, np.full(len(part), c[k]), w, **part.named)
+                g = np.float64(given[0] if isinstance(given, tuple | list) else given)
+                own[:, k] = g.sum(), np.abs(g).sum()
+        return own.ravel()
+
+    S, A = rows.parts(sums).sum(axis=0).reshape(2, -1)
+    points = np.column_stack([c, np.where(np.abs(S) <= FLAT * A, 0.0, S), A])
+    return np.asarray(np.unique(points[np.isfinite(S)], axis=0))
+
+
 def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
     """Read what a function returned: finite numbers, one for each margin or one for all."""
     array = _checks.real_array(what, values)
@@ -155,7 +230,8 @@ def objective(
     outputs : int, optional
         K, if a row has several margins, (n, K); needed for "softmax".
     intercept : float or K floats, optional
-        Where ``train`` starts boosting, in margin units; 0 if None.
+        Where ``train`` starts, in margin units. None: where the weighted gradients sum to 0, or, if
+        they do everywhere, at the image of the mean label; "softmax": centred log-priors; else 0.
     rows : mapping or list of str, optional
         Other values of each training row, such as costs, offsets or groups, which the function
         and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.

@@ -302,14 +302,19 @@ def test_the_remedy_is_in_the_unit_of_the_boosters_own_objective_and_works() -> 
 
 
 @both
-def test_a_function_of_the_users_far_from_its_labels_warns_without_a_number(lib: Library) -> None:
+def test_a_function_of_the_users_far_from_its_labels_warns_with_the_start_found(
+    lib: Library,
+) -> None:
     def median(y: Any, f: Any, w: Any) -> Any:
         return np.where(f >= y, 0.5, -0.5), np.ones_like(f)
 
     (message,) = starts(lib, go.objective(median), Y * 3 + 60)
-    assert "far from any good constant" in message
-    assert "base_score=" not in message
+    assert f"far from the best constant, {np.median(Y) * 3 + 60:g}:" in message
+    assert ("base_score=" in message) == (lib is XGB)
     assert not starts(lib, go.objective(median), Y - 2)
+    (message,) = starts(lib, go.objective(lambda y, f, w: (np.ones_like(f), np.ones_like(f))), Y)
+    assert "far from any good constant" in message  # as none is found
+    assert "base_score=" not in message
 
 
 @both

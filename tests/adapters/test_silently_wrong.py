@@ -251,7 +251,7 @@ def test_lightgbm_file_with_a_header_and_label_column_is_read_as_lightgbm_reads_
     data, held_out = datasets()
     plain_record: dict[str, Any] = {}
     plain = lgb.train(
-        {**params, "objective": "l2", "boost_from_average": False}, data, 8,
+        {**params, "objective": "l2"}, data, 8,
         valid_sets=[held_out], valid_names=["v"],
         callbacks=[lgb.record_evaluation(plain_record)],
     )  # fmt: skip

@@ -307,9 +307,10 @@ def test_a_users_function(lib: Library, ordinal) -> None:
     obj = go.objective(squared_error, intercept=float(y.mean()))
     score = lib.predict(lib.train(lib.params, lib.data(X, y), 30, objective=obj), X)
     assert ((score - y) ** 2).mean() < 0.5 * y.var()
-    at_zero = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1,
-                        objective=go.objective(squared_error))  # fmt: skip
-    np.testing.assert_allclose(lib.predict(at_zero, X), 0, atol=1e-6)
+    for given, start in {None: y.mean(), 0.0: 0.0}.items():
+        still = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1,
+                          objective=go.objective(squared_error, intercept=given))  # fmt: skip
+        np.testing.assert_allclose(lib.predict(still, X), start, rtol=1e-6, atol=1e-6)
 
 
 def squared_error(y_true, margin, sample_weight):

@@ -366,13 +366,18 @@ class Faulty:
     __name__ = "Faulty"
 
     def __init__(self, fault: Callable[[], Any], on: str) -> None:
-        self.fault, self.on, self.calls = fault, on, 0
+        self.fault, self.on, self.calls = fault, on, -1  # one call looks at the intercept
 
     def __call__(self, y: Any, margin: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         self.calls += 1
         if self.calls == 3 and distributed.get_worker().address == self.on:
             self.fault()
         return margin - y, np.ones_like(margin)
+
+
+def faulty(fault: Callable[[], Any], on: str) -> go.Objective:
+    """With an intercept, as functions are called on constants to find one, where errors pass."""
+    return go.objective(Faulty(fault, on), intercept=1.5)
 
 
 class FaultyCallback:
@@ -410,7 +415,7 @@ def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
         _, second, _ = sorted(client.ncores())
         with pytest.raises((KeyError, RuntimeError, ValueError), match=message.format(second)):
             fit_on(
-                client, TWO, rows, go.objective(Faulty(fault, second)), timeout=TIMEOUT,
+                client, TWO, rows, faulty(fault, second), timeout=TIMEOUT,
                 callbacks=[FaultyCallback(second)] if fault is float else [],
             )  # fmt: skip
         faults.recover(client, lambda: set(still_training(client)), 2 * TIMEOUT)
@@ -423,7 +428,7 @@ def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
 
     _, second, third = sorted(client.ncores())
     woken, hung = tmp_path / "woken", {second}
-    objective = go.objective(Faulty(Hang(woken), second))
+    objective = faulty(Hang(woken), second)
     with pytest.raises(RuntimeError, match=f"a worker hangs: .*{second}.*restart it"):
         fit_on(client, TWO, rows, objective, timeout=TIMEOUT)
     faults.recover(client, lambda: set(still_training(client)) - hung, 2 * TIMEOUT)
@@ -432,7 +437,7 @@ def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
     with pytest.raises(
         RuntimeError, match=f"left the cluster while it trained: {third}.*Fit again"
     ):
-        fit_on(client, TWO, rows, go.objective(Faulty(die, third)), timeout=TIMEOUT, without=hung)
+        fit_on(client, TWO, rows, faulty(die, third), timeout=TIMEOUT, without=hung)
     faults.recover(client, lambda: set(still_training(client)) - hung, 2 * TIMEOUT)
     woken.touch()
     check_same(fit_on(client, TWO, rows, go.qwk_objective()), rows[0], one)

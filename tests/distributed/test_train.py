@@ -23,6 +23,7 @@ from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
 from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
+from tests.objectives.test_start import median, softmax, squared_error
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -328,6 +329,22 @@ def test_means_by_the_log_link(client) -> None:
     found = within(lambda: model.fit(x, y, sample_weight=w).predict(x).compute())
     # the estimator's margins start at 0, the others at a base_score of 1
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_own_functions_start_where_the_gradients_of_all_partitions_sum_to_0(client) -> None:
+    still = {**PARAMETERS, "learning_rate": 1e-9}
+    for function, options in (
+        (median, {}), (squared_error, {}), (softmax, {"link": "softmax", "outputs": 4}),
+    ):  # fmt: skip
+        objective = go.objective(function, **options)
+        many = within(
+            lambda of=objective: ours.train(
+                client, still, matrix(client, thirds(3)), 1, objective=of
+            )
+        )
+        one = train(still, alone(), 1, objective=objective).predict(alone())
+        np.testing.assert_allclose(many.predict(alone()), one, rtol=1e-6)
+        assert one.min() > 0
 
 
 # The drop-in estimators.

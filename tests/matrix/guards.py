@@ -620,8 +620,6 @@ def known(name: str, words: str, *doors: str) -> dict[tuple[str, str], str]:
 
 
 KNOWN = {
-    **known("start: a function of the user's", "Own functions find their start",
-            "xgboost-train", "xgboost-our-estimator", "lightgbm-train", "lightgbm-our-estimator"),
     **known("labels: beyond the classes of a softmax",
             "labels outside a declared softmax or logit link in train", "xgboost-train",
             "xgboost-cv", "xgboost-native", "xgboost-own-estimator", "lightgbm-train",
@@ -654,7 +652,6 @@ KNOWN = {
     **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
     **known("columns: in another order",
             "load(folder) reads columns of a LightGBM booster by position", "lightgbm-load"),
-    **known("start: a function of the user's", "Own functions find their start", "dask-train"),
     **known("labels: beyond the classes of a softmax",
             "labels outside a declared softmax or logit link in train", "dask-train"),
     **known("labels: 1 and 2 under log-odds",
