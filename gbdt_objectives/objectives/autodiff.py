@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.functions import check_labels_first
 from gbdt_objectives._links import Link
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
@@ -315,6 +316,7 @@ def objective_from_loss(
     """
     if isinstance(loss, Objective) or not callable(loss):
         raise TypeError(f"loss must be a function, found {shown(loss)}")
+    check_labels_first("loss", loss, "y_true, margin, sample_weight")
     try:
         inspect.signature(loss).bind(None, None, None)
     except TypeError:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array, guards
 from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.functions import check_labels_first
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
@@ -335,7 +336,7 @@ def _read_row_names(rows: object) -> list[str]:
 def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
     """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
     signature = inspect.signature(function)
-    _check_order_of_names(what, list(signature.parameters))
+    check_labels_first(what, function, "y_true, margin, sample_weight")
     try:
         signature.bind(None, None, None, **dict.fromkeys(names))
     except TypeError as error:
@@ -349,20 +350,3 @@ def _check_signature(what: str, function: Callable[..., Any], names: Sequence[st
             f"{signature}, {error}: add the missing parameters, and {hint}; what else it needs of "
             'each row is named in rows={"cost": cost}'
         ) from None
-
-
-LABEL_NAMES = ("y", "y_true", "label", "labels", "target", "targets", "truth", "actual")
-MARGIN_NAMES = (
-    "f", "z", "margin", "margins", "score", "scores", "raw_score", "y_pred", "y_hat", "yhat",
-    "pred", "preds", "predt", "prediction", "predictions", "y_score", "logits",
-)  # fmt: skip
-
-
-def _check_order_of_names(what: str, names: Sequence[str]) -> None:
-    """Raise for parameters whose names say that margins come first, as in boosters' own calls."""
-    first, second = (name.lower().lstrip("_") for name in [*names, "", ""][:2])
-    if first in MARGIN_NAMES and (second in LABEL_NAMES or second in ("data", "dtrain", "dataset")):
-        raise TypeError(
-            f"{what} takes ({', '.join(names)}), but is called with (y_true, margin, "
-            "sample_weight): with the two swapped it would train backwards; write the labels first"
-        )

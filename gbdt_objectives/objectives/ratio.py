@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.functions import check_labels_first
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._parts import vectors
@@ -258,6 +259,7 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
         raise TypeError(f"{name} must be a function of (y, p), found {shown(function)}")
     if isinstance(function, Objective):
         raise TypeError(f"{name} is an objective, {shown(function)}: pass it to the booster")
+    check_labels_first(name, function, "y, p")
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:

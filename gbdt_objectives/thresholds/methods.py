@@ -13,6 +13,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.functions import check_labels_first
 from gbdt_objectives.metrics import (
     ClassMetric,
     MatthewsMetric,
@@ -171,6 +172,7 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
             "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
         )
+    check_labels_first("metric", metric, "y_true, y_pred, sample_weight", "measure another thing")
     try:
         inspect.signature(metric).bind(None, None, None)
     except TypeError:
