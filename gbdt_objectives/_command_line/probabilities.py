@@ -46,14 +46,7 @@ from gbdt_objectives._command_line.options import (
     weights,
     write_with,
 )
-from gbdt_objectives._command_line.reports import (
-    as_json,
-    columns_as_text,
-    save,
-    tell,
-    told,
-    word,
-)
+from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator",

@@ -59,12 +59,7 @@ def sample(o: SimpleNamespace) -> None:
     kept, rate = y[rows], float(go.priors.measured_keep_rates(y, y[rows])[0])
     files.write_table(o.output, table, o.keep or table.names, rows=rows)
     events = int(np.count_nonzero(y))
-    report = {
-        "rows": len(y),
-        "events": events,
-        "kept_rows": len(kept),
-        "negative_keep_rate": rate,
-    }
+    report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
     text = columns_as_text({
         "label": [0, 1],
         "rows": [str(len(y) - events), str(events)],

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    check_order,
-    group_numbers,
-    is_dask,
-    positions,
-    shown,
-)
+from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, positions, shown
 from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
