@@ -108,6 +108,13 @@ def read_sampled_rows(
     return own, row_rates(keep_rate, own)
 
 
+def read_standing_rows(
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
+) -> LabelledRows:
+    """Rows with probabilities (n,), of the weights of what they stand for."""
+    return standing_rows(*read_sampled_rows(y_true, probability, sample_weight, keep_rate))
+
+
 def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:
     """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
     if np.ndim(r) == 0 and r == 1:
