@@ -19,31 +19,9 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files
+from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError
-from gbdt_objectives._command_line.options import (
-    CV,
-    FILE,
-    FORMAT,
-    GROUPS,
-    HESSIAN_KINDS,
-    LABEL,
-    LABELS,
-    METRICS,
-    NEW_COLUMN,
-    OUTPUT,
-    RATES,
-    SCORE,
-    WEIGHT,
-    Commands,
-    check_rates,
-    option,
-    read,
-    read_with_others,
-    refuse_in_one_line,
-    weights_of_all,
-    write_with,
-)
+from gbdt_objectives._command_line.options import Commands, option, refuse_in_one_line
 from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
 from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell
 from gbdt_objectives._command_line.sampling import sample, shift
@@ -70,22 +48,22 @@ def cli() -> None:
 
 
 @cli.command()
-@FILE
-@LABEL
-@SCORE
-@WEIGHT
-@RATES
-@LABELS
+@options.FILE
+@options.LABEL
+@options.SCORE
+@options.WEIGHT
+@options.RATES
+@options.LABELS
 @option(
     "--method", "[plugin|curved|exact|nelder-mead|rounding]",
     "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True,
 )  # fmt: skip
-@option("--metric", METRICS, "What the thresholds are to be best at.", default="qwk")
-@CV
-@GROUPS
+@option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk")
+@options.CV
+@options.GROUPS
 @click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows.")
-@FORMAT
-@OUTPUT
+@options.FORMAT
+@options.OUTPUT
 @refuse_in_one_line
 def thresholds(o: SimpleNamespace) -> None:
     """Thresholds that turn a score into ordered classes.
@@ -100,12 +78,12 @@ def thresholds(o: SimpleNamespace) -> None:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
     files.check_json(o.output)
-    check_rates(o)
-    table = read(o)
+    options.check_rates(o)
+    table = options.read(o)
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
     s = files.numbers(table, "--score", o.score)
-    w = weights_of_all(table, o, y)
+    w = options.weights_of_all(table, o, y)
     g = None if o.groups is None else table.columns[o.groups]
     found = go.cross_validate_thresholds(
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
@@ -149,11 +127,11 @@ def thresholds(o: SimpleNamespace) -> None:
 
 @cli.command()
 @click.argument("saved")
-@FILE
-@SCORE
+@options.FILE
+@options.SCORE
 @option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments")
-@NEW_COLUMN
-@OUTPUT
+@options.NEW_COLUMN
+@options.OUTPUT
 @refuse_in_one_line
 def apply(o: SimpleNamespace) -> None:
     """Add classes, probabilities or moved scores to a file.
@@ -168,22 +146,22 @@ def apply(o: SimpleNamespace) -> None:
         --keep id --column grade -o submission.csv
     """
     fitted = read_saved(o.saved)
-    table = read_with_others(o)
+    table = options.read_with_others(o)
     score = files.numbers(table, "--score", o.score)
-    write_with(o, table, applied(fitted, score, o, table))
+    options.write_with(o, table, applied(fitted, score, o, table))
 
 
 @cli.command()
-@FILE
-@LABEL
+@options.FILE
+@options.LABEL
 @option("--prediction", "COLUMN", "Predicted classes.", "y_pred")
 @option("--score", "COLUMN", "Or scores, to be cut by --thresholds.")
 @option("--thresholds", "PATH", "What the command thresholds wrote.")
-@WEIGHT
-@RATES
-@LABELS
-@option("--metric", METRICS, "Repeat it for several.", default=("qwk",), multiple=True)
-@FORMAT
+@options.WEIGHT
+@options.RATES
+@options.LABELS
+@option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True)
+@options.FORMAT
 @refuse_in_one_line
 def kappa(o: SimpleNamespace) -> None:
     """Quadratic weighted kappa, or another metric, of predicted classes.
@@ -199,8 +177,8 @@ def kappa(o: SimpleNamespace) -> None:
         raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
-    check_rates(o)
-    table = read(o)
+    options.check_rates(o)
+    table = options.read(o)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
         classifier = read_saved(o.thresholds, ("ThresholdClassifier",))
@@ -216,7 +194,7 @@ def kappa(o: SimpleNamespace) -> None:
     y = files.classes(table, "--label", o.y_true, order)
     if order is None:
         y, p = _checks.whole_numbers("y_true", y), _checks.whole_numbers("y_pred", p)
-    w = weights_of_all(table, o, y)
+    w = options.weights_of_all(table, o, y)
     values = {name: go.metrics.threshold_metric(name)(y, p, w, order) for name in o.metric}
     text = columns_as_text(values)
     if len(values) > MOST_METRICS:
@@ -233,7 +211,7 @@ for command in (correct, calibrate, calibration, sample, shift):
 @option("--loss", "MODULE:NAME", "The total that the gradient differentiates.")
 @option("--labels", "A,B,...", "Labels to draw from.")
 @option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float)
-@option("--hessian-kind", HESSIAN_KINDS, "What the hessian should be.")
+@option("--hessian-kind", options.HESSIAN_KINDS, "What the hessian should be.")
 @option("--n-classes", "K", "For margins of K classes, (n, K).", type=int)
 @option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]")
 @refuse_in_one_line

@@ -234,6 +234,11 @@ def labels_01(table: Table, o: SimpleNamespace) -> Array:
     return files.numbers(table, "--label", o.y_true, hint)
 
 
+def labelled_scores(table: Table, o: SimpleNamespace) -> tuple[Array, Array, Array | None]:
+    """Labels 0 and 1, scores, and weights if there are any."""
+    return labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
+
+
 def check_rates(o: SimpleNamespace) -> None:
     if o.negative_keep_rate is not None and o.keep_rate is not None:
         raise InputError(

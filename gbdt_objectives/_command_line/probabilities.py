@@ -15,45 +15,10 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files
+from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.options import (
-    CV,
-    FILE,
-    FORMAT,
-    GROUPS,
-    INPUT_SPACE,
-    LABEL_01,
-    NEW_COLUMN,
-    OUTPUT,
-    OWNERS,
-    PROBABILITY,
-    RANDOM_STATE,
-    RATES,
-    SCORE,
-    SHIFT,
-    WEIGHT,
-    check_rates,
-    labels_01,
-    option,
-    output,
-    read,
-    read_rates,
-    read_shift,
-    read_with_others,
-    refuse_in_one_line,
-    standing_weights,
-    weights,
-    write_with,
-)
-from gbdt_objectives._command_line.reports import (
-    as_json,
-    columns_as_text,
-    save,
-    tell,
-    told,
-    word,
-)
+from gbdt_objectives._command_line.options import option, refuse_in_one_line
+from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator",
@@ -74,12 +39,12 @@ OF_SEGMENTS = {
 
 
 @click.command()
-@FILE
-@SCORE
-@SHIFT
-@INPUT_SPACE
-@NEW_COLUMN
-@OUTPUT
+@options.FILE
+@options.SCORE
+@options.SHIFT
+@options.INPUT_SPACE
+@options.NEW_COLUMN
+@options.OUTPUT
 @refuse_in_one_line
 def correct(o: SimpleNamespace) -> None:
     """True probabilities from a model trained on a sample of the negatives.
@@ -94,30 +59,30 @@ def correct(o: SimpleNamespace) -> None:
         --column probability -o corrected.csv
     """
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
-    shift = read_shift(o)
-    table = read_with_others(o)
+    shift = options.read_shift(o)
+    table = options.read_with_others(o)
     s = files.numbers(table, "--score", o.score)
     correction = go.priors.correct_margin if o.input_space == "margin" else go.correct_probability
     corrected = correction(s, shift)
-    write_with(o, table, corrected)
+    options.write_with(o, table, corrected)
     click.echo(f"mean {o.input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
 
 
 @click.command()
-@FILE
-@LABEL_01
-@SCORE
-@WEIGHT
+@options.FILE
+@options.LABEL_01
+@options.SCORE
+@options.WEIGHT
 @option(
     "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
     "auto: the best in cross-validated log loss.  [the spline, shrunk]",
 )  # fmt: skip
-@RATES
-@INPUT_SPACE
-@CV
-@GROUPS
-@FORMAT
-@OUTPUT
+@options.RATES
+@options.INPUT_SPACE
+@options.CV
+@options.GROUPS
+@options.FORMAT
+@options.OUTPUT
 @refuse_in_one_line
 def calibrate(o: SimpleNamespace) -> None:
     """A map from scores to the probability of label 1.
@@ -145,11 +110,11 @@ def calibrate(o: SimpleNamespace) -> None:
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    check_rates(o)
+    options.check_rates(o)
     _checks.generator(o.random_state)
-    table = read(o)
-    y, s, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
-    rates, g = read_rates(table, o), read_groups(table, o)
+    table = options.read(o)
+    y, s, w = options.labelled_scores(table, o)
+    rates, g = options.read_rates(table, o), read_groups(table, o)
     log_loss = {}
     if o.method == "auto":
         choice = go.estimators.choose_calibrator(
@@ -204,7 +169,8 @@ def quality_of(
 
 
 def entropy_of(y: Array, p: Array, w: Array | None, rates: Mapping[str, Any]) -> float:
-    return go.calibration.normalized_entropy(y, p, sample_weight=standing_weights(y, w, rates))
+    w = options.standing_weights(y, w, rates)
+    return go.calibration.normalized_entropy(y, p, sample_weight=w)
 
 
 def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
@@ -222,17 +188,17 @@ def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
 
 
 @click.command()
-@FILE
-@LABEL_01
-@PROBABILITY
+@options.FILE
+@options.LABEL_01
+@options.PROBABILITY
 @option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
-@OWNERS
-@WEIGHT
-@RATES
+@options.OWNERS
+@options.WEIGHT
+@options.RATES
 @option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float)
-@RANDOM_STATE
-@FORMAT
-@output("Where to write the report: .json, or its table as .csv or .parquet.")
+@options.RANDOM_STATE
+@options.FORMAT
+@options.output("Where to write the report: .json, or its table as .csv or .parquet.")
 @refuse_in_one_line
 def calibration(o: SimpleNamespace) -> None:
     """Whether probabilities still hold, overall and by segment.
@@ -252,16 +218,16 @@ def calibration(o: SimpleNamespace) -> None:
             f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
             "for its table"
         )
-    check_rates(o)
+    options.check_rates(o)
     if o.alarm is not None and not 0 < o.alarm < 1:
         raise InputError(
             f"--alarm must be above 0 and below 1, found {o.alarm:g}: 0.01 raises a false alarm in "
             "one report of a hundred"
         )
     _checks.generator(o.random_state)
-    table = read(o)
-    y, p, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
-    rates = read_rates(table, o)
+    table = options.read(o)
+    y, p, w = options.labelled_scores(table, o)
+    rates = options.read_rates(table, o)
     checked = check_of(
         y, p, w, read_groups(table, o), rates, {name: table.columns[name] for name in o.segments},
         o.alarm, o.random_state,

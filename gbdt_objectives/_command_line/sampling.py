@@ -8,34 +8,22 @@ import click
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives._command_line import files
-from gbdt_objectives._command_line.options import (
-    FILE,
-    FORMAT,
-    KEEP,
-    LABEL_01,
-    SHIFT,
-    labels_01,
-    option,
-    output,
-    read,
-    read_shift,
-    refuse_in_one_line,
-)
+from gbdt_objectives._command_line import files, options
+from gbdt_objectives._command_line.options import option, refuse_in_one_line
 from gbdt_objectives._command_line.reports import columns_as_text, tell, told
 
 
 @click.command()
-@FILE
-@LABEL_01
+@options.FILE
+@options.LABEL_01
 @option(
     "--negative-keep-rate", "RATE", "0.1: keep one in ten of label 0.", type=float, required=True
 )
 @option("--key", "COLUMN", "Keep or drop rows of one key together, the same ones every time.")
 @option("--random-state", "SEED", "Another number keeps other rows.", default=0)
-@KEEP
-@FORMAT
-@output("Where to write the rows that are kept.", required=True)
+@options.KEEP
+@options.FORMAT
+@options.output("Where to write the rows that are kept.", required=True)
 @refuse_in_one_line
 def sample(o: SimpleNamespace) -> None:
     """Every row of label 1 and some of label 0, to train on.
@@ -48,8 +36,8 @@ def sample(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives sample test.csv --label y --negative-keep-rate 0.1 -o kept.csv
     """
-    table = read(o, others=not o.keep)
-    y = labels_01(table, o)
+    table = options.read(o, others=not o.keep)
+    y = options.labels_01(table, o)
     if o.key is None:
         rows = go.negative_downsample(y, o.negative_keep_rate, random_state=o.random_state)
     else:
@@ -59,12 +47,7 @@ def sample(o: SimpleNamespace) -> None:
     kept, rate = y[rows], float(go.priors.measured_keep_rates(y, y[rows])[0])
     files.write_table(o.output, table, o.keep or table.names, rows=rows)
     events = int(np.count_nonzero(y))
-    report = {
-        "rows": len(y),
-        "events": events,
-        "kept_rows": len(kept),
-        "negative_keep_rate": rate,
-    }
+    report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
     text = columns_as_text({
         "label": [0, 1],
         "rows": [str(len(y) - events), str(events)],
@@ -77,9 +60,9 @@ def sample(o: SimpleNamespace) -> None:
 
 @click.command()
 @click.argument("model")
-@SHIFT
-@FORMAT
-@output("Where to write the corrected model.", required=True)
+@options.SHIFT
+@options.FORMAT
+@options.output("Where to write the corrected model.", required=True)
 @refuse_in_one_line
 def shift(o: SimpleNamespace) -> None:
     """Correct a saved model for what it was trained on, for good.
@@ -94,7 +77,7 @@ def shift(o: SimpleNamespace) -> None:
     """
     from gbdt_objectives.adapters._files import check_model_paths, read_model, write_model
 
-    delta = read_shift(o)
+    delta = options.read_shift(o)
     check_model_paths(o.model, o.output)
     moved = go.shift_intercept(read_model(o.model), delta)
     write_model(moved, o.output)

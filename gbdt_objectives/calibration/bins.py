@@ -14,17 +14,8 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives._values import table
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    check_label_1_sampled,
-    check_no_columns,
-    group_ties,
-    label_1_columns,
-    probability_rows,
-    read_rates,
-    read_sampled_rows,
-    standing_rows,
-)
+from gbdt_objectives.calibration import rows as _rows
+from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
@@ -103,8 +94,8 @@ def reliability_bins(
            3          0.2     0.3333
            3          0.7     0.6667
     """
-    columns = label_1_columns(y_true, probability, sample_weight)
-    columns["keep_rate"] = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    columns = _rows.label_1_columns(y_true, probability, sample_weight)
+    columns["keep_rate"] = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     return make_bins(columns, n_bins, strategy)
 
 
@@ -190,15 +181,15 @@ def expected_calibration_error(
     >>> round(expected_calibration_error(y, p, n_bins=10, strategy="uniform"), 4)
     0.35
     """
-    rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     given = {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
     if any_dask(given) or np.ndim(probability) == 1:
-        check_no_columns(labels)
+        _rows.check_no_columns(labels)
     else:
-        check_label_1_sampled(rate)
-        rows = predicted_class(probability_rows(y_true, probability, labels, sample_weight))
+        _rows.check_label_1_sampled(rate)
+        rows = predicted_class(_rows.probability_rows(y_true, probability, labels, sample_weight))
         y_true, probability, sample_weight = rows.y, rows.p, rows.w
-    columns = label_1_columns(y_true, probability, sample_weight) | {"keep_rate": rate}
+    columns = _rows.label_1_columns(y_true, probability, sample_weight) | {"keep_rate": rate}
     bins = make_bins(columns, n_bins, strategy)
     gap = np.abs(bins.probability - bins.frequency)
     return float(np.average(gap, weights=bins.weight))
@@ -228,7 +219,7 @@ class PredictionCounts:
 
     @staticmethod
     def of(rows: LabelledRows) -> PredictionCounts:
-        p, positive, negative = group_ties(rows)
+        p, positive, negative = _rows.group_ties(rows)
         negative += positive
         return PredictionCounts(p, p, negative, positive, len(rows.y))
 
@@ -250,7 +241,7 @@ def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
     Arrays have each prediction on its own; those of Dask share bins if they are many.
     """
     if not any_dask(columns):
-        return PredictionCounts.of(standing_rows(*read_sampled_rows(**columns)))
+        return PredictionCounts.of(_rows.read_standing_rows(**columns))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
     found = total(partial(add_predictions, empty), columns)
     weight = found.counts.sum(axis=1)
@@ -258,13 +249,13 @@ def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
 
 
 def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStatistics:
-    rows = standing_rows(*read_sampled_rows(**columns))
+    rows = _rows.read_standing_rows(**columns)
     return empty.add(rows.y, rows.p, rows.w)
 
 
 def uniform_sums(n_bins: int, **columns: Any) -> Array:
     """Sums of v, v p and v y in each bin of equal width, (3, n_bins)."""
-    rows = standing_rows(*read_sampled_rows(**columns))
+    rows = _rows.read_standing_rows(**columns)
     b, w = np.searchsorted(equal_width_ends(n_bins), rows.p), rows.w
     return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
 

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    check_order,
-    group_numbers,
-    is_dask,
-    positions,
-    shown,
-)
+from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, positions, shown
 from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
@@ -113,6 +106,13 @@ def read_sampled_rows(
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
     own = label_1_rows(y_true, probability, sample_weight)
     return own, row_rates(keep_rate, own)
+
+
+def read_standing_rows(
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
+) -> LabelledRows:
+    """Rows with probabilities (n,), of the weights of what they stand for."""
+    return standing_rows(*read_sampled_rows(y_true, probability, sample_weight, keep_rate))
 
 
 def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:

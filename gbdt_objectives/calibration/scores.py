@@ -12,14 +12,8 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._parts import total
 from gbdt_objectives._places import dot
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    label_1_columns,
-    probability_rows,
-    read_rates,
-    read_sampled_rows,
-    standing_rows,
-)
+from gbdt_objectives.calibration import rows as _rows
+from gbdt_objectives.calibration.rows import LabelledRows
 
 
 def calibration_ratio(
@@ -84,8 +78,8 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    columns = label_1_columns(y_true, probability, sample_weight)
-    columns["keep_rate"] = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    columns = _rows.label_1_columns(y_true, probability, sample_weight)
+    columns["keep_rate"] = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     sums: Array = total(ratio_sums, columns)
     prediction, outcome = sums.tolist()
     if outcome == 0:
@@ -95,7 +89,7 @@ def calibration_ratio(
 
 def ratio_sums(y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any) -> Array:
     """The sums sum v p and sum v y of a part of the rows."""
-    rows = standing_rows(*read_sampled_rows(y_true, probability, sample_weight, keep_rate))
+    rows = _rows.read_standing_rows(y_true, probability, sample_weight, keep_rate)
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 
@@ -142,7 +136,7 @@ def normalized_entropy(
     >>> round(normalized_entropy([1, 0, 0, 0], [0.7, 0.1, 0.1, 0.1]), 4)
     0.2991
     """
-    rows = probability_rows(y_true, probability, labels, sample_weight)
+    rows = _rows.probability_rows(y_true, probability, labels, sample_weight)
     W = float(rows.w.sum())
     classes = rows.y.astype(np.intp)
     weight = np.bincount(classes, rows.w)
@@ -209,7 +203,7 @@ def brier_score(
     >>> round(brier_score(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"]), 4)
     0.39
     """
-    rows = probability_rows(y_true, probability, labels, sample_weight)
+    rows = _rows.probability_rows(y_true, probability, labels, sample_weight)
     if rows.p.ndim == 1:
         error = 2 * (rows.p - rows.y) ** 2
     else:

@@ -21,22 +21,14 @@ from gbdt_objectives._checks import Array, is_dask
 from gbdt_objectives._parts import any_dask, check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.bins import (
     Strategy,
     check_bins,
     count_predictions,
     equal_width_ends,
 )
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    label_1_columns,
-    read_rates,
-    read_sampled_rows,
-    stand_for,
-    standing_rows,
-    sums_by,
-    sums_of_groups,
-)
+from gbdt_objectives.calibration.rows import LabelledRows
 
 TINY = 1e-300
 SIMILAR = 15  # the number of groups of similar predictions
@@ -204,13 +196,13 @@ def calibration_ratio_by_segment(
           DE       150      1.05    0.9657     1.175       0.6  0.0002494
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-    columns = label_1_columns(y_true, probability, sample_weight)
+    columns = _rows.label_1_columns(y_true, probability, sample_weight)
     refuse_dask_groups(groups, columns)
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
         n_bins = check_bins(n_bins, strategy)
-    columns["keep_rate"] = rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    columns["keep_rate"] = rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     dropped = is_dask(rate) or np.ndim(rate) > 0 or rate < 1
     ends = equal_width_ends(n_bins) if by_prediction else None
     similar = None
@@ -291,7 +283,7 @@ class SegmentStatistics:
                 "bins of the prediction call calibration_ratio_by_segment"
             )
         names, values = segment_columns(segments)
-        columns = label_1_columns(y_true, probability, sample_weight) | values
+        columns = _rows.label_1_columns(y_true, probability, sample_weight) | values
         with some_rows():
             return total(partial(statistics_of, names, None, None, None), columns)
 
@@ -377,7 +369,7 @@ def statistics_of(
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
-    own, r = read_sampled_rows(y_true, probability, sample_weight, keep_rate)
+    own, r = _rows.read_sampled_rows(y_true, probability, sample_weight, keep_rate)
     owner = own.owners(groups)
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if isinstance(r, np.ndarray):
@@ -502,7 +494,7 @@ def segment_sums(
     def terms(at: slice) -> list[Array]:
         y, p, w = rows.y[at], rows.p[at], rows.w[at]
         rate = r[at] if isinstance(r, np.ndarray) else r
-        v = stand_for(y, w, rate)
+        v = _rows.stand_for(y, w, rate)
         wy, vp = w * y, v * p
         stands: float | Array = 1.0  # the expected (v/w)^2
         if similar is not None:
@@ -513,10 +505,10 @@ def segment_sums(
         squares = (w * p) ** 2 * stands
         return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, squares]
 
-    sums = sums_by(g, G, terms)
+    sums = _rows.sums_by(g, G, terms)
     if owner is None:
         return np.append(sums, np.zeros((6, G)), axis=0)
-    v = standing_rows(rows, r).w
+    v = _rows.standing_rows(rows, r).w
     return np.append(sums, pair_sums(rows.w * rows.y, v * rows.p, owner, g, G), axis=0)
 
 
@@ -526,13 +518,13 @@ def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> Array:
     Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
     the segment, then with i in the segment and j anywhere.
     """
-    cells = sums_of_groups(wy, owner, g, G)
-    a, b, where = cells.data, sums_of_groups(vp, owner, g, G).data, cells.indices
+    cells = _rows.sums_of_groups(wy, owner, g, G)
+    a, b, where = cells.data, _rows.sums_of_groups(vp, owner, g, G).data, cells.indices
     whose = np.repeat(np.arange(len(cells.indptr) - 1, dtype=np.int32), np.diff(cells.indptr))
     every = np.bincount(owner, wy), np.bincount(owner, vp)
-    alone = sums_by(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
-    inside = sums_by(where, G, lambda at: products(a[at], b[at], a[at], b[at]))
-    anywhere = sums_by(
+    alone = _rows.sums_by(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
+    inside = _rows.sums_by(where, G, lambda at: products(a[at], b[at], a[at], b[at]))
+    anywhere = _rows.sums_by(
         where, G, lambda at: products(a[at], b[at], *(sums[whose[at]] for sums in every))
     )
     return np.append(inside - alone, anywhere - alone, axis=0)

@@ -19,19 +19,10 @@ from scipy.special import expit, logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._places import blocks, dot
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.likelihood import logistic_loss, minimize_convex, penalized
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    check_label_1_sampled,
-    probability_rows,
-    read_rates,
-    row_rates,
-    stand_for,
-    standing_rows,
-    sums_by,
-    sums_of_groups,
-)
+from gbdt_objectives.calibration.rows import LabelledRows
 
 MOST_GROUPED_BINS = 1000  # every two have a covariance
 MOST_SHIFT, SHIFT_HALVINGS = 40.0, 50  # of log-odds, and how often the range is halved
@@ -142,17 +133,17 @@ def calibration_error_test(
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     n_resamples = _checks.whole_number("n_resamples", n_resamples, 100)
     seed = int.from_bytes(_checks.generator(random_state).bytes(8), "little")
-    rows = probability_rows(y_true, probability, labels, sample_weight)
-    rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    rows = _rows.probability_rows(y_true, probability, labels, sample_weight)
+    rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     if rows.p.ndim == 2:
-        check_label_1_sampled(rate)
+        _rows.check_label_1_sampled(rate)
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    r = row_rates(rate, own)
+    r = _rows.row_rates(rate, own)
     if isinstance(r, np.ndarray):
         _checks.rates_by_row_alone("keep_rate", r < 1, own.y == 1, "negative_keep_rate=")
-    b = bin_numbers(standing_rows(own, r), n_bins, strategy)
+    b = bin_numbers(_rows.standing_rows(own, r), n_bins, strategy)
     filled = np.bincount(b) > 0
     b = (np.cumsum(filled) - 1)[b]
     if groups is not None and b.max() >= MOST_GROUPED_BINS:
@@ -318,7 +309,7 @@ def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) 
         n = w / (p + (1 - p) * rate)
         return [n, n * p, n * rate, w, w * y, w * w, b[at], np.ones(len(p))]
 
-    N, P, R, W, A, W2, B, rows_there = sums_by(cell, int(cell.max()) + 1, terms)
+    N, P, R, W, A, W2, B, rows_there = _rows.sums_by(cell, int(cell.max()) + 1, terms)
     odds = odds_of(P / N)
     slope, intercept = fit_slope(odds, np.log(R / N), W, A)
     return SampledBins(
@@ -357,7 +348,7 @@ def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None
     def standing(at: slice) -> tuple[Array, Array, Array, float | Array, Array]:
         y, p, w = rows.y[at], rows.p[at], rows.w[at] / unit
         rate = r[at] if isinstance(r, np.ndarray) else r
-        return y, p, w, rate, stand_for(y, w, rate)
+        return y, p, w, rate, _rows.stand_for(y, w, rate)
 
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = standing(at)
@@ -365,7 +356,7 @@ def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None
         k = w * (1 - p) + ks
         return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
 
-    W, P, A, K, K2, S2, w, w2 = sums_by(b, int(b.max()) + 1, terms)
+    W, P, A, K, K2, S2, w, w2 = _rows.sums_by(b, int(b.max()) + 1, terms)
     mean_p, mean_y = P / W, A / W
     e = np.where(K > 0, K2, w2) / np.where(K > 0, K, w)
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
@@ -406,7 +397,7 @@ def group_sums(residual: Array, b: Array, owner: Array, B: int) -> tuple[Any, Ar
     """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
     bins' sums, (B,), were each row a group; residuals are about the bin's mean, which takes one of
     its groups, or rows."""
-    sums = sums_of_groups(residual, owner, b, B)
+    sums = _rows.sums_of_groups(residual, owner, b, B)
     groups, rows = np.bincount(sums.indices, minlength=B), np.bincount(b, minlength=B)
     lost, lost_alone = (n / np.maximum(n - 1, 1) for n in (groups, rows))
     sums.data *= np.sqrt(lost)[sums.indices]

@@ -31,15 +31,8 @@ from gbdt_objectives.estimators.calibrator_choice import (
     choose_calibrator,
     fit_default,
 )
-from gbdt_objectives.estimators.calibrators import (
-    Calibrator,
-    ROCConvexHullCalibrator,
-    one_shift,
-)
-from gbdt_objectives.estimators.temperature_calibrator import (
-    TemperatureCalibrator,
-    class_offset,
-)
+from gbdt_objectives.estimators.calibrators import Calibrator, ROCConvexHullCalibrator, one_shift
+from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator, class_offset
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 FOLDS = 5

@@ -31,11 +31,7 @@ from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
 from gbdt_objectives.thresholds.qwk import score_rises
-from gbdt_objectives.thresholds.rows import (
-    are_rising_numbers,
-    sort_rows,
-    weights_of_prior,
-)
+from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
 OF_SOME_FITS = (
@@ -277,7 +273,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if not useful:
             warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
-                "nothing that holds on new rows",
+                "nothing that holds on new rows"
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
         if useful:
@@ -420,13 +416,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
-        self,
-        members: Members,
-        data: Data,
-        K: int,
-        splits: Sequence[Split],
-        times: int,
-        held: Array,
+        self, members: Members, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
     ) -> tuple[list[list[Any]], Array, Array, Array]:
         """Each fold's models, their out-of-fold scores (n, M), means of ``times`` each; some rows
         for each fold (r,), and the fold's scores of them, (r, M)."""

@@ -113,10 +113,7 @@ class SplineCalibrator(LogOddsCalibrator):
     _left_out: ClassVar = {"shrink": False}
 
     def __init__(
-        self,
-        *,
-        input_space: Literal["probability", "margin"] = "probability",
-        shrink: bool = False,
+        self, *, input_space: Literal["probability", "margin"] = "probability", shrink: bool = False
     ) -> None:
         super().__init__(input_space=input_space)
         self.shrink = shrink

@@ -392,7 +392,7 @@ def correct_margin(
         warn(
             f"margin is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
             "correct_probability is for those, margins come from predict(..., output_margin=True) "
-            "in XGBoost, raw_score=True in LightGBM",
+            "in XGBoost, raw_score=True in LightGBM"
         )
     if z.ndim < 2:
         d = d[1] - d[0]

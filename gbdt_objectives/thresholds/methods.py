@@ -14,12 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._checks.functions import check_labels_first
-from gbdt_objectives.metrics import (
-    ClassMetric,
-    MatthewsMetric,
-    Metric,
-    threshold_metric,
-)
+from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
 from gbdt_objectives.thresholds.qwk import (
