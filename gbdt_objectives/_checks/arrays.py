@@ -71,6 +71,8 @@ def not_masked(name: str, values: object) -> None:
 
 def is_dask(values: object) -> bool:
     """Whether it is a Dask collection; dask is not imported for the answer."""
+    if values is None or type(values) is np.ndarray:
+        return False
     rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
     return not rooms.isdisjoint({"dask", "dask_expr"})
 
@@ -191,7 +193,7 @@ def square(name: str, matrix: ArrayLike) -> Array:
 def finite(name: str, array: Array) -> None:
     """Raise if any element is NaN or infinite."""
     good = np.isfinite(array)
-    if not good.all():
+    if np.count_nonzero(good) < good.size:
         bad = ~good
         at = tuple(np.argwhere(bad)[0].tolist())
         where = f"row {at[0]}" + "".join(f", column {k}" for k in at[1:])
@@ -203,7 +205,7 @@ def finite(name: str, array: Array) -> None:
 
 def each(name: str, values: Array, right: Array, rule: str, remedy: str) -> None:
     """Raise for the first row whose value is not right."""
-    if not right.all():
+    if np.count_nonzero(right) < right.size:
         row = int(np.argmin(right))
         raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
 
