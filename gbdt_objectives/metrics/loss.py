@@ -13,7 +13,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
-from gbdt_objectives.objectives import Objective, weighted_logloss_objective
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.logloss import softplus_of_twice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +57,6 @@ class WeightedLoglossMetric(MeanMetric):
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
 
-    @property
-    def logloss(self) -> Any:
-        return weighted_logloss_objective(self.negative_keep_rate).equations
-
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
         _checks.binary_labels("y_true", rows.y)
@@ -71,9 +68,13 @@ class WeightedLoglossMetric(MeanMetric):
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """The loss of each row and how often it counts."""
-        c = self.logloss.class_factor(y)
+        c = y + 1 / self.negative_keep_rate * (1 - y)
         if self.input_space == "margin":
-            return self.logloss.row_loss(y, p, xp), c
+            half = 0.5 - y
+            half *= p
+            losses = softplus_of_twice(half, xp)
+            losses *= c
+            return losses, c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
 

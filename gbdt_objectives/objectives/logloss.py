@@ -201,13 +201,25 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 def softplus(q: Any, xp: Any = np) -> Any:
     """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
 
-    ``xp`` has the functions of the library of ``q``. log(1+E) is exact but for what 1 + E lost in
-    rounding, which is added; max(q, 0) is half of |q| + q.
+    ``xp`` has the functions of the library of ``q``.
     """
-    size = xp.abs(q)
-    E = xp.exp(-size)
+    return softplus_of_twice(0.5 * q, xp)
+
+
+def softplus_of_twice(h: Any, xp: Any) -> Any:
+    """softplus(2h), in the memory of h. log(1+E) is exact but for what 1 + E lost in rounding,
+    which is added; max(q, 0) is half of |q| + q."""
+    E = xp.abs(h)
+    h += E
+    E *= -2
+    E = xp.exp(E)
     u = E + 1
-    return xp.log(u) + (E - (u - 1)) + (0.5 * size + 0.5 * q)
+    loss = xp.log(u)
+    u -= 1
+    E -= u
+    loss += E
+    loss += h
+    return loss
 
 
 def weighted_logloss_objective(
