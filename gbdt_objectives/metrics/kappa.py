@@ -146,32 +146,29 @@ def moments_of_counts(C: Array, low: int) -> Array:
 def class_counts(rows: Rows, low: int, K: int) -> Array:
     """The number of rows, or their weight, of each pair of the classes low, low+1, ..., (K, K)
     [true, predicted]."""
-    step = max(4 * STRETCH, K * K)
+    N = K * K
+    exact = rows.y.dtype == rows.f.dtype and (abs(low) + K) * (K + 1) < 2**24
+    in_floats = exact and rows.y.dtype.kind == "f"
+
+    def of_block(at: slice) -> Any:
+        y, p = rows.y[at], rows.f[at]
+        if not in_floats:
+            y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
+        pair = y * K
+        pair += p
+        if low:
+            pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
+        pair = pair.astype(np.intp, copy=False)
+        if rows.w is not None or N > 64 or len(pair) < STRETCH:
+            return np.bincount(pair, None if rows.w is None else rows.w[at], N)
+        half = len(pair) // 2  # two rows at a time, in less time
+        fours = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
+        rest, fours = np.bincount(pair[2 * half :], minlength=N), fours.reshape(N, N)
+        return rest + fours.sum(axis=0) + fours.sum(axis=1)
+
+    step = max(4 * STRETCH, N)
     starts = range(0, len(rows) or 1, step)
-    parts = (pair_counts(rows, slice(start, start + step), low, K) for start in starts)
-    counts: Array = reduce(np.add, parts).reshape(K, K)
-    return counts
-
-
-def pair_counts(rows: Rows, at: slice, low: int, K: int) -> Array:
-    """:func:`class_counts` of a few rows, (K K,)."""
-    N, y, p = K * K, rows.y[at], rows.f[at]
-    exact = y.dtype.kind == "f" and y.dtype == p.dtype and (abs(low) + K) * (K + 1) < 2**24
-    if not exact:
-        y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
-    pair = y * K
-    pair += p
-    if low:
-        pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
-    pair = pair.astype(np.intp, copy=False)
-    if rows.w is not None or N > 64 or len(pair) < STRETCH:
-        return np.asarray(np.bincount(pair, None if rows.w is None else rows.w[at], N))
-    half = len(pair) // 2  # two rows at a time, in less time
-    both = pair[:half] * N
-    both += pair[half : 2 * half]
-    counts = np.bincount(both, minlength=N * N).reshape(N, N)
-    rest = np.bincount(pair[2 * half :], minlength=N)
-    return np.asarray(counts.sum(axis=0) + counts.sum(axis=1) + rest)
+    return reduce(np.add, (of_block(slice(k, k + step)) for k in starts)).reshape(K, K)  # type: ignore[no-any-return]
 
 
 def merged(parts: Array) -> Array:

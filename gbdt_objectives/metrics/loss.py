@@ -70,9 +70,7 @@ class WeightedLoglossMetric(MeanMetric):
         """The loss of each row and how often it counts."""
         c = y + 1 / self.negative_keep_rate * (1 - y)
         if self.input_space == "margin":
-            half = 0.5 - y
-            half *= p
-            losses = softplus_of_twice(half, xp)
+            losses = softplus_of_twice((0.5 - y) * p, xp)
             losses *= c
             return losses, c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf

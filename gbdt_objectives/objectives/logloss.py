@@ -94,7 +94,7 @@ class LoglossLoss(Loss):
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
-        E = xp.exp(xp.clip(log_E, None, largest))
+        E = xp.exp(xp.clip(log_E, -xp.inf, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
         c = self.class_factor(y)
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
@@ -199,10 +199,8 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 
 
 def softplus(q: Any, xp: Any = np) -> Any:
-    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
-
-    ``xp`` has the functions of the library of ``q``.
-    """
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``; ``xp`` has the
+    functions of its library."""
     return softplus_of_twice(0.5 * q, xp)
 
 
