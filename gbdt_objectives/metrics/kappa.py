@@ -138,7 +138,7 @@ def moments_of_counts(C: Array, low: int) -> Array:
     """The moments of whole numbers of rows [true, predicted], of classes from ``low`` on: exact
     but for the last division."""
     V = POWERS[: len(C)]
-    (n, p, pp), (y, yp, _), (yy, _, _) = (V.T @ C @ V).tolist()
+    (n, p, pp), (y, yp, _), (yy, _, _) = V.T.dot(C).dot(V).tolist()
     deviations = n * yy - y * y, n * pp - p * p, n * yp - y * p
     return np.array([low, n, y / n, p / n, *(d / n for d in deviations)])
 
