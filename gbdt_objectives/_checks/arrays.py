@@ -71,8 +71,6 @@ def not_masked(name: str, values: object) -> None:
 
 def is_dask(values: object) -> bool:
     """Whether it is a Dask collection; dask is not imported for the answer."""
-    if values is None or type(values) is np.ndarray:
-        return False
     rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
     return not rooms.isdisjoint({"dask", "dask_expr"})
 

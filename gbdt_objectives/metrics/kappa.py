@@ -135,8 +135,7 @@ def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
 
 
 def moments_of_counts(C: Array, low: int) -> Array:
-    """The moments of whole numbers of rows [true, predicted], of classes from ``low`` on: exact
-    but for the last division."""
+    """The moments of :func:`class_counts`, exact but for the last division."""
     V = POWERS[: len(C)]
     (n, p, pp), (y, yp, _), (yy, _, _) = V.T.dot(C).dot(V).tolist()
     deviations = n * yy - y * y, n * pp - p * p, n * yp - y * p
@@ -147,15 +146,14 @@ def class_counts(rows: Rows, low: int, K: int) -> Array:
     """The number of rows, or their weight, of each pair of the classes low, low+1, ..., (K, K)
     [true, predicted]."""
     N = K * K
-    exact = rows.y.dtype == rows.f.dtype and (abs(low) + K) * (K + 1) < 2**24
-    in_floats = exact and rows.y.dtype.kind == "f"
+    floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
+    exact = floats and (abs(low) + K) * (K + 1) < 2**24
 
     def of_block(at: slice) -> Any:
         y, p = rows.y[at], rows.f[at]
-        if not in_floats:
+        if not exact:
             y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
-        pair = y * K
-        pair += p
+        pair = y * K + p
         if low:
             pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
         pair = pair.astype(np.intp, copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
-from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.logloss import softplus_of_twice
+from gbdt_objectives.objectives import Objective, weighted_logloss_objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,10 @@ class WeightedLoglossMetric(MeanMetric):
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
 
+    @cached_property
+    def logloss(self) -> Any:
+        return weighted_logloss_objective(self.negative_keep_rate).equations
+
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
         _checks.binary_labels("y_true", rows.y)
@@ -68,11 +72,9 @@ class WeightedLoglossMetric(MeanMetric):
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """The loss of each row and how often it counts."""
-        c = y + 1 / self.negative_keep_rate * (1 - y)
+        c = self.logloss.class_factor(y)
         if self.input_space == "margin":
-            losses = softplus_of_twice((0.5 - y) * p, xp)
-            losses *= c
-            return losses, c
+            return c * self.logloss.unweighted(y, p, xp), c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
 

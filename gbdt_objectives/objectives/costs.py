@@ -141,13 +141,11 @@ class ExpectedCost:
         if pieces is None:
             return self._summed(p)
         left = np.floor(p)
-        at = np.ceil(p)
-        at += left  # even at a class, odd between two
+        at = np.ceil(p) + left  # even at a class, odd between two
         at -= 2 * low - 1
         piece = np.clip(at, 0, 2 * (high - low + 1), out=at).astype(np.intp)
-        beyond = np.subtract(p, left.clip(low, high, out=left), out=left)
         least, slope = (column.take(piece) for column in pieces)
-        return least + slope * beyond, slope
+        return least + slope * (p - left.clip(low, high, out=left)), slope
 
     def _summed(self, p: Array) -> tuple[Array, Array]:
         value, derivative = np.zeros((2, len(p)), p.dtype)

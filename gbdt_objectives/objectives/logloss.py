@@ -83,7 +83,11 @@ class LoglossLoss(Loss):
 
     def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
         s = z + (self.offset if offset is None else offset)
-        return self.class_factor(y) * softplus((1 - 2 * y) * s, xp)
+        return self.class_factor(y) * self.unweighted(y, s, xp)
+
+    def unweighted(self, y: Any, s: Any, xp: Any) -> Any:
+        """log(1 + exp(-(2y-1) s))."""
+        return softplus_of_twice((0.5 - y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
         """Gradient and hessian from E = exp((2y-1) s), the odds of the right label, s = z + offset.
