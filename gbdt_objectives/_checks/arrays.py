@@ -191,7 +191,7 @@ def square(name: str, matrix: ArrayLike) -> Array:
 def finite(name: str, array: Array) -> None:
     """Raise if any element is NaN or infinite."""
     good = np.isfinite(array)
-    if not good.all():
+    if np.count_nonzero(good) < good.size:
         bad = ~good
         at = tuple(np.argwhere(bad)[0].tolist())
         where = f"row {at[0]}" + "".join(f", column {k}" for k in at[1:])
@@ -203,7 +203,7 @@ def finite(name: str, array: Array) -> None:
 
 def each(name: str, values: Array, right: Array, rule: str, remedy: str) -> None:
     """Raise for the first row whose value is not right."""
-    if not right.all():
+    if np.count_nonzero(right) < right.size:
         row = int(np.argmin(right))
         raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
 

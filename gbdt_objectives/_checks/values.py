@@ -304,6 +304,8 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
     low, high = label_range
+    if y.size and low <= y.min() and y.max() <= high:
+        return
     each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._values import carried_labels, same_labels
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
-from gbdt_objectives.metrics.kappa import kappa_of_parts, moments, warn_undefined
+from gbdt_objectives.metrics.kappa import class_counts, kappa_of_parts, moments, warn_undefined
 
 MOST_CLASSES = 5000
 """Most classes between the lowest and the highest; their confusion counts are 200 MB."""
@@ -72,12 +73,7 @@ class ClassMetric(Metric):
                 f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
                 "those that there are, in ascending order"
             )
-        pair = rows.y.astype(np.intp)
-        pair *= K
-        pair += rows.f.astype(np.intp, copy=False)
-        pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
-        counts = rows.total(np.bincount(pair, rows.w, minlength=K * K))
-        return self.of_counts(counts.reshape(K, K))
+        return self.of_counts(rows.total(class_counts(rows, low, K)))
 
     def __call__(
         self,
@@ -150,9 +146,8 @@ class ClassMetric(Metric):
         if self.thresholds is not None:
             p = low + np.searchsorted(self.thresholds, p, side="right")
         elif scores:
-            below = np.floor(p)
-            p = np.where(p - below < 0.5, below, below + 1).clip(low, high)
-        return self.of_classes(replace(rows, f=p), low, high)
+            p = rounded(p).clip(low, high)
+        return self.of_classes(Rows(y, p, rows.w), low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +261,7 @@ class QWKMetric(WeightedKappa):
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         # needs no confusion counts
-        return kappa_of_parts(rows.parts(moments))
+        return kappa_of_parts(rows.parts(partial(moments, ends=(low, high))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +310,13 @@ def matthews(counts: Array) -> Array:
     several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
     value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+
+def rounded(p: Array) -> Array:
+    """The nearest whole numbers, halves upwards."""
+    nearest = np.floor(p)
+    nearest += p - nearest >= 0.5
+    return nearest
 
 
 def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,13 @@ from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
-from gbdt_objectives._places import EXPRESSION_BYTES, dot
+from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
+
+POWERS = np.vander(np.arange(64), 3, increasing=True)
+"""1, k and k^2 of as many classes as are counted."""
 
 
 def quadratic_weighted_kappa(
@@ -100,17 +103,23 @@ def moments_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_wei
     return moments(Rows(y, p, w))
 
 
-def moments(rows: Rows) -> Array:
+def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
     """What kappa needs of classes y and p: an origin, n, their means above it, and the sums of
-    squares and products of the deviations from the means.
+    squares and products of the deviations from the means. ``ends``: between which they are.
 
     The origin, the lowest class of the rows that count, keeps what is added up small, and is exact
     for a single class.
     """
-    counts = slice(None) if rows.w is None else rows.w > 0
-    if not len(rows.y[counts]):
+    y, p = (rows.y, rows.f) if rows.w is None else (rows.y[rows.w > 0], rows.f[rows.w > 0])
+    if not len(y):
         return np.zeros(7)
-    origin = float(min(rows.y[counts].min(), rows.f[counts].min()))
+    if ends is None:  # few classes, or some below 0, where the result is, too
+        whole = rows.w is None and y.dtype.kind in "biu" and p.dtype.kind in "biu"
+        ends = (0, int(np.bitwise_or.reduce(y)) | int(np.bitwise_or.reduce(p)) if whole else -1)
+    low, high = ends
+    if rows.w is None and high - low in range(len(POWERS)) and abs(low) < 2**53:
+        return moments_of_counts(class_counts(rows, low, high - low + 1), low)
+    origin = float(min(y.min(), p.min()))
 
     def of_stretch(part: Rows) -> tuple[float, ...]:
         n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w
@@ -125,8 +134,45 @@ def moments(rows: Rows) -> Array:
     return merged(np.array([of_stretch(p) for p in rows.stretches(FLOAT64, EXPRESSION_BYTES)]))
 
 
+def moments_of_counts(C: Array, low: int) -> Array:
+    """The moments of :func:`class_counts`, exact but for the last division."""
+    V = POWERS[: len(C)]
+    (n, p, pp), (y, yp, _), (yy, _, _) = V.T.dot(C).dot(V).tolist()
+    deviations = n * yy - y * y, n * pp - p * p, n * yp - y * p
+    return np.array([low, n, y / n, p / n, *(d / n for d in deviations)])
+
+
+def class_counts(rows: Rows, low: int, K: int) -> Array:
+    """The number of rows, or their weight, of each pair of the classes low, low+1, ..., (K, K)
+    [true, predicted]."""
+    N = K * K
+    floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
+    exact = floats and (abs(low) + K) * (K + 1) < 2**24
+
+    def of_block(at: slice) -> Any:
+        y, p = rows.y[at], rows.f[at]
+        if not exact:
+            y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
+        pair = y * K + p
+        if low:
+            pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
+        pair = pair.astype(np.intp, copy=False)
+        if rows.w is not None or N > 64 or len(pair) < STRETCH:
+            return np.bincount(pair, None if rows.w is None else rows.w[at], N)
+        half = len(pair) // 2  # two rows at a time, in less time
+        fours = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
+        rest, fours = np.bincount(pair[2 * half :], minlength=N), fours.reshape(N, N)
+        return rest + fours.sum(axis=0) + fours.sum(axis=1)
+
+    step = max(4 * STRETCH, N)
+    starts = range(0, len(rows) or 1, step)
+    return reduce(np.add, (of_block(slice(k, k + step)) for k in starts)).reshape(K, K)  # type: ignore[no-any-return]
+
+
 def merged(parts: Array) -> Array:
     """The moments of all parts of the rows, (parts, 7), as one vector."""
+    if len(parts) == 1:
+        return np.asarray(parts[0])
     origin, n, y, p, yy, pp, yp = parts[parts[:, 1] > 0].T
     if not len(n):
         return np.zeros(7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,7 +57,7 @@ class WeightedLoglossMetric(MeanMetric):
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
 
-    @property
+    @cached_property
     def logloss(self) -> Any:
         return weighted_logloss_objective(self.negative_keep_rate).equations
 
@@ -73,7 +74,7 @@ class WeightedLoglossMetric(MeanMetric):
         """The loss of each row and how often it counts."""
         c = self.logloss.class_factor(y)
         if self.input_space == "margin":
-            return self.logloss.row_loss(y, p, xp), c
+            return c * self.logloss.unweighted(y, p, xp), c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
 

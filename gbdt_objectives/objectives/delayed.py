@@ -109,7 +109,7 @@ class DelayedLoglossLoss(Loss):
 
 def parts(z: Any, F: Any, xp: Any) -> tuple[Any, Any, Any, Any]:
     """a = exp(-|z|), p, 1-p and t = F p / (1-p + (1-F) p), without cancellation in any tail."""
-    a = xp.exp(-xp.clip(xp.abs(z), None, largest_exponent(z, xp)))
+    a = xp.exp(-xp.clip(xp.abs(z), 0.0, largest_exponent(z, xp)))
     one = xp.ones_like(a)
     high = z > 0
     p, n = xp.where(high, one, a), xp.where(high, a, one)

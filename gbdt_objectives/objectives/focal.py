@@ -88,8 +88,10 @@ class FocalLoss(Loss):
         sign = 1 - 2 * y
         A = slopes(sign * z, self.gamma, xp)
         if self.alpha is not None:
-            A = A * self.class_factor(y)
-        return A * sign, A * ((1 + self.gamma) / 2)
+            A *= self.class_factor(y)
+        hessian = A * ((1 + self.gamma) / 2)
+        A *= sign
+        return A, hessian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +212,7 @@ def slopes(x: Any, g: float, xp: Any) -> Any:
     log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
     e^x, if only u is not 1. Beyond the largest x that is looked at, q is 1, and p 0.
     """
-    x = xp.clip(x, None, logloss.largest_exponent(x, xp))
+    x = xp.clip(x, -xp.inf, logloss.largest_exponent(x, xp))  # numpy is slow without a least
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)
     A = xp.log(u)

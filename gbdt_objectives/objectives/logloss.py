@@ -83,7 +83,11 @@ class LoglossLoss(Loss):
 
     def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
         s = z + (self.offset if offset is None else offset)
-        return self.class_factor(y) * softplus((1 - 2 * y) * s, xp)
+        return self.class_factor(y) * self.unweighted(y, s, xp)
+
+    def unweighted(self, y: Any, s: Any, xp: Any) -> Any:
+        """log(1 + exp(-(2y-1) s))."""
+        return softplus_of_twice((0.5 - y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
         """Gradient and hessian from E = exp((2y-1) s), the odds of the right label, s = z + offset.
@@ -94,7 +98,7 @@ class LoglossLoss(Loss):
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
-        E = xp.exp(xp.clip(log_E, None, largest))
+        E = xp.exp(xp.clip(log_E, -xp.inf, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
         c = self.class_factor(y)
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
@@ -199,15 +203,25 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 
 
 def softplus(q: Any, xp: Any = np) -> Any:
-    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``; ``xp`` has the
+    functions of its library."""
+    return softplus_of_twice(0.5 * q, xp)
 
-    ``xp`` has the functions of the library of ``q``. log(1+E) is exact but for what 1 + E lost in
-    rounding, which is added; max(q, 0) is half of |q| + q.
-    """
-    size = xp.abs(q)
-    E = xp.exp(-size)
+
+def softplus_of_twice(h: Any, xp: Any) -> Any:
+    """softplus(2h), in the memory of h. log(1+E) is exact but for what 1 + E lost in rounding,
+    which is added; max(q, 0) is half of |q| + q."""
+    E = xp.abs(h)
+    h += E
+    E *= -2
+    E = xp.exp(E)
     u = E + 1
-    return xp.log(u) + (E - (u - 1)) + (0.5 * size + 0.5 * q)
+    loss = xp.log(u)
+    u -= 1
+    E -= u
+    loss += E
+    loss += h
+    return loss
 
 
 def weighted_logloss_objective(

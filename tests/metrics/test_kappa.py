@@ -15,7 +15,8 @@ import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import kappa
-from gbdt_objectives.metrics.kappa import merged, moments
+from gbdt_objectives.metrics.classes import rounded
+from gbdt_objectives.metrics.kappa import class_counts, merged, moments
 from tests.cases import each
 
 classes = st.integers(1, 60).flatmap(
@@ -232,3 +233,40 @@ def test_moments_of_parts_are_those_of_all_rows() -> None:
     u, v = y - means[0], p - means[1]
     np.testing.assert_allclose(squares, [w @ u**2, w @ v**2, w @ (u * v)], rtol=1e-12)
     np.testing.assert_allclose(merged(parts[::-1])[4:], squares, rtol=1e-12)
+
+
+@each("dtype", [np.int8, np.int64, np.float32, np.float64])
+@each(("low", "K", "n"), [(0, 4, 70_001), (-3, 6, 20_000), (-60, 64, 9000), (90, 9, 50), (0, 2, 1)])
+def test_few_classes_are_counted(dtype, low, K, n) -> None:
+    """Whole blocks, two rows at a time, and the rest; the moments of both ways are the same."""
+    rng = np.random.default_rng(n)
+    y, p = rng.integers(low, low + K, (2, n)).astype(dtype)
+    w = rng.integers(0, 4, n).astype(float)
+    for f in (p, p.astype(np.int64)):
+        for weight in (None, w):
+            expected = np.zeros((K, K))
+            np.add.at(
+                expected, (y.astype(int) - low, f.astype(int) - low), 1 if weight is None else w
+            )
+            np.testing.assert_array_equal(class_counts(Rows(y, f, weight), low, K), expected)
+    counted = moments(Rows(y, p), (low, low + K - 1))
+    by_rows = moments(Rows(y.astype(float), p.astype(float)))
+    counted[2:4] += counted[0] - by_rows[0]
+    np.testing.assert_allclose(counted[1:], by_rows[1:], rtol=1e-12, atol=1e-9 * n)
+    if dtype is np.int64:
+        np.testing.assert_allclose(merged(np.array([moments(Rows(y, p))] * 2))[4:], 2 * counted[4:])
+
+
+def test_a_worker_without_rows_counts_none() -> None:
+    none = np.empty(0, np.float32)
+    assert (class_counts(Rows(none, none), 0, 3) == np.zeros((3, 3))).all()
+    assert (moments(Rows(none, none), (0, 2)) == 0).all()
+
+
+def test_halves_are_rounded_upwards() -> None:
+    for dtype in (np.float32, np.float64):
+        half = np.arange(-3, 4).astype(dtype) + dtype(0.5)
+        below = np.nextafter(half, dtype(-9))
+        np.testing.assert_array_equal(rounded(half), np.arange(-2, 5))
+        np.testing.assert_array_equal(rounded(below), np.arange(-3, 4))
+        assert rounded(half).dtype == dtype

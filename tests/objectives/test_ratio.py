@@ -233,6 +233,25 @@ def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None
         assert unclipped.loss(y, [-9.0, 1.0, 2.5, 40.0]) != obj.loss(y, [-9.0, 1.0, 2.5, 40.0])
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [-3, -2, 4], [1990, 1991, 2020], [0, 0.5, 3]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_expected_absolute_cost(labels, dtype) -> None:
+    """At labels, next to them, between and beyond; a class may be absent or be no whole number."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(labels, 200)
+    at = np.arange(labels[0] - 2, labels[-1] + 3, 0.5).astype(dtype)
+    p = np.concatenate(
+        [at, np.nextafter(at, dtype(-1e9)), np.nextafter(at, dtype(1e9)), at + dtype(0.3)]
+    )
+    expected = go.objectives.kappa_objective("absolute", y, clip=False).denominator
+    value, slope = expected(p, p)
+    r = p[:, np.newaxis].astype(float) - y
+    assert value.dtype == slope.dtype == dtype
+    eps = float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(value, np.abs(r).mean(axis=1), rtol=20 * eps)
+    np.testing.assert_allclose(slope, np.sign(r).mean(axis=1), rtol=0, atol=20 * eps)
+
+
 def test_far_from_all_labels_the_absolute_cost_has_no_gradient() -> None:
     y = np.array([0.0, 1.0, 3.0])
     gradient, _ = go.objectives.kappa_objective("absolute", y, clip=False).gradient_hessian(
