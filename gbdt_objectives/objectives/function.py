@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import REAL
+from gbdt_objectives._domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, check_link
@@ -29,7 +29,6 @@ FEW_ROWS = 1000
 class FunctionLoss(Loss):
     """A user's own gradient function; see :func:`objective`."""
 
-    labels = REAL
     whole = True
     takes_device_arrays = False
     function: GradientFunction
@@ -39,6 +38,11 @@ class FunctionLoss(Loss):
     link: Link = UNDECLARED
     outputs: int = 1
     named: Named = ()
+
+    @property
+    def labels(self) -> Domain:
+        """Those that the link can predict, or their mean."""
+        return of_link(self.link, self.outputs)
 
     @property
     def name(self) -> str:
