@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
@@ -38,6 +39,19 @@ class XGBRegressor:
     """Stands for the library's own."""
 
 
+def kappa(y_true, y_pred):
+    return KAPPA(y_true, np.rint(y_pred))
+
+
+def squares(y_true, y_pred):
+    return np.mean((y_true - y_pred) ** 2)
+
+
+def rank(y_true, y_pred):
+    return roc_auc_score(y_true, y_pred)
+
+
+GRADES, EVENTS = np.arange(60) % 4, np.arange(60) % 2
 SETS = [("held out", "v"), ("rows", "t")]
 LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
 
@@ -86,6 +100,22 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("own_metrics_read_margins",
      {"others": (KAPPA, "auc"), "objective": LOGLOSS, "library": XGBOOST},
      "'auc' is XGBoost's own, which would interpret log-odds"),
+    ("functions_read_margins",
+     {"others": (squares,), "objective": LOGLOSS, "labels": lambda k: EVENTS},
+     "'squares' is a function, .*get margins, log-odds .*: pass weighted_logloss_metric"),
+    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS}, "pass weighted"),
+    ("functions_read_margins",
+     {"others": (rank,), "objective": go.ordinal_logit_objective(2), "labels": lambda k: EVENTS},
+     "scores that only .*: pass loss_metric"),
+    ("function_stops_in_its_direction",
+     {"others": (kappa,), "directions": (False,), "objective": QWK, "labels": lambda k: GRADES},
+     "minimise 'kappa', a function.*pass a Metric, .*maximize=..."),
+    ("function_stops_in_its_direction",
+     {"others": (kappa,), "directions": (False,), "labels": lambda k: GRADES}, "minimise 'kappa'"),
+    ("function_stops_in_its_direction",
+     {"others": (squares,), "directions": (False, True), "labels": lambda k: GRADES}, "'squares'"),
+    ("function_stops_in_its_direction",
+     {"others": (squares,), "directions": (False,), "objective": QWK}, "does not say"),
     ("objective_fits_estimator",
      {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
       "role": "Classifier"}, "declare its link.*or use XGBRegressor"),
@@ -134,6 +164,18 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("metric_reads_built_in", {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT,
                                "role": "Regressor", "own": "binary:logitraw"}),
     ("own_metrics_read_margins", {"others": ("None", KAPPA), "library": XGBOOST}),
+    ("functions_read_margins", {"others": (kappa, "rmse", KAPPA), "objective": QWK}),
+    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS,
+                                "labels": lambda k: EVENTS}),
+    ("function_stops_in_its_direction", {"others": (squares,), "directions": (False,),
+                                         "objective": QWK, "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction",
+     {"others": (lambda y, f: 1 - kappa(y, f),), "directions": (False,), "objective": QWK,
+      "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (True,),
+                                         "objective": QWK, "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "objective": QWK}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (False,)}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
