@@ -16,7 +16,7 @@ import numpy as np
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._links import IDENTITY
+from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -54,7 +54,13 @@ def booster_predicts_by_link(facts: Facts) -> None:
     library, link, transform = facts.library, facts.link, facts.transform
     if library is None or link is None or transform is None:
         return
-    if not transform.is_transformed or link.reads(transform):
+    if transform is OPAQUE:
+        warn(
+            f"this version of gbdt_objectives does not know {library.title}'s objective "
+            f"{facts.own!r}, and whether a booster of that name predicts {link.margins}: name no "
+            "objective in the parameters"
+        )
+    if not transform.is_transformed or (transform is not CHANGED and link.reads(transform)):
         return
     kind = library.prefix + ("Classifier" if link.n_classes else "Regressor")
     then = ", and turn its scores into classes with apply_thresholds" if link.is_label_unit else ""

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, softmax
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, softmax
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
@@ -72,6 +72,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
       "transform": LOGIT},
      "the objective 'binary:logistic' would take for log-odds.*XGBRegressor.*apply_thresholds"),
+    ("booster_predicts_by_link",
+     {"name": "q", "link": UNDECLARED, "library": XGBOOST, "own": "reg:absoluteerror",
+      "transform": CHANGED},
+     "'reg:absoluteerror' would take for .*leaves to refit.*name no objective in the parameters"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM}, "train a different model"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM, "metric": KAPPA}, "stop in another"),
     ("form_is_that_of_caller", {"name": "qwk", "library": XGBOOST, "form": LIGHTGBM},
@@ -154,6 +158,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                                  "role": "Classifier"}),
     ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": LOGIT}),
     ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": IDENTITY}),
+    ("booster_predicts_by_link", {"link": UNDECLARED, "library": XGBOOST, "transform": LOG}),
     ("form_is_that_of_caller", {"library": XGBOOST, "form": XGBOOST}),
     ("stops_in_its_direction", {"metric": KAPPA, "directions": (True, True)}),
     ("metric_reads_predictions", {"metric": KAPPA, "link": IDENTITY, "predictions": LOGIT}),
@@ -201,7 +206,7 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
     GUARDS[name](Facts(**facts))
 
 
-def test_three_guards_warn() -> None:
+def test_four_guards_warn() -> None:
     with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
         guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
     far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
@@ -213,6 +218,9 @@ def test_three_guards_warn() -> None:
     for library, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
             guards.row_start_is_added(Facts(library=library, row_start="start"))
+    newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
+    with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
+        guards.booster_predicts_by_link(newer)
     with pytest.warns(UserWarning, match="as many rows as the training data"):
         guards.stops_on_held_out(
             Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")
