@@ -13,6 +13,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import Link
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,13 @@ class Classes(Values):
         return found
 
 
+@dataclass(frozen=True)
+class _Shares(Interval):
+    def check(self, name: str, values: Array) -> None:
+        rule, remedy = "must be from 0 to 1 under log-odds", "encode the two classes as 0 and 1"
+        _checks.each(name, values, (values >= self.low) & (values <= self.high), rule, remedy)
+
+
 Domain = Interval | Values
 
 REAL = Interval()
@@ -104,3 +112,11 @@ REAL = Interval()
 
 BINARY = _Binary((0.0, 1.0))
 """The labels 0, negative, and 1, positive."""
+
+
+def of_link(link: Link, outputs: int) -> Domain:
+    """The labels whose mean, or whose classes, a model with this link can predict."""
+    if link.takes_several:
+        return Classes(outputs)
+    kind = Interval if link.n_classes is None else _Shares
+    return kind(link.lowest, link.highest)

@@ -208,6 +208,17 @@ OPAQUE = Link("opaque", "margins of an objective that this package does not know
 """The link of what models of all other built-in objectives predict."""
 
 
+CHANGED = Link("changed", "margins to turn into classes, or leaves to refit", xgboost="")
+"""The link of models of which a library's objective makes something else, whatever they train."""
+
+UNDER_OURS = {
+    **OF_XGBOOST, "survival:cox": LOG, "survival:aft": LOG,
+    **dict.fromkeys(("rank:ndcg", "rank:map", "rank:pairwise"), IDENTITY),
+    **dict.fromkeys(("reg:absoluteerror", "reg:quantileerror", "binary:hinge"), CHANGED),
+}  # fmt: skip
+"""By what a booster of this name predicts that an objective of ours trains."""
+
+
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
     if isinstance(value, Link):
         return value

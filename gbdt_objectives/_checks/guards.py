@@ -7,6 +7,8 @@ warns, with the remedy.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -51,7 +54,13 @@ def booster_predicts_by_link(facts: Facts) -> None:
     library, link, transform = facts.library, facts.link, facts.transform
     if library is None or link is None or transform is None:
         return
-    if not transform.is_transformed or link.reads(transform):
+    if transform is OPAQUE:
+        warn(
+            f"this version of gbdt_objectives does not know {library.title}'s objective "
+            f"{facts.own!r}, and whether a booster of that name predicts {link.margins}: name no "
+            "objective in the parameters"
+        )
+    if not transform.is_transformed or (transform is not CHANGED and link.reads(transform)):
         return
     kind = library.prefix + ("Classifier" if link.n_classes else "Regressor")
     then = ", and turn its scores into classes with apply_thresholds" if link.is_label_unit else ""
@@ -233,6 +242,57 @@ def own_metrics_read_margins(facts: Facts) -> None:
             f"{facts.objective.link.margins} as predictions under a custom objective: "
             f"{facts.objective.link.metric}, a metric of gbdt_objectives"
         )
+
+
+def functions_read_margins(facts: Facts) -> None:
+    """A user's function as a metric must not be given margins that it takes for predictions. One
+    that looks at their order alone may have them."""
+    link = IDENTITY if facts.objective is None else facts.objective.link
+    if not (link.is_transformed or link.is_of_objective):
+        return
+    margin = _RANDOM(0).normal(size=(1000, facts.objective.outputs)).squeeze()
+    for name, first, second in _answers(facts, lambda y: (margin, link.inverse(margin))):
+        if link.is_of_objective or first != second:
+            raise ValueError(
+                f"eval_metric {name} is a function, which would get margins, {link.margins}, "
+                f"instead of predictions under a custom objective: {link.metric}, a metric of "
+                "gbdt_objectives"
+            )
+
+
+def function_stops_in_its_direction(facts: Facts) -> None:
+    """XGBoost's early stopping must not keep the worst round by a user's function, which cannot
+    say its direction: at the labels themselves it is best."""
+    for name, best, other in _answers(facts, lambda y: (y, _RANDOM(1).permutation(y))):
+        right = all(best > other if up else best < other for up in facts.directions)
+        unknown = not (best > other or best < other)  # K predictions of the library's own?
+        if not right and (facts.objective is not None or not unknown):
+            raise ValueError(
+                f"XGBoost's early stopping would {'max' if facts.directions[0] else 'min'}imise "
+                f"{name}, a function, which does not say its direction: pass a Metric, such as "
+                "qwk_metric(), or say it, callbacks=[xgboost.callback.EarlyStopping(rounds, "
+                "maximize=...)], instead of early_stopping_rounds="
+            )
+
+
+_RANDOM = np.random.default_rng
+
+
+def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The name of each user's function that measures, and what it says of two predictions for up
+    to a thousand labels; nan if it cannot be asked: its own call will say what is wrong."""
+    labels: Any = facts.labels
+    for function in facts.others:
+        if not callable(function) or hasattr(function, "greater_is_better"):  # a metric of ours
+            continue
+        found: tuple[Any, Any] = np.nan, np.nan
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            known, at = np.unique(to_host(labels(None)), return_inverse=True)
+            y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
+            first, second = both(y)
+            found = function(y, first[: len(y)]), function(y, second[: len(y)])
+        yield repr(getattr(function, "__name__", function)), *found
 
 
 def objective_fits_estimator(facts: Facts) -> None:

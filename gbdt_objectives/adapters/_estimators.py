@@ -21,6 +21,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
+    functions_read_margins,
     metric_reads_built_in,
     objective_fits_estimator,
     stops_on_held_out,
@@ -85,6 +86,10 @@ class Fitting:
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
         self.classes: Array | None = None
+        self.asked = Facts(
+            others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
+        )
+        functions_read_margins(self.asked)
         self.check()
 
     def fit(self) -> Any:

@@ -16,7 +16,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array, guards
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.functions import check_labels_first
-from gbdt_objectives._domain import REAL
+from gbdt_objectives._domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, check_link
@@ -36,7 +36,6 @@ STEPS = np.array([0.0, *(k * 2.0**n for k in (1, -1) for n in (-14, *range(-1, 6
 class FunctionLoss(Loss):
     """A user's own gradient function; see :func:`objective`."""
 
-    labels = REAL
     whole = True
     takes_device_arrays = False
     function: GradientFunction
@@ -46,6 +45,11 @@ class FunctionLoss(Loss):
     link: Link = UNDECLARED
     outputs: int = 1
     named: Named = ()
+
+    @property
+    def labels(self) -> Domain:
+        """Those that the link can predict, or their mean."""
+        return of_link(self.link, self.outputs)
 
     @property
     def name(self) -> str:

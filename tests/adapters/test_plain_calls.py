@@ -569,3 +569,31 @@ def test_a_start_that_differs_by_row_says_that_predictions_leave_it_out(lib: Lib
     with pytest.warns(UserWarning, match="differs by row, .* leave it out: ") as told:
         lib.train(lib.params, lib.data(X, Y, start=start), 3, objective=go.qwk_objective())
     assert len(told) == 1
+
+
+@each("name", ["reg:absoluteerror", "reg:quantileerror", "binary:hinge", "survival:cox",
+               "survival:aft"])  # fmt: skip
+def test_an_objective_of_xgboost_that_would_change_predictions(name: str) -> None:
+    """It transforms margins or refits leaves, also where its model is trained on."""
+    X, y = np.random.default_rng(0).random((200, 3)), np.arange(200) % 2
+    data = xgb.DMatrix(X, y, label_lower_bound=y + 1.0, label_upper_bound=y + 1.0)
+    params = {"objective": name, "base_score": 0.5, "quantile_alpha": 0.5, "verbosity": 0}
+    obj, plain = go.qwk_objective([0, 1]), {"base_score": 0.5, "verbosity": 0}
+    with pytest.raises(TypeError, match=f"{name}.*XGBRegressor.*name no objective in the param"):
+        xgb.train(params, data, 2, obj=obj)
+    earlier = xgb.train(params, data, 2)
+    with pytest.raises(TypeError, match=f"objective '{name}' would take for"):
+        xgb.train(plain, data, 2, obj=obj, xgb_model=earlier)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_objective_of_xgboost_that_leaves_margins_alone() -> None:
+    X, y = np.random.default_rng(0).random((200, 3)), np.arange(200) % 2
+    data, obj = xgb.DMatrix(X, y, group=[200]), go.qwk_objective([0, 1])
+    names = ("reg:squarederror", "reg:pseudohubererror", "binary:logitraw", "rank:ndcg")
+    found = [
+        xgb.train({"objective": name, "base_score": 0.5, "verbosity": 0}, data, 3, obj=obj)
+        for name in names
+    ]
+    first, *others = [booster.predict(data) for booster in found]
+    assert all(np.array_equal(first, other) for other in others)

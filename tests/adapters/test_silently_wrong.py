@@ -895,3 +895,55 @@ def test_rounds_of_a_continued_training_are_counted_from_its_start() -> None:
         )  # fmt: skip
     kept = int(str(warned[0].message).split(" keeps ")[1].split()[0])
     assert XGB.rounds(booster) == 25 + kept
+
+
+def rounded_kappa(y_true, y_pred):
+    return go.quadratic_weighted_kappa(y_true, np.clip(np.rint(y_pred), 1, 4))
+
+
+def test_a_function_that_early_stopping_would_minimise() -> None:
+    """XGBoost takes every function for a loss. One minus kappa is one."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.digitize(X.sum(axis=1) + rng.normal(0, 0.2, 600), [1.1, 1.5, 1.9]) + 1.0
+
+    def fit(metric, objective=go.qwk_objective(), **how):  # noqa: B008
+        model = regressor(XGB, objective=objective, eval_metric=metric, n_estimators=60, **how)
+        return model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+
+    for objective in (go.qwk_objective(), None):
+        with pytest.raises(ValueError, match="would minimise 'rounded_kappa', .*pass a Metric"):
+            fit(rounded_kappa, objective, early_stopping_rounds=9)
+        with pytest.raises(ValueError, match="would minimise 'rounded_kappa'"):
+            fit(rounded_kappa, objective, callbacks=[xgb.callback.EarlyStopping(9)])
+    said = fit(rounded_kappa, callbacks=[xgb.callback.EarlyStopping(9, maximize=True)])
+    turned = fit(lambda y, f: 1 - rounded_kappa(y, f), early_stopping_rounds=9)
+    assert said.best_iteration == turned.best_iteration > 0
+    error = fit(lambda y, f: abs(y - f).mean(), early_stopping_rounds=9)
+    assert error.best_iteration > 0
+    assert "rounded_kappa" in fit(rounded_kappa).evals_result()["validation_0"]
+
+
+@both
+def test_a_function_that_would_get_log_odds(lib: Library) -> None:
+    """It would take margins for probabilities; one that ranks them may have them."""
+    X = np.random.default_rng(0).random((300, 3))
+    y, held_out = (X[:, 0] > 0.7).astype(int), [(X[:100], (X[:100, 0] > 0.7).astype(int))]
+
+    def fit(measure):
+        def metric(y_true, y_pred):
+            value = measure(y_true, y_pred)
+            return value if lib is XGB else ("value", value, False)
+
+        objective = go.weighted_logloss_objective(0.5)
+        if lib is XGB:
+            model = xgboost_adapter.XGBClassifier(
+                objective=objective, eval_metric=metric, n_estimators=5, **XGB_SKLEARN
+            )
+            return model.fit(X, y, eval_set=held_out, verbose=False)
+        model = lightgbm_adapter.LGBMClassifier(objective=objective, n_estimators=5, **LGB_SKLEARN)
+        return model.fit(X, y, eval_set=held_out, eval_metric=metric)
+
+    with pytest.raises(ValueError, match="get margins, log-odds.*: pass weighted_logloss_metric"):
+        fit(lambda y, p: np.mean((y - p) ** 2))
+    fit(lambda y, p: np.corrcoef(y, np.argsort(np.argsort(p)))[0, 1])

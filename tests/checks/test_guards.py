@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, softmax
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, softmax
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
@@ -38,6 +39,19 @@ class XGBRegressor:
     """Stands for the library's own."""
 
 
+def kappa(y_true, y_pred):
+    return KAPPA(y_true, np.rint(y_pred))
+
+
+def squares(y_true, y_pred):
+    return np.mean((y_true - y_pred) ** 2)
+
+
+def rank(y_true, y_pred):
+    return roc_auc_score(y_true, y_pred)
+
+
+GRADES, EVENTS = np.arange(60) % 4, np.arange(60) % 2
 SETS = [("held out", "v"), ("rows", "t")]
 LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
 
@@ -58,6 +72,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
       "transform": LOGIT},
      "the objective 'binary:logistic' would take for log-odds.*XGBRegressor.*apply_thresholds"),
+    ("booster_predicts_by_link",
+     {"name": "q", "link": UNDECLARED, "library": XGBOOST, "own": "reg:absoluteerror",
+      "transform": CHANGED},
+     "'reg:absoluteerror' would take for .*leaves to refit.*name no objective in the parameters"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM}, "train a different model"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM, "metric": KAPPA}, "stop in another"),
     ("form_is_that_of_caller", {"name": "qwk", "library": XGBOOST, "form": LIGHTGBM},
@@ -86,6 +104,22 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("own_metrics_read_margins",
      {"others": (KAPPA, "auc"), "objective": LOGLOSS, "library": XGBOOST},
      "'auc' is XGBoost's own, which would interpret log-odds"),
+    ("functions_read_margins",
+     {"others": (squares,), "objective": LOGLOSS, "labels": lambda k: EVENTS},
+     "'squares' is a function, .*get margins, log-odds .*: pass weighted_logloss_metric"),
+    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS}, "pass weighted"),
+    ("functions_read_margins",
+     {"others": (rank,), "objective": go.ordinal_logit_objective(2), "labels": lambda k: EVENTS},
+     "scores that only .*: pass loss_metric"),
+    ("function_stops_in_its_direction",
+     {"others": (kappa,), "directions": (False,), "objective": QWK, "labels": lambda k: GRADES},
+     "minimise 'kappa', a function.*pass a Metric, .*maximize=..."),
+    ("function_stops_in_its_direction",
+     {"others": (kappa,), "directions": (False,), "labels": lambda k: GRADES}, "minimise 'kappa'"),
+    ("function_stops_in_its_direction",
+     {"others": (squares,), "directions": (False, True), "labels": lambda k: GRADES}, "'squares'"),
+    ("function_stops_in_its_direction",
+     {"others": (squares,), "directions": (False,), "objective": QWK}, "does not say"),
     ("objective_fits_estimator",
      {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
       "role": "Classifier"}, "declare its link.*or use XGBRegressor"),
@@ -124,6 +158,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                                  "role": "Classifier"}),
     ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": LOGIT}),
     ("booster_predicts_by_link", {"link": LOGIT, "library": XGBOOST, "transform": IDENTITY}),
+    ("booster_predicts_by_link", {"link": UNDECLARED, "library": XGBOOST, "transform": LOG}),
     ("form_is_that_of_caller", {"library": XGBOOST, "form": XGBOOST}),
     ("stops_in_its_direction", {"metric": KAPPA, "directions": (True, True)}),
     ("metric_reads_predictions", {"metric": KAPPA, "link": IDENTITY, "predictions": LOGIT}),
@@ -134,6 +169,18 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("metric_reads_built_in", {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT,
                                "role": "Regressor", "own": "binary:logitraw"}),
     ("own_metrics_read_margins", {"others": ("None", KAPPA), "library": XGBOOST}),
+    ("functions_read_margins", {"others": (kappa, "rmse", KAPPA), "objective": QWK}),
+    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS,
+                                "labels": lambda k: EVENTS}),
+    ("function_stops_in_its_direction", {"others": (squares,), "directions": (False,),
+                                         "objective": QWK, "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction",
+     {"others": (lambda y, f: 1 - kappa(y, f),), "directions": (False,), "objective": QWK,
+      "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (True,),
+                                         "objective": QWK, "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "objective": QWK}),
+    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (False,)}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
@@ -159,7 +206,7 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
     GUARDS[name](Facts(**facts))
 
 
-def test_three_guards_warn() -> None:
+def test_four_guards_warn() -> None:
     with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
         guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
     far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
@@ -171,6 +218,9 @@ def test_three_guards_warn() -> None:
     for library, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
             guards.row_start_is_added(Facts(library=library, row_start="start"))
+    newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
+    with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
+        guards.booster_predicts_by_link(newer)
     with pytest.warns(UserWarning, match="as many rows as the training data"):
         guards.stops_on_held_out(
             Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")

@@ -12,7 +12,8 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives import function as functions
-from gbdt_objectives.objectives.function import FunctionLoss
+from gbdt_objectives.objectives.function import FunctionLoss, objective
+from tests.cases import each
 from tests.objectives.test_base import NAN, QWK, USER, X, squared_error
 
 
@@ -168,3 +169,26 @@ def test_a_few_rows_are_tried_without_half_of_them(n: int, tried: list[int]) -> 
     alone._check_alone(f, f, None, {})
     noise = FunctionLoss(function=lambda y, f, w: (f + 1e-4 * f.mean() * f, f))
     noise._check_alone(f[:20], 1 + f[:20] / 20, None, {})  # as float32 arithmetic differs
+
+
+def ones(y_true, margin, sample_weight):
+    return np.ones_like(margin), 1.0
+
+
+@each(("link", "wrong", "message"), [
+    ("logit", 2.0, "must be from 0 to 1 under log-odds, found 2.0 at row 1: encode the two"),
+    ("log", -1.0, "must be >= 0, found -1.0 at row 1"),
+    ("softmax", 3.0, "must hold classes 0 to 2, found 3.0 at row 1: subtract the lowest label"),
+    ("softmax", 0.5, "must hold classes 0 to 2"),
+])  # fmt: skip
+def test_labels_that_the_link_cannot_predict(link: str, wrong: float, message: str) -> None:
+    outputs = 3 if link == "softmax" else None
+    obj = objective(ones, link=link, outputs=outputs)
+    with pytest.raises(ValueError, match=message):
+        obj(np.array([0.0, wrong]), np.zeros((2, 3) if outputs else 2))
+
+
+@each(("link", "right"), [("logit", 0.3), ("log", 7.5), ("identity", -9.0), (None, -9.0)])
+def test_labels_whose_mean_the_link_can_predict(link: str | None, right: float) -> None:
+    gradient, _ = objective(ones, link=link)(np.array([0.0, right]), np.zeros(2))
+    assert gradient.tolist() == [1, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -14,6 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
+    function_stops_in_its_direction,
     own_metrics_read_margins,
     rows_start_alike,
     stops_on_a_metric_of_ours,
@@ -59,11 +61,16 @@ class Fitting(_estimators.Fitting):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
         if self.metric is not None:
             self._direct_stopping(self.metric)
+        elif self.metrics:
+            last = self.metrics[-1]
+            if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
+                asked = replace(self.asked, others=(last,), directions=guesses)
+                function_stops_in_its_direction(asked)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
         rounds = estimator.early_stopping_rounds
-        facts = Facts(others=tuple(self.metrics), objective=objective, library=XGBOOST)
+        facts = replace(self.asked, library=XGBOOST)
         stops_early = rounds is not None or stopping.any_stops_early(callbacks)
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)

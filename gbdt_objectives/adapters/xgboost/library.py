@@ -9,7 +9,7 @@ from typing import Any
 import xgboost as xgb
 from scipy.special import logit
 
-from gbdt_objectives._links import IDENTITY, OF_XGBOOST, OPAQUE, RAW, Link
+from gbdt_objectives._links import OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._library import Library, read_once
 from gbdt_objectives.adapters.xgboost import (
@@ -31,7 +31,7 @@ def objective_of(booster: Any) -> str:
 
 def trained_as(booster: Any) -> tuple[str, Link]:
     name = read_once(objective_of, booster)
-    return name, OF_XGBOOST.get(name, IDENTITY)
+    return name, UNDER_OURS.get(name, OPAQUE)
 
 
 def start_is_told(booster: Any) -> bool:

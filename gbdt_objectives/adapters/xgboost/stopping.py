@@ -124,6 +124,14 @@ def any_stops_early(callbacks: Sequence[Any]) -> bool:
     return any(isinstance(callback, STOPPING) for callback in callbacks)
 
 
+def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
+    """Whether early stopping on a metric of this name would maximise it where nobody says that."""
+    asked = [c for c in estimator.callbacks or () if any_stops_early([c]) and c.maximize is None]
+    names = [None] * (estimator.early_stopping_rounds is not None) + [c.metric_name for c in asked]
+    up = name != "mape" and name.startswith(("auc", "pre", "map", "ndcg"))
+    return tuple(up for looked_at in names if looked_at in (None, name))
+
+
 class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
