@@ -611,7 +611,8 @@ GUARDS = [
     Guard("sampling: the same inside an estimator", Call((RARE == 0).astype(float)),
           never, {"wrapped-classes"}, {kind: "it samples no rows" for kind in KINDS}),
     Guard("rates: on a model of numbers", Call(GRADES), is_moved, {"edit"},
-          {kind: "it takes no rate of negatives for a trained model" for kind in KINDS}),
+          {kind: "it takes no rate of negatives for a trained model" for kind in KINDS},
+          warns="^negative_keep_rate moves log-odds"),
 ]  # fmt: skip
 
 
@@ -659,8 +660,6 @@ KNOWN = {
             "labels outside a declared softmax or logit link in train", "dask-train"),
     **known("labels: 1 and 2 under log-odds",
             "labels outside a declared softmax or logit link in train", "dask-train"),
-    **known("rates: on a model of numbers", "a rate on a model of numbers",
-            "xgboost-shift_intercept", "lightgbm-shift_intercept"),
 }  # fmt: skip
 """Cells that fall short, and the words of the issue that will mend them."""
 

@@ -234,3 +234,22 @@ def test_a_segment_that_fit_did_not_see(tmp_path: Path) -> None:
                 model.predict(new)
         else:
             assert len(model.predict(new)) == len(fitted.new)
+
+
+def test_a_shift_of_what_are_no_log_odds() -> None:
+    """At construction, before anything is predicted or exported."""
+    shift, X = go.log_odds_shift(negative_keep_rate=0.1), np.arange(40.0)[:, np.newaxis]
+    of = {
+        name: lgb.train({"verbose": -1, "objective": name}, lgb.Dataset(X, X[:, 0] > 20), 2)
+        for name in ("regression", "poisson", "binary")
+    }
+    for name in ("regression", "poisson"):
+        with pytest.raises(ValueError, match=f"shift moves log-odds, but the objective '{name}'"):
+            serving.ServedModel(of[name], shift=shift)
+    with pytest.raises(ValueError, match="but LGBMRegressor has scores in label units"):
+        serving.ServedModel(regressor().model, shift=shift)
+    with pytest.warns(UserWarning, match="'reg:squarederror' does not say whether"):
+        serving.ServedModel(xgb.train({}, xgb.DMatrix(X, X[:, 0]), 1), shift=shift)
+    once = serving.ServedModel(of["binary"], shift=shift)
+    with pytest.raises(TypeError, match="would count twice: make one of all"):
+        serving.ServedModel(once, shift=shift)

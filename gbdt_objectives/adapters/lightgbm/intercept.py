@@ -13,6 +13,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
@@ -40,6 +41,11 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     tolerance = 1e-9 * (1 + np.abs(before) + np.abs(raw))
     _arguments.check_moved(_first_margin(moved), before + raw, tolerance)
     return moved
+
+
+def margins_of(booster: lgb.Booster) -> tuple[str, Link]:
+    name, *_ = read_objective(booster.model_to_string(num_iteration=1)) or ("custom",)
+    return name, UNDECLARED if name in CUSTOM_OBJECTIVES else OF_LIGHTGBM.get(name, OPAQUE)
 
 
 def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:

@@ -84,6 +84,7 @@ LIBRARY = Library(
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
     trees=trees.read_trees,
     # intercepts, and trees that are appended
+    margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
     predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
     as_trained=repair.as_trained, grow=repair.grow, without_odds=repair.without_odds,
