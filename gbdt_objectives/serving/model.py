@@ -149,6 +149,8 @@ class ServedModel(Exported):
         """Predictions of a model of numbers, float64 (n,)."""
         if self.is_booster:
             return np.asarray(self._link.inverse(self._margin(X)), np.float64)
+        library = library_of(self.model)
+        X = X if library is None else library.fitting.by_name(self.model, X)
         return np.asarray(self.model.predict(X), np.float64)
 
     def predict_score(self, X: Any) -> Array:

@@ -653,8 +653,6 @@ KNOWN = {
             "DownsampledClassifier thins the rare class if labels are 0/1 and 0 is rare",
             "xgboost-DownsampledClassifier", "lightgbm-DownsampledClassifier"),
     **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
-    **known("columns: in another order",
-            "load(folder) reads columns of a LightGBM booster by position", "lightgbm-load"),
     **known("start: a function of the user's", "Own functions find their start", "dask-train"),
     **known("labels: beyond the classes of a softmax",
             "labels outside a declared softmax or logit link in train", "dask-train"),

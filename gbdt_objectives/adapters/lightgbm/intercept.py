@@ -97,6 +97,21 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
+def by_name(model: Any, X: Any) -> Any:
+    """Rows of a frame with the model's columns in its order: LightGBM reads them by position."""
+    booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
+    if booster is None or not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return X
+    own = booster.feature_name()
+    places = {str(name).replace(" ", "_"): k for k, name in enumerate(X.columns)}
+    lacks = [name for name in own if name not in places]
+    if list(places) == own or len(lacks) == len(own):
+        return X
+    if lacks:
+        raise ValueError(f"X lacks the model's columns {_checks.shown(lacks)}: pass all, by name")
+    return X.iloc[:, [places[name] for name in own]]
+
+
 def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
     """(n,) log-odds, as ``predict`` uses them; the raw score of a custom objective."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
@@ -105,7 +120,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
             f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "
             "DataFrames only, pass what the Dataset was made of"
         )
-    text = booster.model_to_string(num_iteration=1)
+    text, X = booster.model_to_string(num_iteration=1), by_name(booster, X)
     name, *_ = read_objective(text) or ("custom",)
     if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
         _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)

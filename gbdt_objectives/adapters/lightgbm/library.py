@@ -69,7 +69,7 @@ LIBRARY = Library(
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     evaluation_weights="eval_sample_weight", check_offset=check_offset,
     check_start=lambda log_odds: None,
-    leaves=lambda model, X: np.asarray(model.predict(X, pred_leaf=True)),
+    leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data
     tolerance=1e-9,
