@@ -404,3 +404,21 @@ def earlier_model_fits(facts: Facts) -> None:
             f"{facts.earlier} has {facts.outputs} outputs, but {facts.objective!r} has "
             f"{facts.objective.outputs}: train on with a model of the same objective"
         )
+
+
+def shift_moves_log_odds(facts: Facts) -> None:
+    """A rate, or another shift of log-odds, must not move margins that are something else."""
+    link = facts.link
+    if link is None or link.n_classes or link.takes_several:
+        return
+    if link.is_declared:
+        raise ValueError(
+            f"{facts.given} moves log-odds, but {facts.name} has {link.margins}: leave it out, or "
+            "pass a classifier or its booster; a regression on a part of the rows needs weights of "
+            "1 / rate when it trains, and numbers are moved by delta= of shift_intercept"
+        )
+    warn(
+        f"{facts.given} moves log-odds, and {facts.name} does not say whether its margins are: "
+        "leave it out if its predictions are numbers; if they are log-odds, say so by "
+        "shift_intercept(booster, delta=float(shift))"
+    )

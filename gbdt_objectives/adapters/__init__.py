@@ -47,6 +47,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._values import plain
@@ -139,7 +141,11 @@ def shift_intercept(
         d = shift
     else:
         d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
-    moved: BoosterT = library_of_booster(booster).shift_intercept(booster, d)
+    library = library_of_booster(booster)
+    moved: BoosterT = library.shift_intercept(booster, d)
+    if delta is None or isinstance(delta, LogOddsShift):
+        name, link = library.margins_of(booster)
+        shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
     return moved
 
 

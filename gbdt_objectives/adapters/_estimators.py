@@ -203,6 +203,11 @@ class Fitting:
         return objective.class_probability(margin)
 
     @staticmethod
+    def by_name(model: Any, X: Any) -> Any:
+        """Rows with the model's columns in its order, where the library does not look at names."""
+        return X
+
+    @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
         return estimator.classes_[p.argmax(axis=1)]
 
@@ -245,7 +250,7 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         def predicting(name: str, answer: Callable[[Any, Any], Any]) -> Any:
             @wraps(getattr(library, name))
             def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-                library_predict = getattr(super(kind, self), name)
+                X, library_predict = fitting.by_name(self, X), getattr(super(kind, self), name)
                 p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
                 return library_predict(X, *args, **kwargs) if p is None else answer(self, p)
 

@@ -81,6 +81,7 @@ def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) 
 def predict_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
     library, objective = library_in_role(model, "Classifier"), getattr(model, "objective", None)
+    X = X if library is None else library.fitting.by_name(model, X)
     link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
     if library is not None and link is not None and LOGIT.name == link.name:
         margin = _checks.vector("margin", model.predict(X, **{library.margin_flag: True}))

@@ -112,6 +112,8 @@ class Library(Named):
     trees: Callable[[Any], Trees]  # of a booster, as arrays
 
     # The intercept, and what parameters did to it.
+    margins_of: Callable[[Any], tuple[str, Link]]
+    """A booster's objective and its margins; undeclared ones where its file cannot tell."""
     shift_intercept: Callable[[Any, Any], Any]
     read_odds: Callable[[Any, ArrayLike | None], float]
     """The factor by which a booster's parameters multiplied the odds of label 1."""

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._links import Link
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import shift_moves_log_odds
+from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import Library
@@ -55,6 +57,11 @@ class ServedModel(Exported):
     calibrator: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.model, ServedModel):
+            raise TypeError(
+                "model is a ServedModel within another, whose shift, calibrator and thresholds "
+                "would count twice: make one of all that belongs to it"
+            )
         if self.thresholds is not None and not isinstance(self.thresholds, Thresholds):
             raise TypeError(
                 f"thresholds must carry their classes, found {shown(self.thresholds)}: pass what "
@@ -65,6 +72,8 @@ class ServedModel(Exported):
                 f"shift must be what log_odds_shift returned, found {shown(self.shift)}: a number "
                 "of log-odds is LogOddsShift(number), a rate log_odds_shift(negative_keep_rate=...)"
             )
+        if self.shift is not None:
+            self._check_shift()
         calibrator = self.calibrator
         if calibrator is not None and (
             isinstance(calibrator, type) or not hasattr(calibrator, "predict")
@@ -73,6 +82,17 @@ class ServedModel(Exported):
                 f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
                 "LogitCalibrator().fit(p, y) returned"
             )
+
+    def _check_shift(self) -> None:
+        """Raise for a shift of what are no log-odds."""
+        if not self.is_booster:
+            name, link = type(self.model).__name__, None if is_classifier(self.model) else IDENTITY
+        elif name_of(self.model) is not None:
+            name, link = of_library(self.model).margins_of(self.model)
+            name = f"the objective {name!r}"
+        else:
+            return
+        shift_moves_log_odds(Facts(name=name, given="shift", link=link))
 
     @property
     def is_booster(self) -> bool:
@@ -129,6 +149,8 @@ class ServedModel(Exported):
         """Predictions of a model of numbers, float64 (n,)."""
         if self.is_booster:
             return np.asarray(self._link.inverse(self._margin(X)), np.float64)
+        library = library_of(self.model)
+        X = X if library is None else library.fitting.by_name(self.model, X)
         return np.asarray(self.model.predict(X), np.float64)
 
     def predict_score(self, X: Any) -> Array:

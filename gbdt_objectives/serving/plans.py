@@ -436,8 +436,6 @@ def of_served_model(model: ServedModel) -> Plan:
     """A model and what belongs to it: shift, then calibrator, then thresholds."""
     plan = of_model(model.model)
     calibrator = model.calibrator
-    if isinstance(model.model, ServedModel):
-        raise TypeError("model is a ServedModel within another: make one of all that belongs to it")
     if plan.thresholds is not None:
         raise ValueError(
             f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -491,3 +492,29 @@ def test_rates_of_two_classes_are_one_shift(lib: Library) -> None:
     one = go.shift_intercept(booster, negative_keep_rate=0.2)
     for moved in (by_class, by_shift):
         np.testing.assert_allclose(lib.predict(moved, X), lib.predict(one, X), rtol=1e-5)
+
+
+@both
+def test_a_rate_is_for_log_odds(lib: Library) -> None:
+    X = np.random.default_rng(5).normal(size=(300, 2))
+    data, rate = lib.data(X, X[:, 0]), go.log_odds_shift(negative_keep_rate=0.1)
+    name = "reg:absoluteerror" if lib is XGB else "regression"
+    numbers = lib.built_in({"objective": name}, data, 3)
+    for given in ({"negative_keep_rate": 0.1}, {"shift": rate}, {"delta": rate}):
+        with pytest.raises(ValueError, match=f"{min(given)} moves log-odds, but .*'{name}' has sc"):
+            go.shift_intercept(numbers, **given)
+    go.shift_intercept(numbers, delta=-0.5)
+
+    def squares(margin, data):
+        return margin - data.get_label(), np.ones(len(margin))
+
+    if lib is XGB:
+        own = xgb.train({}, data, 3, obj=squares)
+    else:
+        own = lgb.train({"objective": squares, "verbose": -1}, data, 3)
+    with pytest.warns(UserWarning, match="does not say whether its margins are") as told:
+        go.shift_intercept(own, rate)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        go.shift_intercept(own, delta=float(rate))

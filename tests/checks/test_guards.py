@@ -149,6 +149,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
     ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
+    ("shift_moves_log_odds", {"given": "negative_keep_rate", "name": "the objective 'regression'",
+                              "link": IDENTITY},
+     "negative_keep_rate moves log-odds, but the objective 'regression' has scores in label units: "
+     "leave it out, .*delta="),
+    ("shift_moves_log_odds", {"given": "shift", "name": "p", "link": LOG}, "p has logs of a pos"),
 ]  # fmt: skip
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
@@ -188,6 +193,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                                                                       None: [3]}.get}),
     ("rows_start_alike", {"has_start": {"a": True, "b": True}}),
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
+    ("shift_moves_log_odds", {"link": LOGIT}),
+    ("shift_moves_log_odds", {"link": softmax(None)}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),
@@ -225,6 +232,8 @@ def test_four_guards_warn() -> None:
         guards.stops_on_held_out(
             Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")
         )
+    with pytest.warns(UserWarning, match="does not say whether.*leave it out if .*delta=float"):
+        guards.shift_moves_log_odds(Facts(link=UNDECLARED))
 
 
 def test_every_guard_is_tried() -> None:

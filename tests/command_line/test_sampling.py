@@ -106,6 +106,17 @@ class TestShift:
         run("shift model.txt --negative-keep-rate 0.1 -o served.txt")
         assert lgb.Booster(model_file="served.txt").num_trees() == 7
 
+    def test_a_model_of_numbers(self, log) -> None:
+        lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+        params = {"objective": "regression", "verbose": -1, "num_threads": 1}
+        lgb.train(params, lgb.Dataset(X_of(log), log["y"]), 2).save_model("model.txt")
+        line = refused("shift model.txt --negative-keep-rate 0.1 -o served.txt")
+        assert line.startswith("shift moves log-odds, but the objective 'regression' has scores in")
+        assert not Path("served.txt").exists()
+        xgb.train({"nthread": 1}, xgb.DMatrix(X_of(log), log["y"]), 2).save_model("model.ubj")
+        result = run("shift model.ubj --negative-keep-rate 0.1 -o served.ubj")
+        assert "Warning: shift moves log-odds, and the objective 'reg:sq" in result.stderr
+
     @pytest.mark.parametrize(("ending", "library"), [("txt", "lightgbm"), ("json", "xgboost")])
     def test_a_missing_library_is_named(self, log, monkeypatch, ending, library) -> None:
         Path(f"model.{ending}").write_text("{}")

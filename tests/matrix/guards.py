@@ -611,7 +611,8 @@ GUARDS = [
     Guard("sampling: the same inside an estimator", Call((RARE == 0).astype(float)),
           never, {"wrapped-classes"}, {kind: "it samples no rows" for kind in KINDS}),
     Guard("rates: on a model of numbers", Call(GRADES), is_moved, {"edit"},
-          {kind: "it takes no rate of negatives for a trained model" for kind in KINDS}),
+          {kind: "it takes no rate of negatives for a trained model" for kind in KINDS},
+          warns="^negative_keep_rate moves log-odds"),
 ]  # fmt: skip
 
 
@@ -637,10 +638,6 @@ KNOWN = {
             "DownsampledClassifier thins the rare class if labels are 0/1 and 0 is rare",
             "xgboost-DownsampledClassifier", "lightgbm-DownsampledClassifier"),
     **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
-    **known("columns: in another order",
-            "load(folder) reads columns of a LightGBM booster by position", "lightgbm-load"),
-    **known("rates: on a model of numbers", "a rate on a model of numbers",
-            "xgboost-shift_intercept", "lightgbm-shift_intercept"),
 }  # fmt: skip
 """Cells that fall short, and the words of the issue that will mend them."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives import serving
+from gbdt_objectives.adapters import imbalance_shift, lightgbm as our_lightgbm
 from gbdt_objectives.estimators import LogitCalibrator, SplineCalibrator
 from gbdt_objectives.thresholds import Thresholds
 from tests.serving.models import (
@@ -234,3 +236,60 @@ def test_a_segment_that_fit_did_not_see(tmp_path: Path) -> None:
                 model.predict(new)
         else:
             assert len(model.predict(new)) == len(fitted.new)
+
+
+def test_a_shift_of_what_are_no_log_odds() -> None:
+    """At construction, before anything is predicted or exported."""
+    shift, X = go.log_odds_shift(negative_keep_rate=0.1), np.arange(40.0)[:, np.newaxis]
+    of = {
+        name: lgb.train({"verbose": -1, "objective": name}, lgb.Dataset(X, X[:, 0] > 20), 2)
+        for name in ("regression", "poisson", "binary")
+    }
+    for name in ("regression", "poisson"):
+        with pytest.raises(ValueError, match=f"shift moves log-odds, but the objective '{name}'"):
+            serving.ServedModel(of[name], shift=shift)
+    with pytest.raises(ValueError, match="but LGBMRegressor has scores in label units"):
+        serving.ServedModel(regressor().model, shift=shift)
+    with pytest.warns(UserWarning, match="'reg:squarederror' does not say whether"):
+        serving.ServedModel(xgb.train({}, xgb.DMatrix(X, X[:, 0]), 1), shift=shift)
+    once = serving.ServedModel(of["binary"], shift=shift)
+    with pytest.raises(TypeError, match="would count twice: make one of all"):
+        serving.ServedModel(once, shift=shift)
+
+
+def test_columns_of_a_frame_are_read_by_name(tmp_path: Path) -> None:
+    """LightGBM reads them by position; ``predict.py`` and XGBoost do not."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((300, 3)), columns=["p", "q q", "r"])
+    y = (X["p"] > 0.5).astype(int)
+    new, params = X[["r", "p", "q q"]].assign(extra=1.0), {"verbose": -1, "n_jobs": 1}
+    booster = lgb.train({**params, "objective": "binary"}, lgb.Dataset(X, y), 3)
+    few = {**params, "n_estimators": 3}
+    models = {
+        "booster": serving.ServedModel(booster),
+        "regressor": our_lightgbm.LGBMRegressor(objective=go.qwk_objective(), **few).fit(X, y),
+        "classifier": our_lightgbm.LGBMClassifier(
+            objective=go.weighted_logloss_objective(1.0), **few
+        ).fit(X, y),
+    }
+    for name, model in models.items():
+        serving.export(model, tmp_path / name, X)
+        for one in (model, serving.load(tmp_path / name)):
+            for method in ("predict", "predict_proba", "predict_score"):
+                if hasattr(one, method):
+                    found = getattr(one, method)
+                    np.testing.assert_array_equal(found(new), found(X))
+            with pytest.raises(
+                ValueError, match=r"X lacks the model's columns \['q_q'\]: pass all"
+            ):
+                one.predict(X.drop(columns="q q").assign(b=1.0))
+            unnamed = X.set_axis(range(3), axis=1)  # as today: nothing to read by
+            np.testing.assert_array_equal(one.predict(unnamed), one.predict(X))
+    for plain in (lgb.LGBMRegressor(**few).fit(X, y), lgb.LGBMClassifier(**few).fit(X, y)):
+        one = serving.ServedModel(plain)
+        np.testing.assert_array_equal(one.predict(new), one.predict(X))
+    for model in (booster, plain):
+        leaves = go.estimators.leaf_probability(model, X, y)
+        np.testing.assert_array_equal(leaves.predict_proba(new), leaves.predict_proba(X))
+    found = [float(imbalance_shift(booster, rows, y)) for rows in (X, new)]
+    assert found[0] == found[1]

@@ -25,6 +25,7 @@ from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, document
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
+from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -158,7 +159,7 @@ class Fitting(_estimators.Fitting):
             estimator._classes, estimator._n_classes = self.classes, len(self.classes)
             estimator._class_weight = None
 
-    finish = staticmethod(_train.finish)
+    finish, by_name = staticmethod(_train.finish), staticmethod(by_name)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -210,6 +211,10 @@ def _margins_decide(estimator: Any) -> bool:
 )  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
+
+    @wraps(lgb.LGBMRegressor.predict)
+    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        return super().predict(by_name(self, X), *args, **kwargs)
 
 
 @drop_in(Fitting)

@@ -13,6 +13,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
@@ -40,6 +41,11 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     tolerance = 1e-9 * (1 + np.abs(before) + np.abs(raw))
     _arguments.check_moved(_first_margin(moved), before + raw, tolerance)
     return moved
+
+
+def margins_of(booster: lgb.Booster) -> tuple[str, Link]:
+    name, *_ = read_objective(booster.model_to_string(num_iteration=1)) or ("custom",)
+    return name, UNDECLARED if name in CUSTOM_OBJECTIVES else OF_LIGHTGBM.get(name, OPAQUE)
 
 
 def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
@@ -91,6 +97,21 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
+def by_name(model: Any, X: Any) -> Any:
+    """Rows of a frame with the model's columns in its order: LightGBM reads them by position."""
+    booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
+    if booster is None or not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return X
+    own = booster.feature_name()
+    places = {str(name).replace(" ", "_"): k for k, name in enumerate(X.columns)}
+    lacks = [name for name in own if name not in places]
+    if list(places) == own or len(lacks) == len(own):
+        return X
+    if lacks:
+        raise ValueError(f"X lacks the model's columns {_checks.shown(lacks)}: pass all, by name")
+    return X.iloc[:, [places[name] for name in own]]
+
+
 def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
     """(n,) log-odds, as ``predict`` uses them; the raw score of a custom objective."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
@@ -99,7 +120,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
             f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "
             "DataFrames only, pass what the Dataset was made of"
         )
-    text = booster.model_to_string(num_iteration=1)
+    text, X = booster.model_to_string(num_iteration=1), by_name(booster, X)
     name, *_ = read_objective(text) or ("custom",)
     if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
         _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)

@@ -69,7 +69,7 @@ LIBRARY = Library(
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     evaluation_weights="eval_sample_weight", check_offset=check_offset,
     check_start=lambda log_odds: None,
-    leaves=lambda model, X: np.asarray(model.predict(X, pred_leaf=True)),
+    leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data
     tolerance=1e-9,
@@ -84,6 +84,7 @@ LIBRARY = Library(
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
     trees=trees.read_trees,
     # intercepts, and trees that are appended
+    margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
     predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
     as_trained=repair.as_trained, grow=repair.grow, without_odds=repair.without_odds,

@@ -13,6 +13,7 @@ from sklearn.preprocessing import LabelEncoder
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
+from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.objectives import Objective
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
@@ -94,6 +95,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 def margin(model: Any, X: Any) -> Array:
     """Margins from the rounds that the model predicts with, float64."""
     refuse_forest(model)
+    X = by_name(model, X)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 
 

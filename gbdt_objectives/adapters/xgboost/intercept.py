@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import LOGIT, OF_XGBOOST
+from gbdt_objectives._links import LOGIT, OF_XGBOOST, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments
 
 LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:logitraw")
+LOG_ODDS = (*LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax")
 SHIFTABLE_OBJECTIVES = (
-    *LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax",
+    *LOG_ODDS,
     "reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror",
 )  # fmt: skip
 """Their margins are label units or log-odds."""
@@ -51,6 +52,13 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
         add_to_leaves(moved, rest)
     _arguments.check_moved(_first_margin(moved), target, 1e-5 * unit)
     return moved
+
+
+def margins_of(booster: xgb.Booster) -> tuple[str, Link]:
+    name: str = read_learner(booster)["objective"]["name"]
+    if name == "reg:squarederror":  # the default, which a function of the user's leaves there
+        return name, UNDECLARED
+    return name, LOGIT if name in LOG_ODDS else OF_XGBOOST.get(name, OPAQUE)
 
 
 def read_odds(booster: xgb.Booster, y: ArrayLike | None) -> float:

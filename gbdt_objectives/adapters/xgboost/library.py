@@ -87,6 +87,7 @@ LIBRARY = Library(
     looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
     restore=serving.restore, trees=trees.read_trees,
     # intercepts, and trees that are appended
+    margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
     predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
     as_trained=lambda booster, X: X, grow=repair.grow, without_odds=repair.without_odds,
