@@ -19,6 +19,8 @@ from gbdt_objectives._checks import (
     positions,
     shown,
 )
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
@@ -242,6 +244,12 @@ def sampling_offset(
     rows of weight above 0. A positive has the rate that a negative in its place would have.
     """
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
+    if class_keep_rates is None and np.min(r) < 1:
+        P = float(rows.w @ rows.y)
+        thins_the_frequent_class(Facts(
+            name="the rate", thinned=0, rows_of=(np.inf, P), kept=float(rows.w.sum()) - P,
+            to_name="pass the rates by name, class_keep_rates={label: rate, other label: 1}",
+        ))  # fmt: skip
     if isinstance(r, np.ndarray) and (r == r[0]).all():
         r = float(r[0])
     if not isinstance(r, np.ndarray):

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import one_shift_is_of_named_classes
 from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -65,6 +67,9 @@ class ServedModel(Exported):
                 f"shift must be what log_odds_shift returned, found {shown(self.shift)}: a number "
                 "of log-odds is LogOddsShift(number), a rate log_odds_shift(negative_keep_rate=...)"
             )
+        classes = np.asarray(getattr(self.model, "classes_", ())).tolist()
+        if self.shift is not None and np.ndim(self.shift) == 0 and len(classes) == 2:
+            one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
         calibrator = self.calibrator
         if calibrator is not None and (
             isinstance(calibrator, type) or not hasattr(calibrator, "predict")
