@@ -292,6 +292,16 @@ def check_weights_count_rows(least: float, where: str = "") -> None:
         )
 
 
+ROUND_OFF = 1e-9
+"""Scores within it, in log-odds or relative to the largest, differ by round-off only."""
+
+
+def is_one_score(score: Array, size: float | None = None) -> bool:
+    """Whether finite scores differ by round-off only."""
+    low, high = score.min() / 2, score.max() / 2  # whose difference does not overflow
+    return bool(high - low <= ROUND_OFF * (max(-low, high) if size is None else size))
+
+
 def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
     order = np.argsort(rows.p)
