@@ -54,3 +54,8 @@ class Facts:
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
     looks_at: str | None = None  # the name of the set on which training stops; None: the last
     alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up
+    classes: Sequence[Any] = (0, 1)  # of a model, in its order
+    thinned: Any = None  # the class some of whose rows a rate drops, which nobody named
+    rows_of: tuple[float, float] = (np.inf, 0.0)  # how many rows it and the others had
+    kept: float = np.inf  # how many of its rows are left
+    to_name: str = ""  # how to name the class

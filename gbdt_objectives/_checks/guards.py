@@ -422,3 +422,30 @@ def shift_moves_log_odds(facts: Facts) -> None:
         "leave it out if its predictions are numbers; if they are log-odds, say so by "
         "shift_intercept(booster, delta=float(shift))"
     )
+
+
+def thins_the_frequent_class(facts: Facts) -> None:
+    """A rate must thin the frequent class, of which no fewer rows are left than of the other."""
+    own, others = facts.rows_of
+    name = f"{facts.name} drops rows of {facts.thinned!r}, "
+    if own < others:
+        message = f"{name}the less frequent class, {own:g} rows to {others:g}: {facts.to_name}"
+        if own < others / 4:
+            raise ValueError(message)
+        warn(message)
+    elif facts.kept < others - 3 * np.sqrt(others):  # not by chance
+        warn(
+            f"{name}of which {facts.kept:g} are left, and {others:g} of the other class: raise the "
+            f"rate if these rows were sampled before; if that class is rare {facts.to_name}"
+        )
+
+
+def one_shift_is_of_named_classes(facts: Facts) -> None:
+    """A number is added to the second of two classes, and the order of words is nobody's choice."""
+    first, second = facts.classes
+    if isinstance(second, str):
+        warn(
+            f"{facts.name} is one number, for {second!r}, second in alphabetical order only: pass "
+            f"log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 is "
+            "the rate of a class that was kept, or LogOddsShift([0, number])"
+        )

@@ -251,6 +251,16 @@ def not_classes(name: str, values: ArrayLike) -> None:
         )
 
 
+def not_probabilities(name: str, z: Array) -> None:
+    """Warn of margins that look like probabilities."""
+    if z.ndim == 1 and len(z) >= FEW and z.min() >= 0 and z.max() <= 1 and np.ptp(z):
+        warn(
+            f"{name} is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
+            "correct_probability and input_space='probability' are for those, margins come from "
+            "predict(..., output_margin=True) in XGBoost, raw_score=True in LightGBM",
+        )
+
+
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, positions, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
@@ -242,6 +244,12 @@ def sampling_offset(
     rows of weight above 0. A positive has the rate that a negative in its place would have.
     """
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
+    if class_keep_rates is None and np.min(r) < 1:
+        P = float(rows.w @ rows.y)
+        thins_the_frequent_class(Facts(
+            name="the rate", thinned=0, rows_of=(np.inf, P), kept=float(rows.w.sum()) - P,
+            to_name="pass the rates by name, class_keep_rates={label: rate, other label: 1}",
+        ))  # fmt: skip
     if isinstance(r, np.ndarray) and (r == r[0]).all():
         r = float(r[0])
     if not isinstance(r, np.ndarray):
@@ -282,6 +290,16 @@ def check_weights_count_rows(least: float, where: str = "") -> None:
             f"sample_weight sums to {least:g} for one label, less than a row{where}: multiply the "
             "weights so that they count rows"
         )
+
+
+ROUND_OFF = 1e-9
+"""Scores within it, in log-odds or relative to the largest, differ by round-off only."""
+
+
+def is_one_score(score: Array, size: float | None = None) -> bool:
+    """Whether finite scores differ by round-off only."""
+    low, high = score.min() / 2, score.max() / 2  # whose difference does not overflow
+    return bool(high - low <= ROUND_OFF * (max(-low, high) if size is None else size))
 
 
 def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:

@@ -57,8 +57,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         XGBClassifier needs labels 0 and 1.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``, which bends as much as the rows
-        say and with few events leaves the probabilities nearly as they are; where it refuses them,
-        since some were certain and wrong or all are the same, ``VennAbersCalibrator()``.
+        say and with few events leaves the probabilities nearly as they are; where all are the same
+        ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
         "auto": the calibrator that ``choose_calibrator`` chooses by cross-validated log loss of the
         held-out rows, in random folds (of groups if ``fit`` gets them), after 25 fits. A calibrator
         of this package, or any object with ``fit(score, y, sample_weight)``

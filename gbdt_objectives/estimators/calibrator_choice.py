@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,8 +16,11 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
+    group_ties,
+    is_one_score,
     mean_and_error,
     sampling_offset,
     score_rows,
@@ -25,9 +29,11 @@ from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     BetaCalibrator,
     Calibrator,
+    InterceptCalibrator,
     LogitCalibrator,
     Offset,
     ROCConvexHullCalibrator,
+    warn_if_falling,
 )
 from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
@@ -69,18 +75,20 @@ def fit_default(
     input_space: Literal["probability", "margin"] = "probability",
     **rates: Any,
 ) -> Calibrator:
-    """The shrunk spline, fitted; Venn-Abers where no map of log-odds can be fitted.
+    """The shrunk spline, fitted; a shift or Venn-Abers where no such map can be fitted.
 
-    That is for probabilities that were certain and wrong, certain in all rows of one label, or the
-    same in all rows. What Venn-Abers refuses as well is refused in the spline's words.
+    A shift is for probabilities that are the same in all rows, Venn-Abers for those that were
+    certain and wrong, or certain in all rows of one label. What all refuse is refused in the
+    spline's words.
     """
+    shift = [InterceptCalibrator(input_space=input_space)] * is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
     except ValueError as refused:
-        try:
-            return VennAbersCalibrator().fit(score, y, w, **rates)
-        except ValueError:
-            raise refused from None
+        for calibrator in (*shift, VennAbersCalibrator()):
+            with suppress(ValueError):
+                return calibrator.fit(score, y, w, **rates)
+        raise refused from None
 
 
 def choose_calibrator(
@@ -150,6 +158,7 @@ def choose_calibrator(
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
+    warn_if_falling(area(*group_ties(rows)[1:]))
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(

@@ -16,11 +16,14 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._places import EXPRESSION_BYTES, blocks
-from gbdt_objectives.calibration.hull import find_hull
+from gbdt_objectives.calibration.hull import area, find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import (
+    ROUND_OFF,
     LabelledRows,
     check_weights_count_rows,
+    group_ties,
+    is_one_score,
     sampling_offset,
     score_rows,
 )
@@ -138,6 +141,8 @@ class LogOddsCalibrator(Calibrator):
                 "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
             )
         finite = np.isfinite(z)
+        if finite.any() and is_one_score(z[finite], 1 if self.input_space[0] == "p" else None):
+            z[finite] = z[finite][0]
         own = offset[finite] if isinstance(offset, np.ndarray) else offset
         return rows.y[finite], z[finite], rows.w[finite], own
 
@@ -248,7 +253,9 @@ class ROCConvexHullCalibrator(Calibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         d = one_shift(self, offset)
+        _checks.not_classes("score", rows.p)
         hull = find_hull(rows)
+        warn_if_falling(hull.auc)
         pi = resolve_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
         p = hull.probability(m=self.m, prior=pi, monotone=self.monotone)
         p = correct_positives(p, d) if d else p
@@ -312,7 +319,11 @@ class InterceptCalibrator(LogOddsCalibrator):
     _saved: ClassVar = {"input_space": read_input_space, "shift": _json.read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
-        self.shift_ = find_shift(rows.y, self._log_odds(rows.p) + offset, rows.w)
+        z = self._log_odds(rows.p)
+        if self.input_space == "margin":
+            _checks.not_probabilities("score", z)
+        warn_if_falling(area(*group_ties(rows)[1:]))
+        self.shift_ = find_shift(rows.y, z + offset, rows.w)
 
     def _map(self, z: Array) -> Array:
         return z + self.shift_
@@ -466,6 +477,11 @@ def one_shift(calibrator: Calibrator, offset: Offset) -> float:
 
 def warn_of_no_rise(found: str) -> None:
     warn(f"{found}: the score does not rise with the label, or not beyond chance")
+
+
+def warn_if_falling(auc: float) -> None:
+    if auc < 0.5 - ROUND_OFF:
+        warn_of_no_rise(f"the area under the ROC curve is {auc:.3g}")
 
 
 def overlap(negative: Array, positive: Array) -> bool:

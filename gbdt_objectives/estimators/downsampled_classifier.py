@@ -16,6 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
@@ -61,8 +63,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         ``sampling_strategy``); it is refused where its parameters show this.
     negative_keep_rate : float or mapping
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
-        (0, 1]; if labels are not numbers, that class must be the more frequent one. Any number of
-        classes: {label: rate}, where a class that is not named is kept whole.
+        (0, 1]; it should be the more frequent one, also after sampling, and must not be below a
+        fifth of the rows. Any number of classes: {label: rate}, which says that this class is
+        meant; one that is not named is kept whole.
     correction : {"prior", "offset", "weight"} or None
         "prior": train on the sample, then shift the log-odds. "offset": LGBMClassifier and
         XGBClassifier, two classes; train on ``offset_logloss_objective``, whose margin is the
@@ -268,12 +271,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "Only binary classification is supported by a single negative_keep_rate, found "
                 f"the classes {labels}: pass a mapping {{label: rate}}"
             )
-        if rate < 1 and classes.dtype.kind not in "biuf" and count[0] < count[1]:
-            raise ValueError(
-                f"negative_keep_rate would downsample {labels[0]!r}, the first in alphabetical "
-                f"order, but {labels[1]!r} is more frequent, {count[1]} rows to {count[0]}: name "
-                f"the class, negative_keep_rate={{{labels[1]!r}: {rate}}}"
-            )
+        if rate < 1:
+            thins_the_frequent_class(Facts(
+                name="negative_keep_rate", thinned=labels[0], rows_of=tuple(count.tolist()),
+                kept=rate * count[0], to_name="pass the name of the class that is meant too, "
+                f"negative_keep_rate={{{labels[1]!r}: {rate}}} or {{{labels[0]!r}: {rate}}}",
+            ))  # fmt: skip
         return {labels[0]: rate, labels[1]: 1.0}
 
     def _check_ways_to_stop(self, groups: ArrayLike | None, eval_set: Any) -> None:
@@ -370,13 +373,14 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     ``held_out``: with weights that make the rows stand for the full population.
     """
     _, y, w = data
-    objective = Objective(LoglossLoss(offset=-shift)).measured(y, w)
+    negative, positive = np.bincount(y, w)
+    best = float(np.log(positive / negative) + shift)
+    objective = Objective(LoglossLoss(offset=-shift, intercept=best))
     library = library_in_role(estimator, "Classifier")
     stopping_rounds = _wrapped.find_stopping_rounds(estimator)
     assert library is not None
-    assert objective.intercept is not None
     if estimator.get_params().get("base_score") is None:
-        library.check_start(objective.intercept)
+        library.check_start(best)
     names = estimator.get_params()
     estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)

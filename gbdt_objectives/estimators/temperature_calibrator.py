@@ -20,6 +20,7 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import (
+    ROUND_OFF,
     LabelledRows,
     check_weights_count_rows,
     column_classes,
@@ -283,7 +284,7 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
     centered -= centered.sum(axis=1, keepdims=True) / possible.sum(axis=1, keepdims=True)
     share = w / w.sum()
     unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=1)))
-    if not unit > 0 or (bias and (z == z[0]).all()):
+    if not unit > ROUND_OFF or (bias and np.ptp(np.where(possible, z, 1), 0).max() <= ROUND_OFF):
         raise ValueError(
             "probability is the same for all classes or in all rows, up to zeros: no temperature "
             "can be fitted"

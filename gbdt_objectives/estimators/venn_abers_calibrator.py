@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _json
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
-from gbdt_objectives.calibration.hull import find_segment_ends
+from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
@@ -25,6 +25,7 @@ from gbdt_objectives.estimators.calibrators import (
     one_shift,
     read_probabilities,
     read_rising,
+    warn_if_falling,
 )
 from gbdt_objectives.priors.shift import correct_positives
 
@@ -90,7 +91,10 @@ class VennAbersCalibrator(Calibrator):
         self.shift_ = one_shift(self, offset)
         positive = float(rows.w @ rows.y)
         check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
-        self.scores_, self.lower_, self.upper_ = find_venn_abers(rows)
+        _checks.not_classes("score", rows.p)
+        distinct, *weights = group_ties(rows)
+        warn_if_falling(area(*weights))
+        self.scores_, self.lower_, self.upper_ = find_venn_abers(distinct, *weights)
 
     def _bounds(self, score: Array) -> tuple[Array, Array]:
         below = np.searchsorted(self.scores_, score)
@@ -128,9 +132,10 @@ class VennAbersCalibrator(Calibrator):
         return super()._restore(data)
 
 
-def find_venn_abers(rows: LabelledRows) -> tuple[Array, Array, Array]:
+def find_venn_abers(
+    distinct: Array, positive: Array, negative: Array
+) -> tuple[Array, Array, Array]:
     """The ``scores_``, ``lower_`` and ``upper_`` of the calibrator."""
-    distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     d, P, N = len(distinct), from_zero(positive), from_zero(negative)
     n = P + N  # one added row moves the hull by 1 at most: segments may end at points so near to it

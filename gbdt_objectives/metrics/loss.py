@@ -68,6 +68,8 @@ class WeightedLoglossMetric(MeanMetric):
             p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
             rule = "must be probabilities in [0, 1]"
             _checks.each("y_pred", p, (p >= 0) & (p <= 1), rule, remedy)
+        if self.input_space == "probability":
+            _checks.not_classes("y_pred", y_pred)
         return rows
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:

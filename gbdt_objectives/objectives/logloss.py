@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows import Rows, checked_block
@@ -72,6 +74,11 @@ class LoglossLoss(Loss):
         if self.intercept is not None:
             return self
         negative, positive = both_classes(class_totals(rows, 2))
+        if self.named or self.offset > 0 or self.negative_weight > 1:
+            thins_the_frequent_class(Facts(
+                name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
+                to_name="make it label 1: y == event (words are in alphabetical order)",
+            ))  # fmt: skip
         if self.named:
             return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset

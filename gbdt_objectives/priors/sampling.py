@@ -15,15 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
+RATE = "negative_keep_rate"
+Rate = float | ArrayLike | Mapping[Any, Any]
 
 
 def negative_downsample(
-    y: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: RandomState = None
+    y: ArrayLike, negative_keep_rate: Rate, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample with every positive and only some negatives.
 
@@ -37,10 +41,11 @@ def negative_downsample(
     ----------
     y : array-like of shape (n,)
         Labels 0 and 1, both occurring.
-    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
+    negative_keep_rate : float in (0, 1], or array-like of shape (n,), or {0: rate}
         Probability of keeping a negative; one for all, or one for each row, as
         :func:`pilot_keep_rates` makes them (positives are always kept). No shift can undo rates
-        by row: train on them with ``offset_logloss_objective(rates[rows])``.
+        by row: train on them with ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says
+        that negatives are meant also where they are few, as in a chunk of a larger log.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -54,7 +59,8 @@ def negative_downsample(
     ------
     ValueError
         A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a
-        label that does not occur, or a sample without a negative.
+        label that does not occur, a sample without a negative, or negatives that are fewer than
+        one in five rows and not named; below one half it warns.
 
     Examples
     --------
@@ -73,13 +79,36 @@ def negative_downsample(
             "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
         )
     labels = check_zero_one_labels(y)
-    kept = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
+    kept = _checks.one_rate_or_many(RATE, of_negatives(negative_keep_rate), len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
-    return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+    rows = sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+    check_thins_negatives(labels, negative_keep_rate)
+    return rows
+
+
+def of_negatives(rate: Rate) -> Any:
+    """The rate that is given, or that of label 0, if it names it."""
+    if isinstance(rate, Mapping) and [*rate] != [0]:
+        raise ValueError(
+            f"{RATE} must name label 0 alone, {{0: rate}}, found {shown(rate)}: use "
+            "resample_classes for others"
+        )
+    return rate[0] if isinstance(rate, Mapping) else rate
+
+
+def check_thins_negatives(labels: Array, rate: Rate) -> None:
+    """Ask whether labels 0 are the frequent ones, if the rate drops any and does not name them."""
+    P = int(np.count_nonzero(labels))
+    N = len(labels) - P
+    if not isinstance(rate, Mapping) and np.min(rate) < 1:
+        thins_the_frequent_class(Facts(
+            name=RATE, thinned=0, rows_of=(N, P), kept=float(np.asarray(rate, float).mean()) * N,
+            to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",
+        ))  # fmt: skip
 
 
 def negative_downsample_by_key(
-    y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: int = 0
+    y: ArrayLike, key: ArrayLike, negative_keep_rate: Rate, *, random_state: int = 0
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
 
@@ -137,9 +166,10 @@ def negative_downsample_by_key(
     True
     """
     seed = _checks.whole_number("random_state", random_state, 0)
-    if np.ndim(negative_keep_rate) == 0:
-        _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    columns = {"y": y, "key": key, "negative_keep_rate": negative_keep_rate}
+    rate = of_negatives(negative_keep_rate)
+    if np.ndim(rate) == 0:
+        _checks.keep_rate(RATE, rate)
+    columns = {"y": y, "key": key, RATE: rate}
     kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
@@ -149,6 +179,7 @@ def negative_downsample_by_key(
             raise ValueError(f"y has no row of the label {label}: every label must occur")
     if not kept[labels == 0].any():
         raise ValueError("y has negatives, of which the sample has none: raise its rate")
+    check_thins_negatives(labels, negative_keep_rate)
     return np.flatnonzero(kept)
 
 
@@ -227,7 +258,7 @@ def digest(key: bytes) -> int:
 def pilot_keep_rates(
     y_true: ArrayLike,
     probability: ArrayLike,
-    negative_keep_rate: float,
+    negative_keep_rate: float | Mapping[Any, float],
     *,
     floor: float | None = None,
 ) -> Array:
@@ -254,7 +285,7 @@ def pilot_keep_rates(
         trained on these rows gives events a higher probability than like negatives, and the final
         model is biased. Only ratios count; correct those of a pilot that was itself trained on a
         sample (:func:`correct_probability`).
-    negative_keep_rate : float in (0, 1]
+    negative_keep_rate : float in (0, 1], or {0: rate}
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
         The lowest rate, which limits weights, 1/rate. None: a tenth of ``negative_keep_rate``.
@@ -282,7 +313,7 @@ def pilot_keep_rates(
     >>> pilot_keep_rates(y, [0.01, 0.01, 0.01, 0.02, 0.1, 0.1], 0.3).round(3)
     array([0.1, 0.1, 0.1, 0.2, 1. , 1. ])
     """
-    mean = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    mean = _checks.keep_rate(RATE, of_negatives(negative_keep_rate))
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
     labels = check_zero_one_labels(y_true, "y_true")
     _checks.binary_labels("y_true", labels)
@@ -298,6 +329,7 @@ def pilot_keep_rates(
     negatives = p[labels == 0]
     if len(negatives) in (0, len(p)):
         raise ValueError(f"y_true has the label {int(len(negatives) == 0)} only: both must occur")
+    check_thins_negatives(labels, negative_keep_rate)
     if least == mean:
         return np.full(len(p), mean)
     return np.clip(find_multiplier(negatives, mean, least) * p, least, 1.0)

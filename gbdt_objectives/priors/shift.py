@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
 
@@ -388,12 +387,7 @@ def correct_margin(
     )
     z, d = align_shift("margin", margin, d)
     _checks.finite("margin", z)
-    if z.ndim == 1 and len(z) >= _checks.FEW and z.min() >= 0 and z.max() <= 1 and np.ptp(z):
-        warn(
-            f"margin is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
-            "correct_probability is for those, margins come from predict(..., output_margin=True) "
-            "in XGBoost, raw_score=True in LightGBM"
-        )
+    _checks.not_probabilities("margin", z)
     if z.ndim < 2:
         d = d[1] - d[0]
     result: Array = z + d.astype(z.dtype)

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import shift_moves_log_odds
+from gbdt_objectives._checks.guards import one_shift_is_of_named_classes, shift_moves_log_odds
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -74,6 +74,9 @@ class ServedModel(Exported):
             )
         if self.shift is not None:
             self._check_shift()
+        classes = np.asarray(getattr(self.model, "classes_", ())).tolist()
+        if self.shift is not None and np.ndim(self.shift) == 0 and len(classes) == 2:
+            one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
         calibrator = self.calibrator
         if calibrator is not None and (
             isinstance(calibrator, type) or not hasattr(calibrator, "predict")

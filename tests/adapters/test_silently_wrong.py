@@ -947,3 +947,18 @@ def test_a_function_that_would_get_log_odds(lib: Library) -> None:
     with pytest.raises(ValueError, match="get margins, log-odds.*: pass weighted_logloss_metric"):
         fit(lambda y, p: np.mean((y - p) ** 2))
     fit(lambda y, p: np.corrcoef(y, np.argsort(np.argsort(p)))[0, 1])
+
+
+@both
+def test_words_in_alphabetical_order_under_an_objective_of_sampled_negatives_warn(lib) -> None:
+    """Label 1 would be "good", though events are "bad"."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 2))
+    y = np.where(rng.random(400) < 0.26, "bad", "good")
+    adapter, name = (xgboost_adapter, "XGB") if lib is XGB else (lightgbm_adapter, "LGBM")
+    model = getattr(adapter, f"{name}Classifier")(
+        objective=go.offset_logloss_objective(0.1), n_estimators=2
+    )
+    target = (y == "good").astype(int) if lib is XGB else y  # XGBoost takes numbers only
+    with pytest.warns(UserWarning, match="drops rows of 0, .*alphabetical order"):
+        model.fit(X, target)

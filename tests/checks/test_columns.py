@@ -33,6 +33,9 @@ OF_PROBABILITIES = {
     "pilot_keep_rates": lambda q: priors.pilot_keep_rates(y, q, 0.3),
     "estimate_prior": lambda q: priors.estimate_prior(q, 0.3),
     "decide": lambda q: go.decide(np.column_stack([1 - q, q]), "mae", labels=[0, 1]),
+    "weighted_logloss_metric": lambda q: go.weighted_logloss_metric(1, input_space="probability")(
+        y, q
+    ),
     "TemperatureCalibrator": lambda q: estimators.TemperatureCalibrator().fit(
         np.column_stack([1 - q, q]), y
     ),

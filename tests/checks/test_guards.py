@@ -154,6 +154,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "negative_keep_rate moves log-odds, but the objective 'regression' has scores in label units: "
      "leave it out, .*delta="),
     ("shift_moves_log_odds", {"given": "shift", "name": "p", "link": LOG}, "p has logs of a pos"),
+    ("thins_the_frequent_class", {"name": "rate", "thinned": 0, "rows_of": (19, 81),
+                                  "to_name": "pass 1 - y"},
+     "^rate drops rows of 0, the less frequent class, 19 rows to 81: pass 1 - y$"),
 ]  # fmt: skip
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
@@ -198,6 +201,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),
+    ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
+    ("one_shift_is_of_named_classes", {"classes": [0, 1]}),
 ]  # fmt: skip
 
 
@@ -213,7 +218,7 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
     GUARDS[name](Facts(**facts))
 
 
-def test_four_guards_warn() -> None:
+def test_what_guards_warn_of() -> None:
     with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
         guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
     far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
@@ -236,8 +241,24 @@ def test_four_guards_warn() -> None:
         guards.shift_moves_log_odds(Facts(link=UNDECLARED))
 
 
+@each(
+    ("facts", "message"),
+    [({"rows_of": (40, 60)}, "drops rows of 0, the less frequent .* 40 rows to 60: name it"),
+     ({"rows_of": (900, 100), "kept": 60}, "drops rows of 0, of which 60 .* 100 .* raise the rate"),
+     ({"rows_of": (np.inf, 100), "kept": 60}, "drops rows of 0, of which 60 .* is rare name it")],
+)  # fmt: skip
+def test_a_rate_of_the_less_frequent_class_is_told(facts: dict[str, Any], message: str) -> None:
+    with pytest.warns(UserWarning, match=message):
+        guards.thins_the_frequent_class(Facts(name="rate", thinned=0, to_name="name it", **facts))
+
+
+def test_one_number_for_classes_that_are_words_is_told() -> None:
+    with pytest.warns(UserWarning, match="shift is one number, for 'ok'.*'bad': rate, 'ok'"):
+        guards.one_shift_is_of_named_classes(Facts(name="shift", classes=["bad", "ok"]))
+
+
 def test_every_guard_is_tried() -> None:
-    tried = {name for name, *_ in REFUSED}
+    tried = {name for name, *_ in REFUSED} | {"one_shift_is_of_named_classes"}  # it warns only
     assert tried == set(GUARDS)
 
 

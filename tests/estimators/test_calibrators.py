@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import sklearn
 from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.naive_bayes import GaussianNB
@@ -29,7 +30,9 @@ from gbdt_objectives.estimators import (
     LogitCalibrator,
     ROCConvexHullCalibrator,
     SplineCalibrator,
+    TemperatureCalibrator,
     VennAbersCalibrator,
+    choose_calibrator,
 )
 from tests.cases import each
 
@@ -645,3 +648,74 @@ def test_nothing_certain_can_be_shifted() -> None:
     for y in ([1.0, 0, 0, 0], [1.0, 1, 1, 0]):
         with pytest.raises(ValueError, match="no shift brings the mean probability"):
             likelihood.find_shift(np.array(y), z, np.ones(4))
+
+
+# --- what every calibrator is told ------------------------------------------------------------
+
+
+@CALIBRATORS
+def test_a_score_that_falls_where_the_label_rises_is_told(calibrator, rows) -> None:
+    p, y = rows
+    with pytest.warns(UserWarning, match="does not rise with the label"):
+        clone(calibrator).fit(score_of(calibrator, 1 - p), y)
+
+
+def test_candidates_for_a_falling_score_are_told(rows) -> None:
+    with pytest.warns(UserWarning, match="does not rise with the label"):
+        choose_calibrator(rows[1], 1 - rows[0])
+
+
+@CALIBRATORS
+def test_predicted_classes_are_told(calibrator, rows) -> None:
+    p, y = rows
+    if "margin" in str(calibrator):
+        return
+    with (
+        pytest.warns(UserWarning, match="0 or 1 in every row, as predicted classes are"),
+        suppress(ValueError),  # certain and wrong
+    ):
+        clone(calibrator).fit((p > 0.5).astype(int), y)
+
+
+def test_probabilities_as_log_odds_to_shift_are_told(rows) -> None:
+    with pytest.warns(UserWarning, match="score is between .* as probabilities are"):
+        InterceptCalibrator(input_space="margin").fit(*rows)
+
+
+@each("round_off", [0, 1e-16, 1e-13, 1e-10])
+def test_scores_that_differ_by_round_off_are_one_score(round_off) -> None:
+    """The default predicted 1/2 for all, where 0.055 is right."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < 0.055).astype(int)
+    p = 0.055 * (1 + round_off * rng.integers(-3, 4, 2000))
+    for calibrator in (LogitCalibrator(), BetaCalibrator(), SplineCalibrator()):
+        with pytest.raises(ValueError, match=r"in all rows.*use InterceptCalibrator"):
+            clone(calibrator).fit(p, y)
+        with pytest.raises(ValueError, match=r"in all rows.*use InterceptCalibrator"):
+            clone(calibrator).set_params(input_space="margin").fit(logit(p), y)
+    with pytest.raises(ValueError, match="same for all classes or in all rows"):
+        TemperatureCalibrator(bias=True).fit(np.column_stack([1 - p, p]), y)
+    model = CalibratedClassifier(Given(), cv="prefit").fit(p[:, None], y)
+    np.testing.assert_allclose(model.predict_proba(p[:, None])[:, 1], y.mean(), rtol=1e-6)
+
+
+def test_scores_of_any_scale_are_several() -> None:
+    y = np.tile([0, 1, 1, 0, 1], 20)
+    for unit in (1e-170, 1e-12, 1.0, 1e170):
+        z = np.linspace(-1, 1, 100) * unit
+        LogitCalibrator(input_space="margin").fit(z, y)
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Its probability is the only feature."""
+
+    classes_ = np.array([0, 1])
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y):
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])

@@ -422,12 +422,36 @@ def test_labels_of_any_type(data) -> None:
 def test_alphabetical_order_does_not_decide_which_class_is_downsampled(data) -> None:
     X, y = data
     named = np.where(y == 1, "fraud", "ok")
-    with pytest.raises(ValueError, match=r"downsample 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
+    with pytest.raises(
+        ValueError, match=r"drops rows of 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"
+    ):
         DownsampledClassifier(LogisticRegression(), RATE).fit(X, named)
     c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
     assert c.keep_rates_[0, 0] == 1
     p = c.predict_proba(X)[:, 0]
     assert p.mean() == pytest.approx(y.mean(), rel=0.05)  # 600 positives
+
+
+def test_the_rare_class_is_not_downsampled_unless_it_is_named(data) -> None:
+    X, y = data[0], 1 - data[1]
+    with pytest.raises(
+        ValueError, match=r"drops rows of 0, .*negative_keep_rate=\{1: 0.1\} or \{0"
+    ):
+        DownsampledClassifier(LogisticRegression(), RATE).fit(X, y)
+    c = DownsampledClassifier(LogisticRegression(), {0: RATE}, random_state=0).fit(X, y)
+    assert 0 < c.keep_rates_[0, 0] < 0.3
+
+
+@pytest.mark.parametrize("correction", ["prior", "offset"])
+def test_a_log_that_was_sampled_before_is_told(data, correction) -> None:
+    X, y = data
+    at = np.concatenate([np.flatnonzero(y), np.flatnonzero(y == 0)[: 4 * y.sum()]])
+    with pytest.warns(UserWarning, match="drops rows of 0, of which .*sampled before") as told:
+        DownsampledClassifier(LGBM(), RATE, correction=correction).fit(X[at], y[at])
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DownsampledClassifier(LGBM(), {0: RATE}, correction=correction).fit(X[at], y[at])
 
 
 @pytest.mark.parametrize(

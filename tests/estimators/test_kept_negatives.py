@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -384,3 +385,20 @@ def test_arguments_stay_as_they_are(kept, calibrator) -> None:
     np.testing.assert_array_equal(fitted.predict(given[0]), fitted.predict(p.copy()))
     np.testing.assert_array_equal(given[0], p)
     np.testing.assert_array_equal(given[1], y)
+
+
+@each("calibrator", [*BINARY, TemperatureCalibrator()], ids=repr)
+def test_a_rate_of_the_rare_class_is_told_unless_it_is_named(calibrator) -> None:
+    _, model, y = population(4000)
+    p = np.column_stack([model, 1 - model])  # of label 1, the frequent one
+    own = p if isinstance(calibrator, TemperatureCalibrator) else p[:, 1]
+    with pytest.warns(UserWarning, match=r"drops rows of 0, .*class_keep_rates=\{label: rate"):
+        told = clone(calibrator).fit(own, 1 - y, negative_keep_rate=RATE)
+    with pytest.warns(UserWarning, match="drops rows of 0"):
+        CalibratedClassifier(LogisticRegression(), calibrator, cv=2).fit(
+            logit(p[:, :1]), 1 - y, negative_keep_rate=RATE
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        named = clone(calibrator).fit(own, 1 - y, class_keep_rates={0: RATE, 1: 1})
+    np.testing.assert_array_equal(told.predict(own), named.predict(own))

@@ -631,12 +631,6 @@ KNOWN = {
             "lightgbm-our-estimator", "lightgbm-native", "lightgbm-own-estimator"),
     **known("order: as labels came", "labels= in any order", "xgboost-QWKClassifier",
             "lightgbm-QWKClassifier", "ThresholdClassifier"),
-    **known("sampling: the class that is thinned is rare",
-            "negative_downsample thins the rare class if labels are 0/1 and 0 is rare",
-            "negative_downsample"),
-    **known("sampling: the same inside an estimator",
-            "DownsampledClassifier thins the rare class if labels are 0/1 and 0 is rare",
-            "xgboost-DownsampledClassifier", "lightgbm-DownsampledClassifier"),
     **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
 }  # fmt: skip
 """Cells that fall short, and the words of the issue that will mend them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -245,3 +246,21 @@ def test_one_class_has_no_intercept_with_rates_by_row() -> None:
 def test_offsets_of_minus_zero_are_zero() -> None:
     assert hash(RowValues(np.array([-0.0]))) == hash(RowValues(np.array([0.0])))
     assert repr(offsets(go.offset_logloss_objective([1.0, 0.5]))) == "Offsets(2 rows, 0 to 0.6931)"
+
+
+@each(
+    "objective",
+    [
+        go.offset_logloss_objective(0.1), go.weighted_logloss_objective(0.1),
+        go.offset_logloss_objective(np.full(1000, 0.1)),
+    ],
+)  # fmt: skip
+def test_a_rate_of_the_rare_class_is_told(objective) -> None:
+    y = np.repeat([0, 1], [260, 740])
+    with pytest.warns(UserWarning, match="drops rows of 0, of which 260 .* 740 .*make it label 1"):
+        objective.measured(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objective.measured(1 - y)
+        objective.measured(np.repeat([0, 1], [480, 520]))  # one to one, by chance
+        go.weighted_logloss_objective(1.0).measured(y)  # nothing was dropped

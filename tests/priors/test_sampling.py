@@ -846,3 +846,46 @@ def test_bad_labels_are_named_y() -> None:
     for values in ([0, 1, np.nan], [[0, 1]], []):
         with pytest.raises(ValueError, match=r"^y "):
             resample_classes(values, {0: 0.5, 1: 1})
+
+
+FEW_NEGATIVES = np.repeat([0, 1], [100, 900])
+DRAWS = {
+    "negative_downsample": lambda y, rate: negative_downsample(y, rate, random_state=0),
+    "by key": lambda y, rate: negative_downsample_by_key(y, np.arange(len(y)), rate),
+    "pilot": lambda y, rate: pilot_keep_rates(y, np.linspace(0.01, 0.1, len(y)), rate),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_the_class_that_is_thinned_is_the_frequent_one(draw) -> None:
+    with pytest.raises(ValueError, match=r"100 rows to 900: pass 1 - y, or negative_keep_rate=\{0"):
+        draw(FEW_NEGATIVES, 0.5)
+    with pytest.warns(UserWarning, match="drops rows of 0, .* 400 rows to 600"):
+        draw(np.repeat([0, 1], [400, 600]), 0.5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_a_rate_that_names_its_class_may_thin_the_rare_one(draw) -> None:
+    """As in a chunk of a larger log."""
+    named = draw(FEW_NEGATIVES, {0: 0.5})
+    assert len(named)
+    plain = draw(1 - FEW_NEGATIVES, 0.5)
+    np.testing.assert_array_equal(plain, draw(1 - FEW_NEGATIVES, {0: 0.5}))
+    assert len(draw(FEW_NEGATIVES, 1.0))  # nothing is thinned
+    for wrong in ({1: 0.5}, {0: 0.5, 1: 1.0}, {}):
+        with pytest.raises(ValueError, match=r"\{0: rate\}, found .*resample_classes"):
+            draw(FEW_NEGATIVES, wrong)
+
+
+def test_rates_by_row_are_asked_the_same() -> None:
+    rates = np.full(1000, 0.5)
+    with pytest.raises(ValueError, match="100 rows to 900"):
+        negative_downsample(FEW_NEGATIVES, rates)
+    rows = negative_downsample(FEW_NEGATIVES, {0: rates}, random_state=0)
+    assert 25 < (FEW_NEGATIVES[rows] == 0).sum() < 75
+
+
+def test_a_log_that_was_sampled_before_is_told() -> None:
+    with pytest.warns(UserWarning, match="drops rows of 0, of which 200 .* 500 .*sampled before"):
+        negative_downsample(np.repeat([0, 1], [2000, 500]), 0.1, random_state=0)

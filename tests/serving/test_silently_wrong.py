@@ -7,6 +7,7 @@ import datetime
 import runpy
 import subprocess
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,21 @@ def test_the_margin_of_an_estimator_is_not_its_prediction() -> None:
         of_booster = model.get_booster().predict(xgb.DMatrix(X), output_margin=True)
         np.testing.assert_allclose(xgboost_serving.margin(model, X), of_booster, rtol=1e-6)
         assert np.abs(xgboost_serving.margin(model, X) - model.predict(X)).max() > 0.5
+
+
+def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path) -> None:
+    """The order of words does not say which of them is the event."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    words = np.where(X[:, 0] > 1, "bad", "good")
+    model = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, words)
+    with pytest.warns(UserWarning, match="one number, for 'good'.*'bad': rate"):
+        serving.ServedModel(model, shift=go.log_odds_shift(negative_keep_rate=0.1))
+    with pytest.warns(UserWarning, match="one number"):
+        serving.export(model, tmp_path / "a", X, shift=go.log_odds_shift(negative_keep_rate=0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        rates = {"bad": 1, "good": 0.1}
+        named = serving.ServedModel(model, shift=go.log_odds_shift(class_keep_rates=rates))
+        numbers = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, words == "good")
+        serving.ServedModel(numbers, shift=go.log_odds_shift(negative_keep_rate=0.1))
+    assert named.predict_proba(X)[:, 0].mean() < model.predict_proba(X)[:, 0].mean()
