@@ -365,7 +365,7 @@ def check_order(
     key: Any = float if read_as_numbers(values) else None
     if key is None and isinstance(values[0], str | bytes):
         if ordinal and by_alphabet([str(value) for value in values]):
-            warn(f"the classes {shown(values)} follow the alphabet: if wrongly, pass labels=[...]")
+            warn(f"{said} follow the alphabet: if that is not their order, pass labels=[...]")
         return order
     rising = sorted(values, key=key)
     if ordinal and values not in (rising, rising[::-1]):

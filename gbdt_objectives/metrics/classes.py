@@ -125,9 +125,9 @@ class ClassMetric(Metric):
                 "scores, pass label_range=(lowest, highest) to the metric"
             )
 
-    def agree_labels(self, labels: ArrayLike | None, refuse: bool = True) -> Array | None:
+    def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
         """The labels given or those of ``label_range``; both must be the same."""
-        order = None if labels is None else check_order(labels, self.is_ordinal, refuse)
+        order = None if labels is None else check_order(labels, self.is_ordinal, **asked)
         if self.label_range is None:
             return order
         low, high = self.label_range

@@ -94,7 +94,7 @@ def decide(
             "classes pass numpy.column_stack([1 - p, p])"
         )
     n, K = P.shape
-    order = resolve_labels(labels, target)
+    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
     order = np.arange(K) if order is None else order
     if len(order) != K:
         raise ValueError(
