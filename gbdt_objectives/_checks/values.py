@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from inspect import isfunction
@@ -32,7 +33,7 @@ SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
 
 INTEGER_HINT = (
-    "pass labels=[...], all classes in ascending order, if they are not consecutive integers"
+    "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
 )
 """What to do about classes that are no whole numbers."""
 
@@ -323,12 +324,12 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     )  # fmt: skip
 
 
-def category_order(name: str, values: object) -> Array | None:
-    """All classes in ascending order, if it is a pandas Categorical, which must have one."""
+def category_order(name: str, values: object, **asked: bool) -> Array | None:
+    """All classes, checked, if it is a pandas Categorical, which must have an order."""
     kind: Any = getattr(values, "dtype", None)
     ordered = getattr(kind, "ordered", None)
     if ordered is True:
-        return np.asarray(kind.categories)
+        return check_order(kind.categories, name=f"the categories of {name} ", **asked)
     if ordered is False and np.asarray(kind.categories).dtype.kind not in "biuf":
         raise TypeError(
             f"{name} is categorical without an order, {shown(list(kind.categories))}: pass "
@@ -342,6 +343,8 @@ def kind_hint(y: Array) -> str:
     values = y.ravel().tolist() if y.dtype.kind == "O" else []
     if any(_missing(value) for value in values):
         return "leave rows without a label out"
+    if y.dtype.kind in "OU" and read_as_numbers(y.ravel().tolist()):
+        return "it holds numbers as text, pass its .astype(int), or .astype(float)"
     kinds = {type(value) for value in values}
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"
@@ -361,11 +364,58 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def check_order(labels: ArrayLike) -> Array:
-    """At least two different classes, in ascending order."""
+MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
+"""Words for a missing value; the last may be a grade, as in none, mild, severe."""
+
+
+def check_order(
+    labels: ArrayLike, ordinal: bool = True, refuse: bool = True, name: str = "labels="
+) -> Array:
+    """At least two classes, in order if it counts: numbers are refused otherwise, or warned of."""
+    order = _classes(labels, ordinal)
+    values, said = order.tolist(), f"{name}{shown(order.tolist())}"
+    key: Any = float if read_as_numbers(values) else None
+    if key is None and isinstance(values[0], str | bytes):
+        if ordinal and by_alphabet([str(value) for value in values]):
+            warn(f"{said} follow the alphabet: if that is not their order, pass labels=[...]")
+        return order
+    rising = sorted(values, key=key)
+    if ordinal and values not in (rising, rising[::-1]):
+        how = f"sorted(labels{', key=float' if key else ''}), labels={shown(rising)}"
+        message = f"{said} neither rise nor fall, but must be in ascending order: pass {how}"
+        if refuse:
+            raise ValueError(message)
+        warn(message)
+    return order
+
+
+def read_as_numbers(values: list[Any]) -> bool:
+    """Whether all are text that reads as numbers."""
+    try:
+        return all(isinstance(value, str) and not math.isnan(float(value)) for value in values)
+    except ValueError:
+        return False
+
+
+def by_alphabet(words: list[str]) -> bool:
+    """Whether three words or more are sorted as text, but no letters nor stages with numbers."""
+    if len(words) < 3 or words != sorted(words) or len({word[:-1] for word in words}) == 1:
+        return False
+    padded = [re.sub(r"(?<![.\d])\d+", lambda digits: digits[0].zfill(9), word) for word in words]
+    return padded != sorted(padded) or not all(re.search(r"\d|\b[IVX]+(?![a-z])", w) for w in words)
+
+
+def _classes(labels: ArrayLike, ordinal: bool) -> Array:
+    """At least two different classes, none of them missing, in any order."""
     order = as_array("labels", labels)
     if order.ndim != 1 or order.size < 2:
         raise ValueError(f"labels must list at least two classes in order, found {shown(labels)}")
+    words = {str(value).strip().lower(): value for value in order.tolist()}
+    numbers = read_as_numbers([word for word in words if word not in MISSING] or ["none"])
+    absent = MISSING if numbers else MISSING - {"none"} if ordinal else frozenset()
+    for word, value in words.items():
+        if word in absent or _missing(value):
+            raise ValueError(f"labels hold {shown(value)}, a missing value: remove it and its rows")
     values, counts = np.unique(order, return_counts=True)
     if (counts > 1).any():
         raise ValueError(

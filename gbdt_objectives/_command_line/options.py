@@ -40,6 +40,7 @@ PHRASES = {
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     " and no such weights": ", and leave --weight out",
     "not in labels": "not in --labels",
+    r"sorted\(labels.*?\), ": "",
     "every class in labels": "every class in --labels",
     "raise its rate": "raise --negative-keep-rate",
     r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",

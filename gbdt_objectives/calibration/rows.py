@@ -67,7 +67,7 @@ def probability_rows(
 
 
 def column_classes(labels: ArrayLike | None, p: Array) -> Array:
-    order = np.arange(p.shape[1]) if labels is None else check_order(labels)
+    order = np.arange(p.shape[1]) if labels is None else check_order(labels, ordinal=False)
     if len(order) != p.shape[1]:
         raise ValueError(
             f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "

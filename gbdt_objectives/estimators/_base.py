@@ -117,11 +117,11 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     return rows, target
 
 
-def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
+def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Array:
     """The ordered classes that y carries, else the integers from min to max of its values."""
-    order = _checks.category_order("y", y)
+    order = _checks.category_order("y", y, ordinal=ordinal)
     if order is not None:
-        return _checks.check_order(order)
+        return order
     values = _checks.as_array("y", target)
     try:
         check_classification_targets(values)

@@ -312,7 +312,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
-        self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
+        self.thresholds_ = Thresholds(cuts, classes)
+        self.classes_ = self.thresholds_.labels
         self.oof_score_, self.stretch_, self.center_, self.weights_ = oof, stretch, center, beta
         self.probability_curve_ = LaterCurve(
             rows.position, rows.score, rows.weight, K, stretch, len(models)

@@ -39,7 +39,7 @@ def read_labels(key: str, labels: Any) -> Any:
         raise ValueError(
             f"{key} must be null, or a list of numbers or of strings, found {shown(labels)}"
         )
-    _checks.check_order(labels)
+    _checks.check_order(labels, ordinal=False)
     return labels
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._checks import Array, check_order, shown
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
@@ -97,12 +97,11 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         target = resolve_metric(self.metric)
         method = resolve_method(self.method, target)
         labels = resolve_labels(self.labels, target)
-        order = ordered_classes(y, y) if labels is None else check_order(labels)
         thresholds = optimize_thresholds(
             y,
             s,
             method=method,  # type: ignore[arg-type]
-            labels=order,
+            labels=ordered_classes(y, y) if labels is None else labels,
             sample_weight=sample_weight,
             target_prior=self.target_prior,
             metric=self.metric,

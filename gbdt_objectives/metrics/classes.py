@@ -61,6 +61,11 @@ class ClassMetric(Metric):
     def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
         return IDENTITY if self.thresholds is None else None
 
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether it counts how far apart classes are in the order of labels."""
+        return getattr(self, "cost", None) in ("absolute", "squared")
+
     def of_counts(self, counts: Array) -> float:
         """The metric of (weighted) confusion counts [true, predicted]."""
         raise NotImplementedError
@@ -86,7 +91,7 @@ class ClassMetric(Metric):
             return super().__call__(y_true, y_pred)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
-            labels = _checks.category_order("y_true", y_true)
+            labels = _checks.category_order("y_true", y_true, ordinal=False)
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
         if self.thresholds is not None:
@@ -94,7 +99,7 @@ class ClassMetric(Metric):
                 "labels= says that y_pred holds classes, but the metric has thresholds to cut "
                 "scores with: leave one of the two out"
             )
-        order = self.agree_labels(labels)
+        order = self.agree_labels(labels, refuse=False)
         assert order is not None
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
         _checks.same_length("y_pred", p, "the labels", len(y))
@@ -116,9 +121,9 @@ class ClassMetric(Metric):
                 "scores, pass label_range=(lowest, highest) to the metric"
             )
 
-    def agree_labels(self, labels: ArrayLike | None) -> Array | None:
+    def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
         """The labels given or those of ``label_range``; both must be the same."""
-        order = None if labels is None else check_order(labels)
+        order = None if labels is None else check_order(labels, self.is_ordinal, **asked)
         if self.label_range is None:
             return order
         low, high = self.label_range

@@ -85,9 +85,9 @@ def quadratic_weighted_kappa(
     """
     if labels is None:
         check_column("y_true", y_true)
-        order = _checks.category_order("y_true", y_true)
+        order = _checks.category_order("y_true", y_true, refuse=False)
     else:
-        order = check_order(labels)
+        order = check_order(labels, refuse=False)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
     return kappa_of_parts(vectors(partial(moments_of_classes, order), columns))
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, shown
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.metrics import ClassMetric, RatioMetric
 from gbdt_objectives.thresholds.dynamic_program import least_ratio
 from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
@@ -94,8 +94,8 @@ def decide(
             "classes pass numpy.column_stack([1 - p, p])"
         )
     n, K = P.shape
-    order = resolve_labels(labels, target)
-    order = np.arange(K) if order is None else check_order(order)
+    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
+    order = np.arange(K) if order is None else order
     if len(order) != K:
         raise ValueError(
             f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "

@@ -161,6 +161,8 @@ def apply_thresholds(
 def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
     """Checked thresholds with the classes that they carry, or those that are given."""
     carried = carried_labels(thresholds)
+    if isinstance(thresholds, Thresholds) and (labels is None or labels is carried):
+        return thresholds
     if carried is None and labels is None:
         K = len(check_thresholds("thresholds", thresholds)) + 1
         raise ValueError(

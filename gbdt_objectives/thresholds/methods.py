@@ -221,9 +221,9 @@ def check_needs_no_rows(method: str, metric: Target) -> None:
         )
 
 
-def resolve_labels(labels: Any, metric: Target) -> Any:
+def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:
     """The labels argument, or the labels of the metric's ``label_range``."""
-    return metric.agree_labels(labels) if isinstance(metric, ClassMetric) else labels
+    return metric.agree_labels(labels, **asked) if isinstance(metric, ClassMetric) else labels
 
 
 def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Array:

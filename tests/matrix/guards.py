@@ -304,6 +304,10 @@ def served(library: str, call: Call) -> Outcome:
         return Outcome(np.asarray(loaded.predict(table[["s", "r", "q", "p"]]), float))
 
 
+class Refused(ValueError):
+    """What the command line says, in a process of its own."""
+
+
 def command(_: str, call: Call) -> Outcome:
     """Thresholds of a file of grades and scores, a grade of which is missing."""
     words = np.where(np.arange(N) == 7, "NA", call.y.astype(int).astype(str))
@@ -315,7 +319,7 @@ def command(_: str, call: Call) -> Outcome:
         run = [sys.executable, "-m", "gbdt_objectives", *arguments]
         done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ValueError(done.stderr.strip())
+        raise Refused(done.stderr.strip())
     return Outcome(np.array([len(done.stdout)]))
 
 
@@ -629,9 +633,6 @@ KNOWN = {
             "lightgbm-QWKClassifier"),
     **known("earlier model: a forest", "init_model= a forest (188 for 4)", "lightgbm-train",
             "lightgbm-our-estimator", "lightgbm-native", "lightgbm-own-estimator"),
-    **known("order: as labels came", "labels= in any order", "xgboost-QWKClassifier",
-            "lightgbm-QWKClassifier", "ThresholdClassifier"),
-    **known("labels: one that is missing, as text", "NA as the lowest grade", "command line"),
 }  # fmt: skip
 """Cells that fall short, and the words of the issue that will mend them."""
 
@@ -651,10 +652,10 @@ def cell(guard: Guard, door: Door) -> tuple[str, str]:
         except LIBRARIES_OWN as error:
             return "REFUSED", f"by the library: {error}"[:100]
         except (TypeError, ValueError) as error:
-            if raised_in(error)[-1] == "tests":
+            raiser = "gbdt_objectives" if isinstance(error, Refused) else raised_in(error)[-1]
+            if raiser == "tests":
                 raise
-            text = " ".join(f"{error}".split())
-            by_us = raised_in(error)[-1] == "gbdt_objectives"
+            text, by_us = " ".join(f"{error}".split()), raiser == "gbdt_objectives"
             return "REFUSED" if REMEDY.search(text) or not by_us else "BARE", text[:160]
     if guard.right(found, guard.call):
         return "HOLDS", ""

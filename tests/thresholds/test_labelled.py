@@ -53,7 +53,7 @@ def test_classes_are_those_fitted_on(method, low):
     assert by_function.labels.tolist() == list(range(low, low + 6))
 
 
-@each("words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 10, 20)])
+@each("words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 20, 10)])
 def test_labels_of_any_type_and_order(words):
     position = np.repeat([0, 1, 2], 20)
     s = position + np.random.default_rng(0).uniform(-0.6, 0.6, 60)

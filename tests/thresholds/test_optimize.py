@@ -84,7 +84,7 @@ def test_only_the_order_of_labels_counts(method):
     words = np.array(["poor", "fair", "good", "best"])
     named = optimize_thresholds(words[y], score, method=method, labels=words)
     objects = optimize_thresholds(words[y].astype(object), score, method=method, labels=words)
-    codes = np.array([10, -3, 99, 7])
+    codes = np.array([-3, 7, 10, 99])
     coded = optimize_thresholds(codes[y], score, method=method, labels=codes)
     for thresholds in (shifted, floats, named, objects, coded):
         np.testing.assert_array_equal(thresholds, expected)
