@@ -147,6 +147,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
     ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
+    ("earlier_margins_are_read", {"earlier": "init_model", "averages": True},
+     "init_model is a forest, boosting='rf', .*train it with boosting='gbdt'"),
+    ("earlier_margins_are_read", {"earlier": "m", "columns": (["a", "b"], ["b", "a"])},
+     "m was trained on columns in another order.*pass them in that of the model, a, b"),
+    ("earlier_model_fits", {"earlier": "m", "averages": True, "objective": QWK}, "is a forest"),
     ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
 ]  # fmt: skip
@@ -187,6 +192,10 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("stops_on_held_out", {"evaluated": SETS, "data": "others", "labels": {0: [1], 1: [2],
                                                                       None: [3]}.get}),
     ("rows_start_alike", {"has_start": {"a": True, "b": True}}),
+    ("earlier_margins_are_read", {"link": IDENTITY, "came": IDENTITY,
+                                  "columns": (["a", "b"], ["b", "c"])}),
+    ("earlier_margins_are_read", {"link": UNDECLARED, "came": LOGIT}),
+    ("earlier_margins_are_read", {"link": FOCAL.link, "came": IDENTITY}),  # so is it named
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
@@ -206,7 +215,7 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
     GUARDS[name](Facts(**facts))
 
 
-def test_four_guards_warn() -> None:
+def test_five_guards_warn() -> None:
     with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
         guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
     far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
@@ -218,6 +227,9 @@ def test_four_guards_warn() -> None:
     for library, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
             guards.row_start_is_added(Facts(library=library, row_start="start"))
+    for link, came in ((IDENTITY, LOGIT), (LOGIT, IDENTITY), (FOCAL.link, LOG)):
+        with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
+            guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
     newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
     with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
         guards.booster_predicts_by_link(newer)

@@ -628,8 +628,6 @@ KNOWN = {
     **known("weights: of classes, of a wrapped regressor",
             "QWKClassifier trains on positions, but class_weight={4: 20} means labels",
             "lightgbm-QWKClassifier"),
-    **known("earlier model: a forest", "init_model= a forest (188 for 4)", "lightgbm-train",
-            "lightgbm-our-estimator", "lightgbm-native", "lightgbm-own-estimator"),
     **known("order: as labels came", "labels= in any order", "xgboost-QWKClassifier",
             "lightgbm-QWKClassifier", "ThresholdClassifier"),
     **known("sampling: the class that is thinned is rare",
