@@ -127,6 +127,9 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
         facts |= {"library": _registry.BY_NAME[caller], "booster": booster}
         library = _registry.library(caller)
         facts["own"], facts["transform"] = library.trained_as(booster)
+        for room, above in stack:
+            if room == caller and above.f_code.co_name in ("train", "cv"):
+                facts |= library.earlier_facts(above.f_locals)
         facts["told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Facts(**facts)
 

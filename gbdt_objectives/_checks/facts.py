@@ -49,6 +49,9 @@ class Facts:
     has_start: Mapping[str, bool] = field(default_factory=dict)  # which data sets have one
     earlier: str = ""  # the argument that is an earlier model
     outputs: int = 1  # of that model
+    averages: bool = False  # whether it is a forest, which predicts the mean of its trees
+    came: Link | None = None  # what its margins are
+    columns: tuple[Sequence[str], ...] = ((), ())  # those of the model, and of the data
     data: Any = None  # the training rows
     evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows

@@ -397,8 +397,32 @@ def row_start_is_added(facts: Facts) -> None:
     )
 
 
+def earlier_margins_are_read(facts: Facts) -> None:
+    """Margins of an earlier model must be those that it predicts by, of the same columns, and mean
+    what the objective's do."""
+    name, link, came, (own, given) = facts.earlier, facts.link, facts.came, facts.columns
+    if facts.averages:
+        raise ValueError(
+            f"{name} is a forest, boosting='rf', which predicts the mean of its trees, but its "
+            "margins are their sum: train it with boosting='gbdt', 'dart' or 'goss'"
+        )
+    if own != given and sorted(own) == sorted(given):
+        raise ValueError(
+            f"{name} was trained on columns in another order than the data's: pass them in that "
+            f"of the model, {', '.join(own[:9])}, as X[model.feature_name()]"
+        )
+    if came is None or link is None or link.reads(came):
+        return
+    if came.is_transformed or not link.is_read_by_objective:  # else its name says nothing of it
+        warn(
+            f"{name} has margins that are {came.margins}, from which training goes on as if they "
+            f"were {link.margins}: train on with a model of the same link"
+        )
+
+
 def earlier_model_fits(facts: Facts) -> None:
     """An earlier model must have the objective's outputs."""
+    earlier_margins_are_read(facts)
     if facts.outputs != facts.objective.outputs:
         raise ValueError(
             f"{facts.earlier} has {facts.outputs} outputs, but {facts.objective!r} has "

@@ -41,6 +41,9 @@ class Library(Named):
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
 
+    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """What is known of an earlier model among the locals of a training."""
+
     # Training: what train and cv ask.
     data: type  # its class of data sets
     instead: Mapping[str, str]  # other libraries' arguments of train, and what to write

@@ -385,6 +385,7 @@ class Objective:
             facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
             guards.estimator_reads_margins(facts)
             guards.booster_predicts_by_link(facts)
+            guards.earlier_margins_are_read(facts)
         with self._together(stack):
             if native:
                 y, w = _checks.label_weight(b)

@@ -14,6 +14,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 
@@ -962,3 +963,53 @@ def test_words_in_alphabetical_order_under_an_objective_of_sampled_negatives_war
     target = (y == "good").astype(int) if lib is XGB else y  # XGBoost takes numbers only
     with pytest.warns(UserWarning, match="drops rows of 0, .*alphabetical order"):
         model.fit(X, target)
+
+
+def go_on_in_lightgbm(X, y, earlier) -> dict[str, Any]:
+    """Training on from a model at each door."""
+    params, obj = {"verbose": -1, "num_threads": 1}, go.qwk_objective([1, 4])
+    made, theirs = lightgbm_adapter.LGBMRegressor, lgb.LGBMRegressor
+    data = lambda: lgb.Dataset(X, y)  # noqa: E731
+    return {
+        "train": lambda: lightgbm_adapter.train(
+            params, data(), 1, objective=obj, init_model=earlier
+        ),
+        "cv": lambda: lightgbm_adapter.cv(
+            params, data(), 1, objective=obj, metric=SMOOTH, init_model=earlier
+        ),
+        "fit": lambda: made(objective=obj, n_estimators=1, **LGB_SKLEARN).fit(
+            X, y, init_model=earlier
+        ),
+        "plain": lambda: lgb.train({**params, "objective": obj}, data(), 1, init_model=earlier),
+        "their fit": lambda: theirs(objective=obj, n_estimators=1, **LGB_SKLEARN).fit(
+            X, y, init_model=earlier
+        ),
+    }
+
+
+@quiet
+def test_an_earlier_model_of_other_margins() -> None:
+    """A forest's are sums, and it predicts means; those of another link mean something else; and
+    columns are read by position."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((300, 3)), columns=["a b", "c", "d"])
+    y, params = rng.integers(1, 5, 300), {"verbose": -1, "num_threads": 1}
+    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+    trees = lgb.train({**params, **forest}, lgb.Dataset(X, y), 4)
+    numbers = lgb.train(params, lgb.Dataset(X, y), 4)
+    odds = lgb.train({**params, "objective": "binary"}, lgb.Dataset(X, y > 2), 4)
+    turned = X[["d", "c", "a b"]]
+    for way in go_on_in_lightgbm(X, y, trees).values():
+        with pytest.raises(ValueError, match="init_model is a forest.*boosting='gbdt'"):
+            way()
+    for way in go_on_in_lightgbm(X, y, odds).values():
+        with pytest.warns(UserWarning, match="init_model has margins that are log-odds"):
+            way()
+    for way in go_on_in_lightgbm(turned, y, numbers).values():
+        with pytest.raises(ValueError, match="init_model was trained on columns in another order"):
+            way()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "boosting starts at")
+        for way in go_on_in_lightgbm(X, y, numbers).values():
+            way()

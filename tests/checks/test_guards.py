@@ -147,6 +147,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
     ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
+    ("earlier_margins_are_read", {"earlier": "init_model", "averages": True},
+     "init_model is a forest, boosting='rf', .*train it with boosting='gbdt'"),
+    ("earlier_margins_are_read", {"earlier": "m", "columns": (["a", "b"], ["b", "a"])},
+     "m was trained on columns in another order.*pass them in that of the model, a, b"),
+    ("earlier_model_fits", {"earlier": "m", "averages": True, "objective": QWK}, "is a forest"),
     ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
     ("shift_moves_log_odds", {"given": "negative_keep_rate", "name": "the objective 'regression'",
@@ -195,6 +200,10 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("stops_on_held_out", {"evaluated": SETS, "data": "others", "labels": {0: [1], 1: [2],
                                                                       None: [3]}.get}),
     ("rows_start_alike", {"has_start": {"a": True, "b": True}}),
+    ("earlier_margins_are_read", {"link": IDENTITY, "came": IDENTITY,
+                                  "columns": (["a", "b"], ["b", "c"])}),
+    ("earlier_margins_are_read", {"link": UNDECLARED, "came": LOGIT}),
+    ("earlier_margins_are_read", {"link": FOCAL.link, "came": IDENTITY}),  # so is it named
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
     ("shift_moves_log_odds", {"link": LOGIT}),
     ("shift_moves_log_odds", {"link": softmax(None)}),
@@ -230,6 +239,9 @@ def test_what_guards_warn_of() -> None:
     for library, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
             guards.row_start_is_added(Facts(library=library, row_start="start"))
+    for link, came in ((IDENTITY, LOGIT), (LOGIT, IDENTITY), (FOCAL.link, LOG)):
+        with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
+            guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
     newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
     with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
         guards.booster_predicts_by_link(newer)

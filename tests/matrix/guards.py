@@ -631,8 +631,6 @@ KNOWN = {
     **known("weights: of classes, of a wrapped regressor",
             "QWKClassifier trains on positions, but class_weight={4: 20} means labels",
             "lightgbm-QWKClassifier"),
-    **known("earlier model: a forest", "init_model= a forest (188 for 4)", "lightgbm-train",
-            "lightgbm-our-estimator", "lightgbm-native", "lightgbm-own-estimator"),
 }  # fmt: skip
 """Cells that fall short, and the words of the issue that will mend them."""
 

@@ -17,6 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
+from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
@@ -24,7 +25,7 @@ from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
-from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
+from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, read_objective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -150,7 +151,8 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
             "label=y[rows])"
         )
-    goes_on, outputs = continues(request.others, request.objective), request.objective.outputs
+    outputs = request.objective.outputs
+    goes_on = continues(request.others, request.objective, request.data)
     with one_at_a_time() as first_round, explain_errors():
         had = [init_score(d, outputs) for d in datasets] if goes_on else []
         try:
@@ -163,15 +165,33 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
                     dataset.set_field("init_score", score)
 
 
-def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
+def continues(given: MutableMapping[str, Any], objective: Objective, data: Any) -> bool:
     """Whether training continues an earlier model, ``given["init_model"]``; if so, it is read."""
-    model = given.get("init_model")
-    if model is None:
+    if given.get("init_model") is None:
         return False
-    given["init_model"] = booster = read_booster(model)
-    outputs = booster.num_model_per_iteration()
-    earlier_model_fits(Facts(earlier="init_model", outputs=outputs, objective=objective))
+    given["init_model"] = read_booster(given["init_model"])
+    known = earlier_facts({**given, "train_set": data})
+    earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
     return True
+
+
+def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of the ``init_model`` among the locals of a training, if there is one."""
+    if seen.get("init_model") is None:
+        return {}
+    booster, data = read_booster(seen["init_model"]), seen["train_set"]
+    head = booster.model_to_string(num_iteration=1).split("\n\n", 1)[0]
+    if getattr(data, "_handle", None):
+        columns = data.get_feature_name()
+    else:
+        X = data.data if isinstance(data, lgb.Dataset) else data
+        columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
+    return {
+        "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
+        "averages": "average_output" in head.split("\n"),
+        "came": OF_LIGHTGBM.get((read_objective(head) or [""])[0]),
+        "columns": (booster.feature_name(), columns),
+    }  # fmt: skip
 
 
 def read_booster(model: Any) -> lgb.Booster:

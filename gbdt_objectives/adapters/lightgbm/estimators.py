@@ -136,7 +136,7 @@ class Fitting(_estimators.Fitting):
                 row_start_is_added(Facts(
                     library=LIGHTGBM, estimator=self.estimator, row_start=name
                 ))  # fmt: skip
-        if _train.continues(self.given, objective):
+        if _train.continues(self.given, objective, self.given["X"]):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 

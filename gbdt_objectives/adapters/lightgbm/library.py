@@ -56,7 +56,7 @@ LIBRARY = Library(
     **vars(LIGHTGBM),
     # calls
     trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,
-    evaluated_as=evaluated_as,
+    evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
     data=lgb.Dataset, instead=parameters.INSTEAD, parses_names=False, stops=_train.StopEarly,
     stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,

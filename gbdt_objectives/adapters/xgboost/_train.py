@@ -17,7 +17,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
-from gbdt_objectives._links import OF_XGBOOST, Link
+from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
@@ -204,8 +204,11 @@ def continues(
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
-    outputs = intercept.count_outputs(booster)  # XGBoost would add the trees up
-    earlier_model_fits(Facts(earlier="xgb_model", outputs=outputs, objective=objective))
+    name = intercept.read_learner(booster)["objective"]["name"]
+    earlier_model_fits(Facts(
+        earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
+        link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),
+    ))  # fmt: skip
     given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
 

@@ -61,6 +61,7 @@ LIBRARY = Library(
     **vars(XGBOOST),
     # calls
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
+    earlier_facts=lambda seen: {},  # its booster has the earlier model's name, and the columns
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=stopping.STOPPING,
     stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=_train.check,
