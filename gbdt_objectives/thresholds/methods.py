@@ -47,6 +47,10 @@ WORST = sys.float_info.max
 """The worst loss: finite, as scipy subtracts losses."""
 
 
+EVERY = 2000
+"""So many cuts are all looked at."""
+
+
 def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
     if metric.exact_method == "isotonic":
@@ -75,12 +79,33 @@ def nelder_mead(
     assert isinstance(rows, ScoredRows)
     curve = rows.class_curve
     loss = class_loss(curve, metric) if isinstance(metric, ClassMetric) else row_loss(rows, metric)
+    if len(rows.labels) == 2 and not isinstance(metric, ClassMetric):
+        return best_threshold(np.unique(rows.score), loss)
     runs = [
         minimize(lambda x: loss(np.sort(x)), start, method="Nelder-Mead", options=options)
         for start, options in search_starts(curve, rows.labels, n_starts, random_state)
     ]
     best = min(runs, key=lambda run: float(run.fun))
     return np.sort(best.x)
+
+
+def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
+    """The threshold of least loss between two classes: of all, or, of more than ``EVERY``, of those
+    of a grid that is finer at both ends, then of those around the best."""
+
+    def threshold(cut: Any) -> Array:
+        return cut_to_threshold(score, score, np.array([int(cut)]))
+
+    d = len(score)
+    ends = np.geomspace(1, d, EVERY // 4)
+    grid = np.concatenate([np.linspace(0, d, EVERY // 4), ends, d - ends]).astype(int)
+    cuts = np.unique(grid) if d > EVERY else np.arange(d + 1)
+    best = int(np.argmin([loss(threshold(cut)) for cut in cuts]))
+    if d > EVERY:
+        around = cuts[max(best - 1, 0)], cuts[min(best + 1, len(cuts) - 1)]
+        cuts = np.unique(np.append(cuts[best], np.linspace(*around, EVERY // 4).astype(int)))
+        best = int(np.argmin([loss(threshold(cut)) for cut in cuts]))
+    return threshold(cuts[best])
 
 
 def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:

@@ -56,7 +56,8 @@ def optimize_thresholds(
         - "curved" (QWK): a spline instead of the line, if it predicts better.
         - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
           two classes only. It looks at the order of the scores only.
-        - "nelder-mead": the usual search, which takes everything and guarantees nothing.
+        - "nelder-mead": the usual search, which takes everything and guarantees nothing. For a
+          function of two classes it is none: all of 2,000 cuts are tried, of more a grid.
         - "rounding": the nearest label, for labels that are rising numbers in units of the score.
     labels : array-like of shape (K,), optional
         All classes in ascending order, of any type; neighbours are 1 apart. None: those of the

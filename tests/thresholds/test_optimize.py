@@ -432,3 +432,41 @@ def test_words_are_searched_from_their_own_frequencies() -> None:
     )
     for label in "abc":
         assert abs(int(np.sum(first[0] <= label)) - int(np.sum(y <= label))) <= 1
+
+
+def recall_if_precise(y_true, y_pred, sample_weight):
+    w = np.ones(len(y_true)) if sample_weight is None else sample_weight
+    found, right = w[y_pred == 1].sum(), w[(y_pred == 1) & (y_true == 1)].sum()
+    return right / w[y_true == 1].sum() if found and right >= 0.8 * found else -1.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [400, 20_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_constraint_of_a_function_of_two_classes_is_kept(seed, n, weighted) -> None:
+    """Nelder-Mead saw -1 at each of its starts, and stayed there."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=n)
+    y = (rng.random(n) < 1 / (1 + np.exp(4 - 3 * score))).astype(int)
+    w = rng.integers(1, 4, n).astype(float) if weighted else None
+    found = optimize_thresholds(y, score, metric=recall_if_precise, sample_weight=w)
+    value = recall_if_precise(y, apply_thresholds(score, found), w)
+    if n <= 2000:
+        cuts = np.append(score, np.inf)
+        best = max(recall_if_precise(y, (score >= cut).astype(int), w) for cut in cuts)
+        assert value == best
+    assert value > 0.2
+
+
+def test_many_cuts_cost_few_calls() -> None:
+    calls = []
+
+    def top(y_true, y_pred, sample_weight):
+        calls.append(y_pred.sum())
+        return -abs(y_pred.sum() - 777)
+
+    rng = np.random.default_rng(0)
+    score = rng.random(50_000)
+    t = optimize_thresholds((rng.random(50_000) < score).astype(int), score, metric=top)
+    assert (score >= t[0]).sum() == 777
+    assert len(calls) < 2500
