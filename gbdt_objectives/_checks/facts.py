@@ -56,4 +56,5 @@ class Facts:
     evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
     looks_at: str | None = None  # the name of the set on which training stops; None: the last
+    weighted: bool = False  # whether rows have weights
     alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up

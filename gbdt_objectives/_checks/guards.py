@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,17 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
             first, second = both(y)
             found = function(y, first[: len(y)]), function(y, second[: len(y)])
         yield repr(getattr(function, "__name__", function)), *found
+
+
+def function_takes_weights(facts: Facts) -> None:
+    """A user's own gradient function must be able to apply the weights, as no library does."""
+    own = facts.own
+    if facts.weighted and callable(own) and len(signature(own).parameters) == 2:
+        raise ValueError(
+            f"rows have weights, but the function of objective={own!r} takes none, and they would "
+            "not count: write it as f(y_true, y_pred, sample_weight), and multiply gradient and "
+            "hessian by the weights"
+        )
 
 
 def objective_fits_estimator(facts: Facts) -> None:
