@@ -57,9 +57,8 @@ def booster_predicts_by_link(facts: Facts) -> None:
         return
     if transform is OPAQUE:
         warn(
-            f"this version of gbdt_objectives does not know {library.title}'s objective "
-            f"{facts.own!r}, and whether a booster of that name predicts {link.margins}: name no "
-            "objective in the parameters"
+            f"whether a booster with {library.title}'s objective {facts.own!r} predicts margins is "
+            "not known here: leave objective out of the parameters"
         )
     if not transform.is_transformed or (transform is not CHANGED and link.reads(transform)):
         return
@@ -69,7 +68,7 @@ def booster_predicts_by_link(facts: Facts) -> None:
         f"{facts.name} trains {link.margins}, which a booster with the objective {facts.own!r} "
         f"would take for {transform.margins} when it predicts: import {kind} from "
         f"gbdt_objectives.adapters.{library.name}, or Dask{kind} from "
-        f"gbdt_objectives.distributed.dask{then}, or name no objective in the parameters"
+        f"gbdt_objectives.distributed.dask{then}, or leave objective out of the parameters"
     )
 
 
@@ -287,7 +286,7 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
         found: tuple[Any, Any] = np.nan, np.nan
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            known, at = np.unique(to_host(labels(None)), return_inverse=True)
+            known, at = np.unique(np.ravel(to_host(labels(None))), return_inverse=True)
             y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
             first, second = both(y)
             found = function(y, first[: len(y)]), function(y, second[: len(y)])

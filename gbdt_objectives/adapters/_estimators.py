@@ -92,9 +92,8 @@ class Fitting:
         )
         functions_read_margins(self.asked)
         if own is None:
-            weights = self.given.get("sample_weight"), getattr(estimator, "class_weight", None)
-            weighted = any(one is not None for one in weights)
-            function_takes_weights(Facts(own=estimator.objective, weighted=weighted))
+            weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
+            function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:

@@ -75,7 +75,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("booster_predicts_by_link",
      {"name": "q", "link": UNDECLARED, "library": XGBOOST, "own": "reg:absoluteerror",
       "transform": CHANGED},
-     "'reg:absoluteerror' would take for .*leaves to refit.*name no objective in the parameters"),
+     "'reg:absoluteerror' would take for .*leaves to refit.*leave objective out of the parameters"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM}, "train a different model"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM, "metric": KAPPA}, "stop in another"),
     ("form_is_that_of_caller", {"name": "qwk", "library": XGBOOST, "form": LIGHTGBM},
@@ -236,7 +236,7 @@ def test_five_guards_warn() -> None:
         with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
             guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
     newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
-    with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
+    with pytest.warns(UserWarning, match="XGBoost's objective 'reg:newer' pred.*not known.*leave"):
         guards.booster_predicts_by_link(newer)
     with pytest.warns(UserWarning, match="as many rows as the training data"):
         guards.stops_on_held_out(
