@@ -286,7 +286,9 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
         found: tuple[Any, Any] = np.nan, np.nan
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            known, at = np.unique(np.ravel(to_host(labels(None))), return_inverse=True)
+            y = labels(None)
+            y = y.compute() if hasattr(y, "__dask_graph__") else y
+            known, at = np.unique(np.ravel(to_host(y)), return_inverse=True)
             y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
             first, second = both(y)
             found = function(y, first[: len(y)]), function(y, second[: len(y)])
