@@ -40,7 +40,7 @@ class Interval:
             must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
             raise ValueError(
                 f"{name} must be {must}, found {values[at]} at row {at[0]}: correct these rows or "
-                "leave them out"
+                "leave them out" + ", or encode the two classes as 0 and 1" * (self.high == 1)
             )
 
 
@@ -98,13 +98,6 @@ class Classes(Values):
         return found
 
 
-@dataclass(frozen=True)
-class _Shares(Interval):
-    def check(self, name: str, values: Array) -> None:
-        rule, remedy = "must be from 0 to 1 under log-odds", "encode the two classes as 0 and 1"
-        _checks.each(name, values, (values >= self.low) & (values <= self.high), rule, remedy)
-
-
 Domain = Interval | Values
 
 REAL = Interval()
@@ -116,7 +109,4 @@ BINARY = _Binary((0.0, 1.0))
 
 def of_link(link: Link, outputs: int) -> Domain:
     """The labels whose mean, or whose classes, a model with this link can predict."""
-    if link.takes_several:
-        return Classes(outputs)
-    kind = Interval if link.n_classes is None else _Shares
-    return kind(link.lowest, link.highest)
+    return Classes(outputs) if link.takes_several else Interval(link.lowest, link.highest)

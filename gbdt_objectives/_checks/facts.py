@@ -56,6 +56,7 @@ class Facts:
     evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
     looks_at: str | None = None  # the name of the set on which training stops; None: the last
+    weighted: bool = False  # whether rows have weights
     alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up
     classes: Sequence[Any] = (0, 1)  # of a model, in its order
     thinned: Any = None  # the class some of whose rows a rate drops, which nobody named

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,8 @@ def booster_predicts_by_link(facts: Facts) -> None:
         return
     if transform is OPAQUE:
         warn(
-            f"this version of gbdt_objectives does not know {library.title}'s objective "
-            f"{facts.own!r}, and whether a booster of that name predicts {link.margins}: name no "
-            "objective in the parameters"
+            f"whether a booster with {library.title}'s objective {facts.own!r} predicts margins is "
+            "not known here: leave objective out of the parameters"
         )
     if not transform.is_transformed or (transform is not CHANGED and link.reads(transform)):
         return
@@ -68,7 +68,7 @@ def booster_predicts_by_link(facts: Facts) -> None:
         f"{facts.name} trains {link.margins}, which a booster with the objective {facts.own!r} "
         f"would take for {transform.margins} when it predicts: import {kind} from "
         f"gbdt_objectives.adapters.{library.name}, or Dask{kind} from "
-        f"gbdt_objectives.distributed.dask{then}, or name no objective in the parameters"
+        f"gbdt_objectives.distributed.dask{then}, or leave objective out of the parameters"
     )
 
 
@@ -288,11 +288,24 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
         found: tuple[Any, Any] = np.nan, np.nan
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            known, at = np.unique(to_host(labels(None)), return_inverse=True)
+            y = labels(None)
+            y = y.compute() if hasattr(y, "__dask_graph__") else y
+            known, at = np.unique(np.ravel(to_host(y)), return_inverse=True)
             y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
             first, second = both(y)
             found = function(y, first[: len(y)]), function(y, second[: len(y)])
         yield repr(getattr(function, "__name__", function)), *found
+
+
+def function_takes_weights(facts: Facts) -> None:
+    """A user's own gradient function must be able to apply the weights, as no library does."""
+    own = facts.own
+    if facts.weighted and callable(own) and len(signature(own).parameters) == 2:
+        raise ValueError(
+            f"rows have weights, but the function of objective={own!r} takes none, and they would "
+            "not count: write it as f(y_true, y_pred, sample_weight), and multiply gradient and "
+            "hessian by the weights"
+        )
 
 
 def objective_fits_estimator(facts: Facts) -> None:

@@ -21,6 +21,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
+    function_takes_weights,
     functions_read_margins,
     metric_reads_built_in,
     objective_fits_estimator,
@@ -31,7 +32,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
-from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
 from gbdt_objectives.objectives.base import Start
 
 Estimator = TypeVar("Estimator", bound=Any)
@@ -90,6 +91,9 @@ class Fitting:
             others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
         )
         functions_read_margins(self.asked)
+        if own is None:
+            weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
+            function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -407,6 +411,13 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective = estimator.objective
     _checks.check_called("objective", objective)
+    if isinstance(objective, str):
+        ours = f"{objective.removesuffix('_objective')}_objective"
+        if ours in names_of_objectives:
+            raise ValueError(
+                f"objective={objective!r} is a name that the library does not know: pass {ours}() "
+                "of gbdt_objectives, not its name"
+            )
     if not isinstance(objective, Objective):
         return None
     role = "Classifier" if classifier else "Regressor"

@@ -579,7 +579,7 @@ def test_an_objective_of_xgboost_that_would_change_predictions(name: str) -> Non
     data = xgb.DMatrix(X, y, label_lower_bound=y + 1.0, label_upper_bound=y + 1.0)
     params = {"objective": name, "base_score": 0.5, "quantile_alpha": 0.5, "verbosity": 0}
     obj, plain = go.qwk_objective([0, 1]), {"base_score": 0.5, "verbosity": 0}
-    with pytest.raises(TypeError, match=f"{name}.*XGBRegressor.*name no objective in the param"):
+    with pytest.raises(TypeError, match=f"{name}.*XGBRegressor.*leave objective out of the param"):
         xgb.train(params, data, 2, obj=obj)
     earlier = xgb.train(params, data, 2)
     with pytest.raises(TypeError, match=f"objective '{name}' would take for"):

@@ -1013,3 +1013,43 @@ def test_an_earlier_model_of_other_margins() -> None:
         warnings.filterwarnings("ignore", "boosting starts at")
         for way in go_on_in_lightgbm(X, y, numbers).values():
             way()
+
+
+@both
+def test_a_gradient_function_without_weights(lib: Library) -> None:
+    """LightGBM would drop them. XGBoost's estimator refuses it too."""
+    X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % 3
+
+    def squares(y_true, y_pred):
+        return y_pred - y_true, np.ones_like(y_pred)
+
+    model = regressor(lib, objective=squares, n_estimators=2)
+    with pytest.raises(ValueError, match="takes none.*write it as f\\(y_true, y_pred, sample_wei"):
+        model.fit(X, y, sample_weight=y + 1.0)
+    model.fit(X, y)
+
+
+@both
+@each("name", ["qwk", "focal_objective"])
+def test_the_name_of_an_objective_of_ours(lib: Library, name: str) -> None:
+    """XGBoost's classifier would train a softmax."""
+    X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % 3
+    adapter: Any = xgboost_adapter if lib is XGB else lightgbm_adapter
+    for role in ("Regressor", "Classifier"):
+        kind = getattr(adapter, ("XGB" if lib is XGB else "LGBM") + role)
+        with pytest.raises(
+            ValueError, match=f"'{name}' is a name .*: pass {name[:3]}\\w*_objective"
+        ):
+            kind(objective=name, n_estimators=2).fit(X, y)
+
+
+@each("name", ["logloss", "error"])
+@each("K", [2, 3])
+def test_lightgbms_classifier_renames_a_metric(name: str, K: int) -> None:
+    X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % K
+    model = lightgbm_adapter.LGBMClassifier(n_estimators=2, **LGB_SKLEARN)
+    model.fit(X, y, eval_set=[(X[:50], y[:50])], eval_metric=[name])
+    (values,) = model.evals_result_.values()
+    assert f"{'binary' if K == 2 else 'multi'}_{name}" in values
+    with pytest.raises(ValueError, match=f"{name!r} is not a metric of LightGBM"):
+        regressor(LGB).fit(X, y, eval_set=[(X[:50], y[:50])], eval_metric=name)

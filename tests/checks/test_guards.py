@@ -75,7 +75,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("booster_predicts_by_link",
      {"name": "q", "link": UNDECLARED, "library": XGBOOST, "own": "reg:absoluteerror",
       "transform": CHANGED},
-     "'reg:absoluteerror' would take for .*leaves to refit.*name no objective in the parameters"),
+     "'reg:absoluteerror' would take for .*leaves to refit.*leave objective out of the parameters"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM}, "train a different model"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM, "metric": KAPPA}, "stop in another"),
     ("form_is_that_of_caller", {"name": "qwk", "library": XGBOOST, "form": LIGHTGBM},
@@ -120,6 +120,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"others": (squares,), "directions": (False, True), "labels": lambda k: GRADES}, "'squares'"),
     ("function_stops_in_its_direction",
      {"others": (squares,), "directions": (False,), "objective": QWK}, "does not say"),
+    ("function_takes_weights", {"own": lambda y, f: (f - y, 1.0), "weighted": True},
+     "takes none, and they would not count: write it as f\\(y_true, y_pred, sample_weight"),
     ("objective_fits_estimator",
      {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
       "role": "Classifier"}, "declare its link.*or use XGBRegressor"),
@@ -194,6 +196,9 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                                          "objective": QWK, "labels": lambda k: GRADES}),
     ("function_stops_in_its_direction", {"others": (kappa,), "objective": QWK}),
     ("function_stops_in_its_direction", {"others": (kappa,), "directions": (False,)}),
+    ("function_takes_weights", {"own": lambda y, f: (f - y, 1.0)}),
+    ("function_takes_weights", {"own": lambda y, f, w: (w * (f - y), w), "weighted": True}),
+    ("function_takes_weights", {"own": "regression", "weighted": True}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
@@ -243,7 +248,7 @@ def test_what_guards_warn_of() -> None:
         with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
             guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
     newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
-    with pytest.warns(UserWarning, match="does not know XGBoost's objective 'reg:newer'.*name no"):
+    with pytest.warns(UserWarning, match="XGBoost's objective 'reg:newer' pred.*not known.*leave"):
         guards.booster_predicts_by_link(newer)
     with pytest.warns(UserWarning, match="as many rows as the training data"):
         guards.stops_on_held_out(

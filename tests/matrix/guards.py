@@ -625,9 +625,6 @@ def known(name: str, words: str, *doors: str) -> dict[tuple[str, str], str]:
 
 
 KNOWN = {
-    **known("weights: a function that takes none",
-            "LGBMRegressor(objective=f(y, p)).fit(sample_weight=) drops the weights",
-            "lightgbm-our-estimator"),
     **known("weights: of classes, of a wrapped regressor",
             "QWKClassifier trains on positions, but class_weight={4: 20} means labels",
             "lightgbm-QWKClassifier"),

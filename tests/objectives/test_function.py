@@ -176,7 +176,7 @@ def ones(y_true, margin, sample_weight):
 
 
 @each(("link", "wrong", "message"), [
-    ("logit", 2.0, "must be from 0 to 1 under log-odds, found 2.0 at row 1: encode the two"),
+    ("logit", 2.0, "must be >= 0 and <= 1, found 2.0 at row 1: .* encode the two classes as 0"),
     ("log", -1.0, "must be >= 0, found -1.0 at row 1"),
     ("softmax", 3.0, "must hold classes 0 to 2, found 3.0 at row 1: subtract the lowest label"),
     ("softmax", 0.5, "must hold classes 0 to 2"),

@@ -181,11 +181,9 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
     head = booster.model_to_string(num_iteration=1).split("\n\n", 1)[0]
-    if getattr(data, "_handle", None):
-        columns = data.get_feature_name()
-    else:
-        X = data.data if isinstance(data, lgb.Dataset) else data
-        columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
+    X = data.data if isinstance(data, lgb.Dataset) else data
+    columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
+    columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
     return {
         "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
         "averages": "average_output" in head.split("\n"),

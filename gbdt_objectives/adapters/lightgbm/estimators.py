@@ -55,7 +55,8 @@ class Fitting(_estimators.Fitting):
     def check(self) -> None:
         objective, named = self.objective, _named_metrics(self.estimator)
         metrics = [*self.metrics, *named]
-        _check_names(metrics)
+        renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
+        _check_names([*(m for m in self.metrics if m not in renamed), *named])
         if not self.is_ours:
             return
         if isinstance(self.given.get("eval_set"), tuple):
