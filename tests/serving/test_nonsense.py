@@ -174,6 +174,8 @@ def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     for rows in (-1, 1.5, None):
         with pytest.raises((TypeError, ValueError), match="check_rows must be"):
             serving.export(fitted.model, tmp_path / "model", fitted.X, check_rows=rows)
+    with pytest.raises(ValueError, match="ends as a file does: write it by export_onnx"):
+        serving.export(fitted.model, tmp_path / "model.onnx", fitted.X)
     with pytest.raises(ValueError, match="delete it first"):
         serving.export(fitted.model, tmp_path, fitted.X)
     with pytest.raises(ValueError, match="does not exist: make it first"):
