@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -87,6 +88,8 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
         try:
             found[row] = number(value)
         except (TypeError, ValueError):
+            if re.fullmatch(r"[-+]?[\d.]*,\d+", str(value)):
+                hint = "decimal commas are not read, write a decimal point"
             raise InputError(
                 f"{option} {name} must hold numbers, found {shown(value)} at row {row}: {hint}"
             ) from None
@@ -237,7 +240,8 @@ def _read_csv(
             header = next(reader, [])
             if not header:
                 raise InputError(f"{path} is empty: its first line must name the columns")
-            _check_names(path, header, used, others, f", separated by {separator!r}")
+            other = next((f": give --delimiter ${c!r}" for c in ";\t|" if c in header[0]), "")
+            _check_names(path, header, used, others, f", separated by {separator!r}{other}")
             places = [k for k, name in enumerate(header) if others or name in used]
             columns: list[list[str]] = [[] for _ in places]
             for values in _full_rows(path, reader, len(header)):

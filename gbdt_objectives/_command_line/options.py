@@ -61,6 +61,17 @@ class Commands(click.Group):
         with usage_in_one_line():
             return super().make_context(*args, **more)
 
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Refuse an option for one value that is given twice: click would use the last."""
+        name, command, rest = super().resolve_command(context, args)
+        assert command is not None
+        own = click.Context(command, info_name=name, parent=context)
+        *_, order = command.make_parser(own).parse_args(args=list(rest))
+        for one in order:
+            if order.count(one) > 1 and not (one.multiple or getattr(one, "is_flag", False)):
+                raise click.UsageError(f"{one.opts[-1]} is given twice, give it once", own)
+        return name, command, rest
+
     def invoke(self, context: click.Context) -> Any:
         with usage_in_one_line():
             return super().invoke(context)

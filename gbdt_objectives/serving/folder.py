@@ -46,6 +46,10 @@ FORMULAS_INSIDE = {
 def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
     target = new_path("folder", folder)
+    if target.suffix == ".onnx":
+        raise ValueError(
+            f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
+        )
     plan = of_model(model)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import lightgbm as lgb
 import numpy as np
@@ -17,7 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives.adapters import (
+    imbalance_shift,
+    lightgbm as lightgbm_adapter,
+    xgboost as xgboost_adapter,
+)
 from tests.adapters.library import LGB, XGB, Library, both
 
 pytestmark = pytest.mark.slow
@@ -478,3 +483,21 @@ def test_a_models_imbalance_corrects_by_position() -> None:
     for shift in shifts:
         assert go.priors.correct_margin([0.0], shift)[0] == pytest.approx(-np.log(3))
         assert go.correct_probability([0.5], shift)[0] == pytest.approx(0.25)
+
+
+def test_few_rounds_of_lightgbm_have_not_come_to_their_odds(population):
+    X, y, _ = population
+    params = {"objective": "binary", "verbose": -1, "scale_pos_weight": 20, "num_threads": 1,
+              "num_leaves": 4, "min_data_in_leaf": 400}  # fmt: skip
+    few, many = (lgb.train({**params, "learning_rate": r}, lgb.Dataset(X, y), 20)
+                 for r in (0.05, 0.25))  # fmt: skip
+    with pytest.warns(
+        UserWarning, match=r"rounds is 1: .*too large: pass rows .*\(booster, X, y\)"
+    ):
+        read = imbalance_shift(few)
+    assert float(read) < float(imbalance_shift(few, X, y)) - 0.2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(imbalance_shift(many)) == pytest.approx(
+            float(imbalance_shift(many, X, y)), abs=0.15
+        )

@@ -223,3 +223,32 @@ def test_help_names_no_booster(log, monkeypatch) -> None:
         monkeypatch.setitem(sys.modules, library, None)
     assert run(CHECK).exit_code == 0
     assert run(SAMPLE).exit_code == 0
+
+
+TWICE = [
+    f"{THRESHOLDS} --score grade", f"{CHECK} --score p", f"{KAPPA} --label grade",
+    f"{SAMPLE} --negative-keep-rate 0.1", f"{CALIBRATE} -o a.json --output b.json",
+]  # fmt: skip
+
+
+@each("command", TWICE)
+def test_an_option_for_one_value_that_is_given_twice(log, command: str) -> None:
+    line = refused(command)
+    assert re.match("--(score|label|negative-keep-rate|output) is given twice, give it once", line)
+    assert "--help" in line
+
+
+def test_options_that_may_be_repeated(log) -> None:
+    for command in (f"{THRESHOLDS} --method exact --method plugin", f"{THRESHOLDS} --cv 3",
+                    f"{CALIBRATE} --method logit -o c.json --force --force"):  # fmt: skip
+        assert run(command).exit_code == 0
+
+
+def test_decimal_commas_and_other_separators(log) -> None:
+    Path("comma.csv").write_text("y;p\n0;2,1257\n1;1.234,5\n")
+    line = refused("thresholds comma.csv --delimiter ; --label y --score p")
+    assert "'2,1257' at row 0: decimal commas are not read, write a decimal point" in line
+    for name, shown in ((";", "$';'"), ("\t", r"$'\t'")):
+        Path("other.csv").write_text(f"y{name}p\n0{name}1\n")
+        line = refused("thresholds other.csv --label y --score p")
+        assert line.endswith(f"separated by ',': give --delimiter {shown}")

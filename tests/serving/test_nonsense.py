@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,8 @@ def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     for rows in (-1, 1.5, None):
         with pytest.raises((TypeError, ValueError), match="check_rows must be"):
             serving.export(fitted.model, tmp_path / "model", fitted.X, check_rows=rows)
+    with pytest.raises(ValueError, match="ends as a file does: write it by export_onnx"):
+        serving.export(fitted.model, tmp_path / "model.onnx", fitted.X)
     with pytest.raises(ValueError, match="delete it first"):
         serving.export(fitted.model, tmp_path, fitted.X)
     with pytest.raises(ValueError, match="does not exist: make it first"):
@@ -293,3 +296,61 @@ def test_columns_of_a_frame_are_read_by_name(tmp_path: Path) -> None:
         np.testing.assert_array_equal(leaves.predict_proba(new), leaves.predict_proba(X))
     found = [float(imbalance_shift(booster, rows, y)) for rows in (X, new)]
     assert found[0] == found[1]
+
+
+BAD_TABLES = {
+    "header alone": ("size,night\n", "line 2, column 1: zip"),
+    "nothing": ("", "lacks the columns ['night', 'size']"),
+    "NA": ("size,night\n1,True\nNA,False\n", "line 3, column size: could not .*'NA'"),
+    "a blank line": ("size,night\n1,True\n\n2,False\n", "line 3, column night: zip"),
+    "a short line": ("size,night\n1,True\n2\n", "line 3, column size: zip.* shorter"),
+    "a long line": ("size,night\n1,True\n2,False,3\n", "line 3, column night: zip.* longer"),
+    "no header": ("0.5,1\n0.7,0\n", "lacks the columns"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_a_table_that_is_none_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    text, words = BAD_TABLES[name]
+    X = pd.DataFrame({"size": np.arange(40.0), "night": np.arange(40) % 3 > 0})
+    model = our_lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(X, X["size"])
+    serving.export(model, tmp_path / "model", X)
+    path = tmp_path / "new.csv"
+    path.write_text(text)
+    status, out = run_script(tmp_path / "model", str(path))
+    assert out == ""
+    assert re.search(words if "lacks" not in words else re.escape(words), status)
+    assert str(path) in status
+    assert "\n" not in status
+    X.to_csv(path, index=False)  # with True and False
+    status, out = run_script(tmp_path / "model", str(path))
+    found = [float(line.split(",")[0]) for line in out.splitlines()[1:]]
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-9)
+
+
+def test_a_table_without_names_for_a_model_of_places(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = our_lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(X, X[:, 0])
+    serving.export(model, tmp_path / "model", X)
+    path = tmp_path / "new.csv"
+    np.savetxt(path, X, delimiter=",")
+    status, out = run_script(tmp_path / "model", str(path))
+    assert (out, f"{path}, line 1 must name 3 columns, found ['" in status) == ("", True)
+    for names, right in (("a,b,c", True), ("0,1,2", True), ("0,2,1", False), (",5,nan", False),
+                         ("a,b", False), ("id,a,b,c", False), ("e1,e2,e3", True)):  # fmt: skip
+        path.write_text(names + "\n" + ",".join("1" for _ in names.split(",")) + "\n")
+        status, out = run_script(tmp_path / "model", str(path))
+        assert (status == 0 and len(out.splitlines()) == 2) is right, names
+
+
+def test_words_true_and_false_stay_words(tmp_path: Path) -> None:
+    words = pd.Categorical(["True", "False"] * 30, categories=["False", "True"])
+    X = pd.DataFrame({"word": words, "size": np.arange(60.0)})
+    few = {"n_estimators": 9, "verbose": -1, "min_child_samples": 2}
+    model = our_lightgbm.LGBMRegressor(**few).fit(X, np.arange(60) % 2)
+    serving.export(model, tmp_path / "model", X)
+    X.to_csv(tmp_path / "new.csv", index=False)
+    _, out = run_script(tmp_path / "model", str(tmp_path / "new.csv"))
+    found = [float(line.split(",")[0]) for line in out.splitlines()[1:]]
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-9)
+    assert np.ptp(found) > 0.1

@@ -88,7 +88,7 @@ def test_columns_of_any_table_are_found_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("a,b,c\n1,2,3,4\n", "ValueError"), ("\ufeffa,b,c\n1,2,3\n", ""), ("b,c,a\n2,3,1\n", "")],
+    [("a,b,c\n1,2,3,4\n", "line 2, column"), ("\ufeffa,b,c\n1,2,3\n", ""), ("b,c,a\n2,3,1\n", "")],
 )
 def test_cells_belong_to_the_names_above_them(tmp_path: Path, text: str, word: str) -> None:
     pd = pytest.importorskip("pandas")

@@ -13,6 +13,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments
 
@@ -24,6 +25,9 @@ SHIFTABLE_OBJECTIVES = (
 """Their margins are label units or log-odds."""
 
 CUSTOM_OBJECTIVES = ("custom",)
+
+FEW_STEPS = 4.0
+"""Of learning_rate times rounds: LightGBM starts at the share of label 1 without weights."""
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
@@ -63,6 +67,13 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
     if parameters["data_sample_strategy"] == "bagging" and parameters["bagging_freq"] != "0":
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
+    learned = float(parameters["learning_rate"]) * booster.current_iteration()
+    if odds != 1 and learned < FEW_STEPS and parameters["boost_from_average"] == "1":
+        warn(
+            f"learning_rate times rounds is {learned:.3g}: after so few the model has not yet come "
+            "to the odds of its parameters, and the shift that is read from them is too large: "
+            "pass rows of the population, imbalance_shift(booster, X, y)"
+        )
     return odds
 
 
