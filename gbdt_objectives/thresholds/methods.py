@@ -14,15 +14,9 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
+from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.qwk import (
-    USEFUL,
-    exact_cuts,
-    plugin_thresholds,
-    qwk_ratio,
-    score_rises,
-)
 from gbdt_objectives.thresholds.rows import (
     Bins,
     ClassCurve,
@@ -50,7 +44,7 @@ def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
     if metric.exact_method == "isotonic":
         curve = rows.label_curve
-        return cut_to_threshold(curve.low, curve.high, exact_cuts(curve))
+        return cut_to_threshold(curve.low, curve.high, qwk.exact_cuts(curve))
     best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
     pools = rows.class_curve
     return cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
@@ -136,7 +130,7 @@ def search_starts(
 
 
 METHODS: dict[str, Callable[..., Array]] = {
-    "plugin": lambda rows, metric: plugin_thresholds(rows.label_curve),
+    "plugin": lambda rows, metric: qwk.plugin_thresholds(rows.label_curve),
     "curved": lambda rows, metric: curved_thresholds(rows),
     "exact": exact,
     "nelder-mead": nelder_mead,
@@ -182,9 +176,9 @@ def resolve_metric(metric: MetricArgument) -> Target:
 
 def default_method(metric: Target) -> str:
     """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
-    if not isinstance(metric, ClassMetric):
-        return "nelder-mead"
-    return "plugin" if metric.exact_method == "isotonic" else "exact"
+    if is_qwk(metric):
+        return "plugin"
+    return "exact" if isinstance(metric, ClassMetric) else "nelder-mead"
 
 
 def resolve_method(method: str | None, metric: Target) -> str:
@@ -198,7 +192,7 @@ def resolve_method(method: str | None, metric: Target) -> str:
                 f"metric is a function, and method={method!r} cannot optimise one: pass "
                 "method='nelder-mead', or a metric of gbdt_objectives.metrics"
             )
-    elif method in ("plugin", "curved") and default_method(metric) != "plugin":
+    elif method in ("plugin", "curved") and not is_qwk(metric):
         raise ValueError(
             f"method={method!r} is for metric='qwk' only, found {metric.name!r}: pass "
             "method='exact'"
@@ -230,14 +224,14 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
     found = METHODS[method](rows, metric, **search)
     if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
-        if not qwk_ratio(curve, threshold_to_cut(curve.score, found)) < USEFUL:
+        if not qwk.qwk_ratio(curve, threshold_to_cut(curve.score, found)) < qwk.USEFUL:
             return exact(rows, metric)
     return found
 
 
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
     """Place thresholds on a fold or resample: exact ones if the score does not rise there."""
-    if method in ("plugin", "curved") and not score_rises(rows.label_curve):
+    if method in ("plugin", "curved") and not qwk.score_rises(rows.label_curve):
         method = "exact"
     return place_thresholds(method, rows, metric)
 

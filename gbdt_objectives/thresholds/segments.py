@@ -22,7 +22,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._values import table
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels
-from gbdt_objectives.thresholds.rows import read_columns, sort_rows
+from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights
 
 ROWS = 20
 """Below, thresholds stay common."""
@@ -265,10 +265,8 @@ def fit_segment_shift(
         _checks.in_memory(name, values)
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     distinct, code = read_segments(segments, len(s), "the labels")
-    if w is not None:  # rows of weight 0 do not exist
-        counted = np.flatnonzero(w)
-        s, position, w, code = s[counted], position[counted], w[counted], code[counted]
-    occurring, code = np.unique(code, return_inverse=True)
+    s, position, w, counted = without_zero_weights(s, position, w)
+    occurring, code = np.unique(code if counted is None else code[counted], return_inverse=True)
     distinct = distinct[occurring]
     if len(distinct) < 2:
         raise ValueError(
