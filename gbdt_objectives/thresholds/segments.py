@@ -21,7 +21,7 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._values import table
 from gbdt_objectives.thresholds import qwk
-from gbdt_objectives.thresholds.labelled import read_labels
+from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights
 
 ROWS = 20
@@ -151,16 +151,9 @@ class SegmentShift(_json.SavedAsJSON):
     }
 
     def _values(self) -> list[Any]:
-        segments = self.segments.tolist()
-        kinds = {type(segment) for segment in segments}
-        if len(kinds) > 1 or not kinds <= {int, float, str}:
-            raise ValueError(
-                "segments must be all numbers or all strings to be written as JSON, found "
-                f"{shown(segments)}"
-            )
+        segments = write_labels(self.segments, "segments must be all numbers")
         k = self.shrinkage if math.isfinite(self.shrinkage) else "inf"
-        dtype = self.segments.dtype.str.lstrip("<>=|")
-        return [dtype, segments, self.shifts, k, self.handle_unknown]
+        return [*segments, self.shifts, k, self.handle_unknown]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentShift:
