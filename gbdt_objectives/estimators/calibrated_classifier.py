@@ -19,12 +19,7 @@ from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.calibration.rows import (
-    negative_rate,
-    read_class_rates,
-    sampling_offset,
-    weigh_rows,
-)
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import (
     CalibratorChoice,
@@ -322,7 +317,7 @@ def check_rates(
             )
     position, w = rows
     labels = position.astype(np.float64)
-    own = weigh_rows(labels, labels, w, "y")
+    own = _rows.weigh_rows(labels, labels, w, "y")
     if "keep_rate" in given and np.ndim(given["keep_rate"]):
         given["keep_rate"] = np.asarray(given["keep_rate"])
         if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):
@@ -333,12 +328,12 @@ def check_rates(
     if isinstance(calibrator, TemperatureCalibrator):
         class_offset(**rates | given, rows=own, classes=classes)
     elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
-        negative_rate(given["class_keep_rates"], classes.tolist())
+        _rows.negative_rate(given["class_keep_rates"], classes.tolist())
     if "class_keep_rates" in given:
-        found = read_class_rates(given["class_keep_rates"], classes.tolist())
+        found = _rows.read_class_rates(given["class_keep_rates"], classes.tolist())
         given["class_keep_rates"] = dict(enumerate(found.tolist()))
     if len(classes) == 2 and not isinstance(calibrator, TemperatureCalibrator):
-        offset = sampling_offset(**rates | given, rows=own)
+        offset = _rows.sampling_offset(**rates | given, rows=own)
         if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
             one_shift(calibrator, offset)
     return given
