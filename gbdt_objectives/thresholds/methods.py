@@ -14,18 +14,10 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
-from gbdt_objectives.thresholds import qwk
+from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.rows import (
-    Bins,
-    ClassCurve,
-    ScoredRows,
-    are_rising_numbers,
-    cut_to_threshold,
-    midpoints,
-    threshold_to_cut,
-)
+from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
@@ -44,19 +36,19 @@ def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
     if metric.exact_method == "isotonic":
         curve = rows.label_curve
-        return cut_to_threshold(curve.low, curve.high, qwk.exact_cuts(curve))
+        return _rows.cut_to_threshold(curve.low, curve.high, qwk.exact_cuts(curve))
     best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
     pools = rows.class_curve
-    return cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
+    return _rows.cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
-    if not are_rising_numbers(rows.labels):
+    if not _rows.are_rising_numbers(rows.labels):
         raise ValueError(
             "method='rounding' needs labels that are rising numbers, found "
             f"{shown(rows.labels.tolist())}: use another method"
         )
-    return midpoints(rows.labels)
+    return _rows.midpoints(rows.labels)
 
 
 def nelder_mead(
@@ -81,7 +73,7 @@ def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], floa
     sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
-        cuts = threshold_to_cut(curve.low, thresholds)
+        cuts = _rows.threshold_to_cut(curve.low, thresholds)
         return sign * metric.of_counts(confusion(curve.C, cuts))
 
     return loss
@@ -114,7 +106,7 @@ def search_starts(
     """
     found: list[tuple[Array, dict[str, Any]]] = []
     if labels.dtype.kind in "iuf":
-        found.append((midpoints(labels), {}))
+        found.append((_rows.midpoints(labels), {}))
     score = curve.low.astype(np.float64)
     below = curve.C.sum(axis=0) / curve.C[:, -1].sum()
     weight = np.diff(below)
@@ -224,7 +216,7 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
     found = METHODS[method](rows, metric, **search)
     if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
-        if not qwk.qwk_ratio(curve, threshold_to_cut(curve.score, found)) < qwk.USEFUL:
+        if not qwk.qwk_ratio(curve, _rows.threshold_to_cut(curve.score, found)) < qwk.USEFUL:
             return exact(rows, metric)
     return found
 
