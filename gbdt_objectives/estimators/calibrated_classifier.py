@@ -179,16 +179,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         )
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
         w = _base.check_weights(sample_weight, len(target), *fitted)
-        rates = check_rates(
-            {
-                "negative_keep_rate": negative_keep_rate,
-                "keep_rate": keep_rate,
-                "class_keep_rates": class_keep_rates,
-            },
-            (position, w) if evaluated is None else evaluated[1:],
-            classes,
-            self.calibrator,
-        )
+        rates: dict[str, Any] = {
+            "negative_keep_rate": negative_keep_rate,
+            "keep_rate": keep_rate,
+            "class_keep_rates": class_keep_rates,
+        }
+        sampled = (position, w) if evaluated is None else evaluated[1:]
+        rates = check_rates(rates, sampled, classes, self.calibrator)
         held: Any = slice(None)
         group = None if groups is None else group_numbers(groups, len(target))
         if evaluated is not None:
