@@ -20,12 +20,7 @@ from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators.calibrator_choice import (
-    CalibratorChoice,
-    choose_calibrator,
-    fit_default,
-)
+from gbdt_objectives.estimators import _base, calibrator_choice
 from gbdt_objectives.estimators.calibrators import Calibrator, ROCConvexHullCalibrator, one_shift
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator, class_offset
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
@@ -206,7 +201,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             rates["keep_rate"] = rates["keep_rate"][held]
         choice = None
         if self.calibrator is None:
-            calibrator = fit_default(*rows, **rates)
+            calibrator = calibrator_choice.fit_default(*rows, **rates)
         else:
             if not self._is_named:
                 choice = choose(*rows, _base.take(group, held), rates)
@@ -338,7 +333,7 @@ def check_rates(
 
 def choose(
     score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
-) -> CalibratorChoice:
+) -> calibrator_choice.CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
     folds = FOLDS
     if group is not None:
@@ -348,7 +343,7 @@ def choose(
             "the rows held out are of one group, within which calibrator='auto' cannot compare: "
             "name a calibrator, for instance LogitCalibrator()"
         )
-    return choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
+    return calibrator_choice.choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
 
 
 def is_binary(calibrator: Any) -> bool:

@@ -196,10 +196,8 @@ def needed(document: dict[str, Any]) -> set[str]:
         names |= {"columns" if ordinal or document["outputs"] > 1 else "positive", "proba"}
     else:
         names.add("score")
-    if document["thresholds"] is not None:
-        names.add("thresholds")
-    else:
-        names.add("argmax" if proba else "number")
+    without = "argmax" if proba else "number"
+    names.add(without if document["thresholds"] is None else "thresholds")
     return names
 
 
