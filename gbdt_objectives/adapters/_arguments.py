@@ -316,11 +316,9 @@ class Table:
         tells whether the installed library knows a name that is not in the table."""
         for name in self.aliases:
             self._check_spellings(params, name)
-        for name, (neutral, reason) in self.refused.items():
+        of_stopping = self.refused_stopping.items() if stops_early else ()
+        for name, (neutral, reason) in (*self.refused.items(), *of_stopping):
             refuse(params, self.names(name), neutral, reason)
-        if stops_early:
-            for name, (neutral, reason) in self.refused_stopping.items():
-                refuse(params, self.names(name), neutral, reason)
         for name, (neutral, others, reason) in self.refused_with.items():
             if all(same(self.value(params, o), vs) for o, vs in others.items()):
                 refuse(params, self.names(name), neutral, reason)

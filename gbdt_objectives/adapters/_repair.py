@@ -230,9 +230,8 @@ def repair_segments(
         for k in range(max_trees + 1):
             if k:
                 f = f + next(steps, 0.0)
-                p = expit(
-                    s[:n] + f[:n] + d
-                )  # one step of Newton's method: a tree moves d by little
+                # one step of Newton's method: a tree moves d by little
+                p = expit(s[:n] + f[:n] + d)
                 d += (w[train] @ (y_[train] - p)) / (w[train] @ (p * (1 - p)))
             yield f[n:] + d
 
@@ -249,12 +248,11 @@ def repair_segments(
         repaired[test] = row_loss(f, test)
     gain, error = mean_and_error(as_is - repaired, w, owner)
     moved = gain > error
+    by_segment = logit_margins(rows, o, splits, segment_numbers(X, columns))
     losses = {
         "as is": as_is,
         "global logit": row_loss(logit_margins(rows, o, splits, np.zeros(len(z), int)) - z),
-        "logits by segment": row_loss(
-            logit_margins(rows, o, splits, segment_numbers(X, columns)) - z
-        ),
+        "logits by segment": row_loss(by_segment - z),
         "repaired": repaired if moved else as_is,
     }
     result, d = model, 0.0
@@ -304,10 +302,8 @@ def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any,
                 f"X is an array, but the model was trained on columns named {shown(of_model)}: "
                 "pass a DataFrame of these columns, in this order"
             )
-        if of_model not in (
-            found,
-            [name.replace(" ", "_") for name in found],
-        ):  # as LightGBM has it
+        as_in_lightgbm = [name.replace(" ", "_") for name in found]
+        if of_model not in (found, as_in_lightgbm):
             missing = [name for name in of_model if name not in found]
             wrong = (
                 f"lacks the model's {shown(missing)}"

@@ -21,13 +21,8 @@ from gbdt_objectives._checks import Array, is_dask
 from gbdt_objectives._parts import any_dask, check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
-from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.bins import (
-    Strategy,
-    check_bins,
-    count_predictions,
-    equal_width_ends,
-)
+from gbdt_objectives.calibration import bins, rows as _rows
+from gbdt_objectives.calibration.bins import Strategy
 from gbdt_objectives.calibration.rows import LabelledRows
 
 TINY = 1e-300
@@ -201,13 +196,13 @@ def calibration_ratio_by_segment(
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
-        n_bins = check_bins(n_bins, strategy)
+        n_bins = bins.check_bins(n_bins, strategy)
     columns["keep_rate"] = rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     dropped = is_dask(rate) or np.ndim(rate) > 0 or rate < 1
-    ends = equal_width_ends(n_bins) if by_prediction else None
+    ends = bins.equal_width_ends(n_bins) if by_prediction else None
     similar = None
     if dropped or (by_prediction and strategy != "uniform"):
-        counts = count_predictions(columns)
+        counts = bins.count_predictions(columns)
         if by_prediction and strategy != "uniform":
             ends = counts.ends(n_bins, strategy)
         if dropped:

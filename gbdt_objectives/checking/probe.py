@@ -278,15 +278,13 @@ def make_probe(
                 f"the rows, found {shown(weights)}: leave it out for 1, 2 and 3"
             )
     binary = bool(np.isin(labels, (0, 1)).all()) or K is not None
+    low, high = float(labels.min()), float(labels.max())
+    in_label_units = not is_users_function(obj) and obj.link.is_label_unit
     if margins is not None:
         low, high = _checks.label_range("margins", margins)
-        tails = np.array([low, high])
-    elif not is_users_function(obj) and obj.link.is_label_unit:
-        low, high = float(labels.min()), float(labels.max())
-        tails = np.array([low, high])
-    else:
-        low, high = (-6.0, 6.0) if binary else (float(labels.min()), float(labels.max()))
-        tails = TAILS
+    elif binary and not in_label_units:
+        low, high = -6.0, 6.0
+    tails = TAILS if margins is None and not in_label_units else np.array([low, high])
     shape = (ROWS,) if K is None else (ROWS, K)
     f = rng.uniform(low, high, shape)
     if ours:

@@ -19,18 +19,8 @@ from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.calibration.rows import (
-    negative_rate,
-    read_class_rates,
-    sampling_offset,
-    weigh_rows,
-)
-from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators.calibrator_choice import (
-    CalibratorChoice,
-    choose_calibrator,
-    fit_default,
-)
+from gbdt_objectives.calibration import rows as _rows
+from gbdt_objectives.estimators import _base, calibrator_choice
 from gbdt_objectives.estimators.calibrators import Calibrator, ROCConvexHullCalibrator, one_shift
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator, class_offset
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
@@ -184,16 +174,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         )
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
         w = _base.check_weights(sample_weight, len(target), *fitted)
-        rates = check_rates(
-            {
-                "negative_keep_rate": negative_keep_rate,
-                "keep_rate": keep_rate,
-                "class_keep_rates": class_keep_rates,
-            },
-            (position, w) if evaluated is None else evaluated[1:],
-            classes,
-            self.calibrator,
-        )
+        rates: dict[str, Any] = {
+            "negative_keep_rate": negative_keep_rate,
+            "keep_rate": keep_rate,
+            "class_keep_rates": class_keep_rates,
+        }
+        sampled = (position, w) if evaluated is None else evaluated[1:]
+        rates = check_rates(rates, sampled, classes, self.calibrator)
         held: Any = slice(None)
         group = None if groups is None else group_numbers(groups, len(target))
         if evaluated is not None:
@@ -214,7 +201,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             rates["keep_rate"] = rates["keep_rate"][held]
         choice = None
         if self.calibrator is None:
-            calibrator = fit_default(*rows, **rates)
+            calibrator = calibrator_choice.fit_default(*rows, **rates)
         else:
             if not self._is_named:
                 choice = choose(*rows, _base.take(group, held), rates)
@@ -322,7 +309,7 @@ def check_rates(
             )
     position, w = rows
     labels = position.astype(np.float64)
-    own = weigh_rows(labels, labels, w, "y")
+    own = _rows.weigh_rows(labels, labels, w, "y")
     if "keep_rate" in given and np.ndim(given["keep_rate"]):
         given["keep_rate"] = np.asarray(given["keep_rate"])
         if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):
@@ -333,12 +320,12 @@ def check_rates(
     if isinstance(calibrator, TemperatureCalibrator):
         class_offset(**rates | given, rows=own, classes=classes)
     elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
-        negative_rate(given["class_keep_rates"], classes.tolist())
+        _rows.negative_rate(given["class_keep_rates"], classes.tolist())
     if "class_keep_rates" in given:
-        found = read_class_rates(given["class_keep_rates"], classes.tolist())
+        found = _rows.read_class_rates(given["class_keep_rates"], classes.tolist())
         given["class_keep_rates"] = dict(enumerate(found.tolist()))
     if len(classes) == 2 and not isinstance(calibrator, TemperatureCalibrator):
-        offset = sampling_offset(**rates | given, rows=own)
+        offset = _rows.sampling_offset(**rates | given, rows=own)
         if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
             one_shift(calibrator, offset)
     return given
@@ -346,7 +333,7 @@ def check_rates(
 
 def choose(
     score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
-) -> CalibratorChoice:
+) -> calibrator_choice.CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
     folds = FOLDS
     if group is not None:
@@ -356,7 +343,7 @@ def choose(
             "the rows held out are of one group, within which calibrator='auto' cannot compare: "
             "name a calibrator, for instance LogitCalibrator()"
         )
-    return choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
+    return calibrator_choice.choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
 
 
 def is_binary(calibrator: Any) -> bool:

@@ -16,14 +16,12 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     group_ties,
     is_one_score,
-    mean_and_error,
-    sampling_offset,
-    score_rows,
 )
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
@@ -155,8 +153,8 @@ def choose_calibrator(
     >>> choose_calibrator(y, p).calibrator
     SplineCalibrator(shrink=True)
     """
-    rows = score_rows("y_true", y_true, check_score(score), sample_weight)
-    offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
+    rows = _rows.score_rows("y_true", y_true, check_score(score), sample_weight)
+    offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     warn_if_falling(area(*group_ties(rows)[1:]))
     least = int(np.bincount(rows.y.astype(np.int64)).min())
@@ -187,7 +185,7 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
         return False
     if not np.isfinite(other).all():
         return True
-    mean, error = mean_and_error(loss - other, w, group)
+    mean, error = _rows.mean_and_error(loss - other, w, group)
     return mean < -CLEARLY * error
 
 

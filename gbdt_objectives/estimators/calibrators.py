@@ -16,16 +16,14 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._places import EXPRESSION_BYTES, blocks
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import (
     ROUND_OFF,
     LabelledRows,
-    check_weights_count_rows,
     group_ties,
     is_one_score,
-    sampling_offset,
-    score_rows,
 )
 from gbdt_objectives.calibration.smoothing import resolve_prior
 from gbdt_objectives.estimators._base import check_given, check_score
@@ -86,8 +84,9 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             What the notes of the class name, one class only, bad arguments or parameters.
         """
         check_given(self, y)
-        rows = score_rows("y", y, check_score(score), sample_weight)
-        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows))
+        rows = _rows.score_rows("y", y, check_score(score), sample_weight)
+        offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
+        self._fit(rows, offset)
         return self
 
     def predict(self, score: ArrayLike) -> Array:
@@ -502,7 +501,7 @@ def overlap(negative: Array, positive: Array) -> bool:
 def platt_targets(y: Array, w: Array) -> Array:
     """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
-    check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
+    _rows.check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
     return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
 
 

@@ -16,12 +16,8 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
-from gbdt_objectives.estimators._base import (
-    ProbabilityClassifier,
-    check_features,
-    check_rows,
-    check_several_classes,
-)
+from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._base import ProbabilityClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +120,7 @@ def leaf_probability(
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
     occurring = np.unique(target if w is None else target[w > 0])
-    check_several_classes(occurring, "rows" if w is None else "rows of weight above 0")
+    _base.check_several_classes(occurring, "rows" if w is None else "rows of weight above 0")
     leaf = _leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
     known = getattr(model, "classes_", np.unique(target))
@@ -237,12 +233,12 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
-        X, target = check_rows(self, X, y)
+        X, target = _base.check_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight
         )
-        check_features(self, X, reset=True)
+        _base.check_features(self, X, reset=True)
         self.tree_, self.classes_, (self.probabilities_,) = tree, tree.classes_, found.probabilities
         return self
 

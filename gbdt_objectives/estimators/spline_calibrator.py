@@ -19,14 +19,8 @@ from gbdt_objectives.calibration.likelihood import (
     penalized,
 )
 from gbdt_objectives.calibration.rows import LabelledRows
-from gbdt_objectives.estimators.calibrators import (
-    LogOddsCalibrator,
-    Offset,
-    overlap,
-    read_input_space,
-    rising_targets,
-    warn_of_no_rise,
-)
+from gbdt_objectives.estimators import calibrators
+from gbdt_objectives.estimators.calibrators import LogOddsCalibrator, Offset
 
 KNOTS = 12  # the number of knots, the outer two included
 
@@ -104,7 +98,7 @@ class SplineCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": read_input_space,
+        "input_space": calibrators.read_input_space,
         "shrink": _json.read_flag,
         "knots": _json.read_numbers,
         "slopes": _json.read_numbers,
@@ -122,11 +116,11 @@ class SplineCalibrator(LogOddsCalibrator):
         y, z, w, offset = self._finite_rows(rows, offset)
         shrink = _checks.flag("shrink", self.shrink)
         if shrink:
-            overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
-        target = y if shrink else rising_targets(y, z, w)
+            calibrators.overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
+        target = y if shrink else calibrators.rising_targets(y, z, w)
         self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset, shrink)
         if not self.slopes_.any():
-            warn_of_no_rise("the fitted map is constant")
+            calibrators.warn_of_no_rise("the fitted map is constant")
 
     def _curve(self) -> Callable[[Array], Array]:
         return partial(cubic_pieces, self.knots_, *pieces(self.knots_, self.slopes_, self.start_))

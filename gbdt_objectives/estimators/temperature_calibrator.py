@@ -18,15 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import (
     ROUND_OFF,
     LabelledRows,
-    check_weights_count_rows,
-    column_classes,
-    read_class_rates,
-    sampling_offset,
-    weigh_rows,
 )
 from gbdt_objectives.estimators._base import check_given
 
@@ -142,14 +138,14 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         check_given(self, y)
         bias = _checks.flag("bias", self.bias)
         p = check_columns(probability)
-        order = column_classes(self.labels, p)
+        order = _rows.column_classes(self.labels, p)
         if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
             raise TypeError(
                 "y must hold the positions of the columns, 0 to K-1, unless labels name them: "
                 f"pass {type(self).__name__}(labels=model.classes_)"
             )
         position = _checks.positions("y", y, order).astype(np.int64)
-        rows = weigh_rows(position, p, sample_weight, "probability")
+        rows = _rows.weigh_rows(position, p, sample_weight, "probability")
         check_labels(rows.y, rows.p, order, bias)
         offset = class_offset(negative_keep_rate, keep_rate, class_keep_rates, rows, order)
         with np.errstate(divide="ignore"):
@@ -253,14 +249,14 @@ def class_offset(
     """
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
-        return np.log(read_class_rates(class_keep_rates, classes.tolist()))
+        return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:
             raise ValueError(
                 f"{name} is for two classes, found {len(classes)}, {shown(classes.tolist())}: "
                 "pass class_keep_rates={label: rate}, or calibrate one class at a time, y == label"
             )
-    d = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
+    d = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     if isinstance(d, np.ndarray):
         return np.column_stack([np.zeros(len(d)), d])
     return np.append(np.zeros(len(classes) - 1), d)
@@ -337,7 +333,7 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
     K = z.shape[1]
     N = np.bincount(y, w, minlength=K)
     least = float(N[np.unique(y)].min())
-    check_weights_count_rows(least, ", and the probabilities separate the labels")
+    _rows.check_weights_count_rows(least, ", and the probabilities separate the labels")
     targets = (1 + np.eye(K)[y] * N[y, None]) * np.isfinite(z)
     targets /= targets.sum(axis=1, keepdims=True)
     return targets

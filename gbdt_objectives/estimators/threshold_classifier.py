@@ -15,14 +15,8 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
-from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    MetricArgument,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-)
+from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, optimize_thresholds
+from gbdt_objectives.thresholds.methods import MetricArgument
 
 
 def read_metric(key: str, value: object) -> str:
@@ -94,9 +88,9 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
             Classes; if given, weights >= 0, where w means the same as w copies of the row.
         """
         s = check_score(score)
-        target = resolve_metric(self.metric)
-        method = resolve_method(self.method, target)
-        labels = resolve_labels(self.labels, target)
+        target = methods.resolve_metric(self.metric)
+        method = methods.resolve_method(self.method, target)
+        labels = methods.resolve_labels(self.labels, target)
         thresholds = optimize_thresholds(
             y,
             s,
@@ -127,7 +121,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         ``score``, ``y`` and ``sample_weight`` are as in :meth:`fit`.
         """
         predicted = self.predict(score)
-        metric = resolve_metric(self.metric)
+        metric = methods.resolve_metric(self.metric)
         if not isinstance(metric, ClassMetric):
             return float(metric(_checks.as_array("y", y), predicted, sample_weight))
         value: float = metric(y, predicted, sample_weight, labels=self.classes_)
@@ -135,7 +129,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
 
     # target_prior, cv and random_state matter to fit only, and are not saved
     _saved: ClassVar = {
-        "method": _json.read_one_of(*METHODS),
+        "method": _json.read_one_of(*methods.METHODS),
         "metric": read_metric,
         "labels_given": _json.read_flag,
         **Thresholds._saved,

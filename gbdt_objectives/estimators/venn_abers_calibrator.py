@@ -18,13 +18,11 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
+from gbdt_objectives.estimators import calibrators
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     Calibrator,
     Offset,
-    one_shift,
-    read_probabilities,
-    read_rising,
     warn_if_falling,
 )
 from gbdt_objectives.priors.shift import correct_positives
@@ -80,15 +78,15 @@ class VennAbersCalibrator(Calibrator):
     """
 
     _saved: ClassVar = {
-        "scores": read_rising,
-        "lower": read_probabilities,
-        "upper": read_probabilities,
+        "scores": calibrators.read_rising,
+        "lower": calibrators.read_probabilities,
+        "upper": calibrators.read_probabilities,
         "shift": _json.read_number,
     }
     _left_out: ClassVar = {"shift": 0.0}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
-        self.shift_ = one_shift(self, offset)
+        self.shift_ = calibrators.one_shift(self, offset)
         positive = float(rows.w @ rows.y)
         check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
         _checks.not_classes("score", rows.p)

@@ -14,16 +14,10 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
-from gbdt_objectives.thresholds import optimize_thresholds
+from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
-from gbdt_objectives.thresholds.rows import (
-    LabelCurve,
-    ScoredRows,
-    cut_to_threshold,
-    read_scored_rows,
-    threshold_to_cut,
-)
+from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +109,7 @@ class ThresholdDisplay(Display):
         _checks.choice("kind", kind, tuple(KINDS))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels
-        rows = read_scored_rows(y_true, score, carried, sample_weight)
+        rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
         if thresholds is None:
             found = optimize_thresholds(
                 y_true, score, method=method, labels=labels, sample_weight=sample_weight
@@ -177,7 +171,7 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
 
 def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     curve = rows.label_curve
-    cuts = threshold_to_cut(curve.low, thresholds)
+    cuts = _rows.threshold_to_cut(curve.low, thresholds)
     kappa = 1 - qwk_ratio(curve, cuts)
     colors, names = _colors(len(cuts)), _borders(rows.labels)
     profiles = []
@@ -199,7 +193,7 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
     first = int(cuts[k - 1]) if k else 1
     last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
     tried = axes.some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
-    at = cut_to_threshold(curve.low, curve.high, tried)
+    at = _rows.cut_to_threshold(curve.low, curve.high, tried)
     moved = np.tile(cuts, (len(tried), 1))
     moved[:, k] = tried
     return at, np.array([1 - qwk_ratio(curve, row) for row in moved])
@@ -218,7 +212,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     W = curve.N[-1]
     N, D = curve.N / W, (curve.S - mu * curve.N) / W
     vertices, best = isotonic_ends(curve), exact_cuts(curve)
-    cuts = threshold_to_cut(curve.low, thresholds)
+    cuts = _rows.threshold_to_cut(curve.low, thresholds)
     R = qwk_ratio(curve, best)
     shown = axes.some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")

@@ -13,6 +13,7 @@ from os import PathLike
 from typing import Any
 
 from gbdt_objectives._mistakes import room
+from gbdt_objectives.serving import folder as _folder
 from gbdt_objectives.serving.model import ServedModel, with_extras
 from gbdt_objectives.serving.onnx import export_onnx
 
@@ -78,8 +79,6 @@ def export(
     >>> bool((serving.load(folder).predict(X) == model.predict(X)).all())
     True
     """
-    from gbdt_objectives.serving import folder as _folder
-
     served = with_extras(model, thresholds, shift, calibrator)
     _folder.export(served, folder, X, check_rows)
 
@@ -120,8 +119,6 @@ def load(folder: str | PathLike[str]) -> Any:
     >>> serving.load(folder).predict([0.2, 0.6, 0.9]).tolist()
     [1, 2, 3]
     """
-    from gbdt_objectives.serving import folder as _folder
-
     return _folder.load(folder)
 
 

@@ -166,9 +166,8 @@ def seal(document: dict[str, Any]) -> str:
 
 
 def source_of(document: dict[str, Any]) -> str:
-    needs = needed(document)
+    wanted = needed(document)
     template = (resources("gbdt_objectives.serving") / "predict.template").read_text("utf-8")
-    wanted = needs["formulas"] | needs["sections"]
     lines, included = [], True
     for line in template.splitlines():
         if line.startswith("#?"):
@@ -176,40 +175,34 @@ def source_of(document: dict[str, Any]) -> str:
             included = not names or bool(wanted & set(names))
         elif included:
             lines.append(line)
-    filled = {"score": needs["score"], "t": f"{document['tolerance']:g}"}
     source = "\n".join(lines) + "\n"
-    for name, value in filled.items():
-        source = source.replace(f"@{name}@", value)
-    return source
+    score = "predict_score" if document["outputs"] == 1 else "predict_classes"
+    return source.replace("@score@", score).replace("@t@", f"{document['tolerance']:g}")
 
 
-def needed(document: dict[str, Any]) -> dict[str, Any]:
+def needed(document: dict[str, Any]) -> set[str]:
+    """The parts of the template: what the boosters and steps are called, and what is asked."""
     boosters = document["boosters"]
     steps = [*document["score"], *(document["probability"] or ())]
     steps += [step for booster in boosters for step in booster["steps"]]
     names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
     names |= {inner for name in names for inner in FORMULAS_INSIDE.get(name, ())}
     names |= {booster["library"] for booster in boosters}
-    coded = any("categories" in feature for feature in document["features"])
-    if coded:
+    if any("categories" in feature for feature in document["features"]):
         names.add("codes")
-    sections = {"boosters" if boosters else "scores"}
     if boosters and "codes" not in names:
-        sections.add("numbers")
-    is_named = isinstance(document["features"][0]["name"], str)
-    sections.add("named" if is_named else "unnamed")
-    has_score, proba = document["outputs"] == 1, document["probability"] is not None
+        names.add("numbers")
+    names.add("boosters" if boosters else "scores")
+    names.add("named" if isinstance(document["features"][0]["name"], str) else "unnamed")
+    proba = document["probability"] is not None
     if proba:
         ordinal = any(step["formula"] == "ordinal" for step in document["probability"][-1:])
-        sections |= {"columns" if ordinal or not has_score else "positive", "proba"}
+        names |= {"columns" if ordinal or document["outputs"] > 1 else "positive", "proba"}
     else:
-        sections.add("score")
-    if document["thresholds"] is not None:
-        sections.add("thresholds")
-    else:
-        sections.add("argmax" if proba else "number")
-    score = "predict_score" if has_score else "predict_classes"
-    return {"formulas": names, "sections": sections, "score": score}
+        names.add("score")
+    without = "argmax" if proba else "number"
+    names.add(without if document["thresholds"] is None else "thresholds")
+    return names
 
 
 # What the model itself predicts, and what the folder does.

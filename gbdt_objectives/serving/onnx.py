@@ -201,12 +201,14 @@ def rounded(X: Any, dtype: str) -> Any:
 
 
 class Graph:
-    """Nodes and constants with a name of its own for each value."""
+    """Nodes and constants with a name of its own for each value, and the features of its rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, features: Sequence[dict[str, Any]] = ()) -> None:
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         self.count = 0
+        self.features = features
+        self.rows = self.cast("X")
 
     def name(self) -> str:
         self.count += 1
@@ -295,21 +297,19 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     """The graph of a plan. ``nudge`` moves all margins, relative to what they are computed to."""
     from onnx import TensorProto, checker, helper
 
-    g = Graph()
+    g = Graph(features)
     d = len(features)
-    as_double = g.cast("X")
     each = [
-        g.multiply(steps_of(g, margins(g, part.model, d, nudge), part.steps, as_double, features),
-                   part.weight)
+        g.multiply(steps_of(g, margins(g, part.model, d, nudge), part.steps), part.weight)
         for part in plan.parts
-    ]  # fmt: skip
-    v = reduce(g.add, each) if each else g.flat(as_double)
-    v = steps_of(g, v, plan.score, as_double, features)
+    ]
+    v = reduce(g.add, each) if each else g.flat(g.rows)
+    v = steps_of(g, v, plan.score)
     outputs: dict[str, tuple[str, Any, list[Any]]] = {}
     if plan.is_score:
         outputs["score"] = (v, TensorProto.DOUBLE, ["n"])
     if plan.probability is not None:
-        p = steps_of(g, v, plan.probability, as_double, features)
+        p = steps_of(g, v, plan.probability)
         if plan.is_score and not plan.makes_columns:
             one = g.column(p)
             p = g("Concat", g("Sub", g.const(1.0), one), one, axis=1)
@@ -449,29 +449,24 @@ def convert(model: Any, d: int) -> tuple[Any, bool]:
 # The steps.
 
 
-def steps_of(
-    g: Graph, v: str, steps: Sequence[Step], X: str, features: list[dict[str, Any]]
-) -> str:
+def steps_of(g: Graph, v: str, steps: Sequence[Step]) -> str:
     for step in steps:
-        if step["formula"] == "segment_shift":
-            v = segment_shift(g, v, step, X, features)
-        else:
-            v = FORMULAS[step["formula"]](g, v, step)
+        v = FORMULAS[step["formula"]](g, v, step)
     return v
 
 
-def segment_shift(g: Graph, s: str, step: Step, X: str, features: list[dict[str, Any]]) -> str:
+def segment_shift(g: Graph, s: str, step: Step) -> str:
     if step["handle_unknown"] == "error":
         raise ValueError(
             "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
             "with handle_unknown='common'"
         )
-    names = [feature["name"] for feature in features]
+    names = [feature["name"] for feature in g.features]
     column = step["column"]
     k = names.index(column) if isinstance(column, str) else range(len(names))[column]
-    known = features[k].get("categories")
+    known = g.features[k].get("categories")
     segments = [value if known is None else known.index(value) for value in step["segments"]]
-    value = g("Gather", X, g.integers(k), axis=1)
+    value = g("Gather", g.rows, g.integers(k), axis=1)
     same = g.cast(g("Equal", value, g.const([float(segment) for segment in segments])))
     shifts = g("MatMul", same, g.const(np.reshape(step["shifts"], (-1, 1))))
     return g.add(s, g.flat(shifts))
@@ -576,7 +571,7 @@ FORMULAS: dict[str, Callable[[Graph, str, Step], str]] = {
     "exp": lambda g, f, step: g("Exp", f),
     "stretch": stretch, "sigmoid": sigmoid, "softmax": softmax, "ordinal": ordinal,
     "focal": focal, "interpolate": interpolate, "table": table, "temperature": temperature,
-    "calibrate": calibrate,
+    "calibrate": calibrate, "segment_shift": segment_shift,
 }  # fmt: skip
 MAPS: dict[str, Callable[[Graph, str, Step], str]] = {
     "line": lambda g, z, step: g.add(g.multiply(z, step["slope"]), step["intercept"]),

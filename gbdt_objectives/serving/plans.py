@@ -19,23 +19,11 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
+from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG, Link
 from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
-from gbdt_objectives.estimators import (
-    BetaCalibrator,
-    CalibratedClassifier,
-    DownsampledClassifier,
-    InterceptCalibrator,
-    LogitCalibrator,
-    QWKClassifier,
-    ROCConvexHullCalibrator,
-    SplineCalibrator,
-    TemperatureCalibrator,
-    ThresholdClassifier,
-    VennAbersCalibrator,
-)
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.estimators.spline_calibrator import pieces
 from gbdt_objectives.objectives import Objective
@@ -231,7 +219,7 @@ def ordinal(loss: OrdinalLogitLoss) -> Step:
 # The estimators of this package.
 
 
-def of_qwk_classifier(model: QWKClassifier) -> Plan:
+def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
     K, found = len(model.classes_), model.thresholds_
     if not isinstance(found, Thresholds) or list(found.labels) != list(model.classes_):
         raise TypeError(
@@ -301,7 +289,7 @@ def check_boosters(model: Any, plan: Plan) -> None:
         )
 
 
-def of_downsampled_classifier(model: DownsampledClassifier) -> Plan:
+def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     shifts = model._bag_shifts
     if model.average == "log_odds" and len(bags) > 1:
@@ -339,7 +327,7 @@ def correct(plan: Plan, d: Any) -> Plan:
     return plan.then(temperature(1.0, np.asarray(d)))
 
 
-def of_calibrated_classifier(model: CalibratedClassifier) -> Plan:
+def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
     plan = replace(
         of_model(model.estimator_).as_probability, classes=model.classes_, thresholds=None
     )
@@ -348,7 +336,7 @@ def of_calibrated_classifier(model: CalibratedClassifier) -> Plan:
 
 def calibrated(plan: Plan, calibrator: Any) -> Plan:
     """The plan of probabilities, calibrated."""
-    if isinstance(calibrator, TemperatureCalibrator):
+    if isinstance(calibrator, estimators.TemperatureCalibrator):
         T, b = float(calibrator.temperature_), np.asarray(calibrator.bias_)
         if plan.outputs == 1:
             difference = float(b[1] - b[0])
@@ -374,19 +362,19 @@ def calibration(calibrator: Any) -> Step:
             "folder can hold: use one of gbdt_objectives.estimators"
         )
     space = getattr(calibrator, "input_space", "probability")
-    if isinstance(calibrator, InterceptCalibrator):
+    if isinstance(calibrator, estimators.InterceptCalibrator):
         return log_odds_map("line", space, slope=1.0, intercept=float(calibrator.shift_))
-    if isinstance(calibrator, LogitCalibrator):
+    if isinstance(calibrator, estimators.LogitCalibrator):
         a, b = float(calibrator.slope_), float(calibrator.intercept_)
         return log_odds_map("line", space, slope=a, intercept=b)
-    if isinstance(calibrator, BetaCalibrator):
+    if isinstance(calibrator, estimators.BetaCalibrator):
         a, b, c = (float(getattr(calibrator, name)) for name in ("a_", "b_", "c_"))
         return log_odds_map("beta", space, a=a, b=b, c=c)
-    if isinstance(calibrator, SplineCalibrator):
+    if isinstance(calibrator, estimators.SplineCalibrator):
         return log_odds_map("cubic", space, **cubic(calibrator))
-    if isinstance(calibrator, ROCConvexHullCalibrator):
+    if isinstance(calibrator, estimators.ROCConvexHullCalibrator):
         return polygon(calibrator.scores_, calibrator.probabilities_)
-    if isinstance(calibrator, VennAbersCalibrator):
+    if isinstance(calibrator, estimators.VennAbersCalibrator):
         return table(calibrator)
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
         if calibrator.X_thresholds_.dtype != np.float64:
@@ -401,7 +389,7 @@ def calibration(calibrator: Any) -> Step:
     )
 
 
-def cubic(calibrator: SplineCalibrator) -> dict[str, Any]:
+def cubic(calibrator: estimators.SplineCalibrator) -> dict[str, Any]:
     """The pieces of the spline: m = a x^3 + b x^2 + c x + d, x = z - origin, the ends straight."""
     knots = np.asarray(calibrator.knots_)
     origins, c, unit = pieces(knots, calibrator.slopes_, calibrator.start_)
@@ -411,7 +399,7 @@ def cubic(calibrator: SplineCalibrator) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def table(calibrator: VennAbersCalibrator) -> Step:
+def table(calibrator: estimators.VennAbersCalibrator) -> Step:
     """The probability at each score where it changes, and between them."""
     lower, upper = calibrator.lower_, calibrator.upper_
     at, between = (
@@ -496,7 +484,7 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
         plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
-    if isinstance(calibrator, TemperatureCalibrator):
+    if isinstance(calibrator, estimators.TemperatureCalibrator):
         if plan.classes is None:
             raise ValueError(
                 "TemperatureCalibrator needs the probability of each class, which the model does "
@@ -513,8 +501,8 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
 
 
 KINDS: dict[type, Callable[[Any], Plan]] = {
-    ServedModel: of_served_model, QWKClassifier: of_qwk_classifier,
-    ThresholdClassifier: lambda model: Plan((), (), thresholds=model.thresholds_),
-    DownsampledClassifier: of_downsampled_classifier,
-    CalibratedClassifier: of_calibrated_classifier,
+    ServedModel: of_served_model, estimators.QWKClassifier: of_qwk_classifier,
+    estimators.ThresholdClassifier: lambda model: Plan((), (), thresholds=model.thresholds_),
+    estimators.DownsampledClassifier: of_downsampled_classifier,
+    estimators.CalibratedClassifier: of_calibrated_classifier,
 }  # fmt: skip

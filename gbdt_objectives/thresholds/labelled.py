@@ -88,15 +88,8 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
     _saved: ClassVar = {key: lambda key, value: value for key in ("dtype", "labels", "thresholds")}
 
     def _values(self) -> list[Any]:
-        labels = self.labels.tolist()
-        kinds = {type(label) for label in labels}
-        if len(kinds) > 1 or not kinds <= {int, float, str}:
-            raise ValueError(
-                "labels must be all integers, all numbers or all strings to be written as JSON, "
-                f"found {shown(labels)}"
-            )
-        cuts = [x if math.isfinite(x) else str(x) for x in self.tolist()]
-        return [self.labels.dtype.str.lstrip("<>=|"), labels, cuts]
+        labels = write_labels(self.labels, "labels must be all integers, all numbers")
+        return [*labels, [x if math.isfinite(x) else str(x) for x in self.tolist()]]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Thresholds:
@@ -178,6 +171,15 @@ def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
             "the same classes pass np.asarray(thresholds)"
         )
     return found
+
+
+def write_labels(labels: Array, rule: str) -> tuple[str, list[Any]]:
+    """The type and the values of labels in JSON. ``rule``: how messages begin."""
+    values = labels.tolist()
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 or not kinds <= {int, float, str}:
+        raise ValueError(f"{rule} or all strings to be written as JSON, found {shown(values)}")
+    return labels.dtype.str.lstrip("<>=|"), values
 
 
 def read_labels(values: object, dtype: object, name: str = "labels") -> Array:

@@ -15,24 +15,10 @@ from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._checks.functions import check_labels_first
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
+from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.qwk import (
-    USEFUL,
-    exact_cuts,
-    plugin_thresholds,
-    qwk_ratio,
-    score_rises,
-)
-from gbdt_objectives.thresholds.rows import (
-    Bins,
-    ClassCurve,
-    ScoredRows,
-    are_rising_numbers,
-    cut_to_threshold,
-    midpoints,
-    threshold_to_cut,
-)
+from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
@@ -55,19 +41,19 @@ def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
     if metric.exact_method == "isotonic":
         curve = rows.label_curve
-        return cut_to_threshold(curve.low, curve.high, exact_cuts(curve))
+        return _rows.cut_to_threshold(curve.low, curve.high, qwk.exact_cuts(curve))
     best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
     pools = rows.class_curve
-    return cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
+    return _rows.cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
-    if not are_rising_numbers(rows.labels):
+    if not _rows.are_rising_numbers(rows.labels):
         raise ValueError(
             "method='rounding' needs labels that are rising numbers, found "
             f"{shown(rows.labels.tolist())}: use another method"
         )
-    return midpoints(rows.labels)
+    return _rows.midpoints(rows.labels)
 
 
 def nelder_mead(
@@ -94,7 +80,7 @@ def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
     of a grid that is finer at both ends, then of those around the best."""
 
     def threshold(cut: Any) -> Array:
-        return cut_to_threshold(score, score, np.array([int(cut)]))
+        return _rows.cut_to_threshold(score, score, np.array([int(cut)]))
 
     d = len(score)
     ends = np.geomspace(1, d, EVERY // 4)
@@ -113,7 +99,7 @@ def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], floa
     sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
-        cuts = threshold_to_cut(curve.low, thresholds)
+        cuts = _rows.threshold_to_cut(curve.low, thresholds)
         return sign * metric.of_counts(confusion(curve.C, cuts))
 
     return loss
@@ -146,7 +132,7 @@ def search_starts(
     """
     found: list[tuple[Array, dict[str, Any]]] = []
     if labels.dtype.kind in "iuf":
-        found.append((midpoints(labels), {}))
+        found.append((_rows.midpoints(labels), {}))
     score = curve.low.astype(np.float64)
     below = curve.C.sum(axis=0) / curve.C[:, -1].sum()
     weight = np.diff(below)
@@ -162,7 +148,7 @@ def search_starts(
 
 
 METHODS: dict[str, Callable[..., Array]] = {
-    "plugin": lambda rows, metric: plugin_thresholds(rows.label_curve),
+    "plugin": lambda rows, metric: qwk.plugin_thresholds(rows.label_curve),
     "curved": lambda rows, metric: curved_thresholds(rows),
     "exact": exact,
     "nelder-mead": nelder_mead,
@@ -209,9 +195,9 @@ def resolve_metric(metric: MetricArgument) -> Target:
 
 def default_method(metric: Target) -> str:
     """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
-    if not isinstance(metric, ClassMetric):
-        return "nelder-mead"
-    return "plugin" if metric.exact_method == "isotonic" else "exact"
+    if is_qwk(metric):
+        return "plugin"
+    return "exact" if isinstance(metric, ClassMetric) else "nelder-mead"
 
 
 def resolve_method(method: str | None, metric: Target) -> str:
@@ -225,7 +211,7 @@ def resolve_method(method: str | None, metric: Target) -> str:
                 f"metric is a function, and method={method!r} cannot optimise one: pass "
                 "method='nelder-mead', or a metric of gbdt_objectives.metrics"
             )
-    elif method in ("plugin", "curved") and default_method(metric) != "plugin":
+    elif method in ("plugin", "curved") and not is_qwk(metric):
         raise ValueError(
             f"method={method!r} is for metric='qwk' only, found {metric.name!r}: pass "
             "method='exact'"
@@ -257,14 +243,14 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
     found = METHODS[method](rows, metric, **search)
     if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
-        if not qwk_ratio(curve, threshold_to_cut(curve.score, found)) < USEFUL:
+        if not qwk.qwk_ratio(curve, _rows.threshold_to_cut(curve.score, found)) < qwk.USEFUL:
             return exact(rows, metric)
     return found
 
 
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
     """Place thresholds on a fold or resample: exact ones if the score does not rise there."""
-    if method in ("plugin", "curved") and not score_rises(rows.label_curve):
+    if method in ("plugin", "curved") and not qwk.score_rises(rows.label_curve):
         method = "exact"
     return place_thresholds(method, rows, metric)
 

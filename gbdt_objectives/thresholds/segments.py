@@ -21,8 +21,8 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._values import table
 from gbdt_objectives.thresholds import qwk
-from gbdt_objectives.thresholds.labelled import read_labels
-from gbdt_objectives.thresholds.rows import read_columns, sort_rows
+from gbdt_objectives.thresholds.labelled import read_labels, write_labels
+from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights
 
 ROWS = 20
 """Below, thresholds stay common."""
@@ -151,16 +151,9 @@ class SegmentShift(_json.SavedAsJSON):
     }
 
     def _values(self) -> list[Any]:
-        segments = self.segments.tolist()
-        kinds = {type(segment) for segment in segments}
-        if len(kinds) > 1 or not kinds <= {int, float, str}:
-            raise ValueError(
-                "segments must be all numbers or all strings to be written as JSON, found "
-                f"{shown(segments)}"
-            )
+        segments = write_labels(self.segments, "segments must be all numbers")
         k = self.shrinkage if math.isfinite(self.shrinkage) else "inf"
-        dtype = self.segments.dtype.str.lstrip("<>=|")
-        return [dtype, segments, self.shifts, k, self.handle_unknown]
+        return [*segments, self.shifts, k, self.handle_unknown]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentShift:
@@ -265,10 +258,8 @@ def fit_segment_shift(
         _checks.in_memory(name, values)
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     distinct, code = read_segments(segments, len(s), "the labels")
-    if w is not None:  # rows of weight 0 do not exist
-        counted = np.flatnonzero(w)
-        s, position, w, code = s[counted], position[counted], w[counted], code[counted]
-    occurring, code = np.unique(code, return_inverse=True)
+    s, position, w, counted = without_zero_weights(s, position, w)
+    occurring, code = np.unique(code if counted is None else code[counted], return_inverse=True)
     distinct = distinct[occurring]
     if len(distinct) < 2:
         raise ValueError(
