@@ -389,9 +389,10 @@ class Objective:
         with self._together(stack):
             if native:
                 y, w = _checks.label_weight(b)
-            if native and isinstance(f, np.ndarray) and not _checks.on_device(y):
-                # on several workers all must measure at the same time, in the first round
-                bound = self._bound_to(booster if _workers.together_now() else b, y, w)
+            # on several workers all must measure at the same time, in the first round
+            owner = b if native and not _workers.together_now() else booster
+            if owner is not None and isinstance(f, np.ndarray) and not _checks.on_device(y):
+                bound = self._bound_to(owner, y, w)
                 found = bound.fresh(f)
                 rows, loss = bound.rows, bound.objective.equations
             else:
@@ -664,8 +665,8 @@ def read_start(loss: Loss, start: ArrayLike) -> Start:
 
 
 _bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""For the data set of a plain call, on several workers for its booster: the objective, labels and
-weights, and the objective bound to copies of these. ``set_label`` may change them at any time."""
+"""For the data set of a plain call, or its booster: the objective, labels and weights, and the
+objective bound to copies of these. ``set_label`` may change them at any time."""
 
 
 def same(a: Array | None, b: Array | None) -> bool:

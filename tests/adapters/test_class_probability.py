@@ -129,7 +129,7 @@ def test_early_stopping_on_a_metric_of_the_scores(lib: Library, objective, ordin
 
 
 @both
-def test_a_users_own_metric_sees_the_margins_of_all_outputs(lib: Library, ordinal) -> None:
+def test_a_users_own_metric_would_see_the_margins_of_all_outputs(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
 
     def mean_loss(y_true, margin):
@@ -137,11 +137,14 @@ def test_a_users_own_metric_sees_the_margins_of_all_outputs(lib: Library, ordina
         return value if lib is XGB else ("mean_loss", value, False)
 
     model = make(lib, True, objective=SOFTMAX)
-    fit(lib, model, X[TRAIN], y[TRAIN] - 1, [(X[TEST], y[TEST] - 1)], mean_loss)
+    held_out = [(X[TEST], y[TEST] - 1)]
+    with pytest.raises(ValueError, match="is a function, which would get .*pass loss_metric"):
+        fit(lib, model, X[TRAIN], y[TRAIN] - 1, held_out, mean_loss)
+    fit(lib, model, X[TRAIN], y[TRAIN] - 1, held_out, go.loss_metric(SOFTMAX))  # what it says
     (seen,) = history(lib, model).values()
+    (found,) = seen.values()
     margin = margins(lib, model, X[TEST])
-    found = seen["mean_loss"][-1]
-    assert SOFTMAX.loss(y[TEST] - 1, margin) / 200 == pytest.approx(found, abs=1e-6)  # %f
+    assert SOFTMAX.loss(y[TEST] - 1, margin) / 200 == pytest.approx(found[-1], abs=1e-6)  # %f
 
 
 @both
