@@ -422,8 +422,14 @@ def draw_downsample(draw: Draw) -> Arguments:
     }  # fmt: skip
 
 
+def meant(y: Any, rate: Any) -> Any:
+    """The rate, with the name of the class where that is the rare one."""
+    ones = np.count_nonzero(y)
+    return {0: rate} if len(y) - ones < ones / 2 else rate
+
+
 def downsample(y: Any, key: Any, negative_keep_rate: Any, random_state: int) -> Any:
-    return priors.negative_downsample(y, negative_keep_rate, random_state=random_state)
+    return priors.negative_downsample(y, meant(y, negative_keep_rate), random_state=random_state)
 
 
 def checked_sample(y: Any, kept: list[bool]) -> Any:
@@ -440,7 +446,8 @@ def downsample_reference(y: Any, key: Any, negative_keep_rate: Any, random_state
 
 
 def by_key(y: Any, key: Any, negative_keep_rate: Any, random_state: int) -> Any:
-    return priors.negative_downsample_by_key(y, key, negative_keep_rate, random_state=random_state)
+    rate = meant(y, negative_keep_rate)
+    return priors.negative_downsample_by_key(y, key, rate, random_state=random_state)
 
 
 def mix(z: int) -> int:
@@ -519,7 +526,8 @@ def draw_pilot(draw: Draw) -> Arguments:
 
 
 def pilot(y_true: Any, probability: Any, negative_keep_rate: float, floor: Any) -> Any:
-    return priors.pilot_keep_rates(y_true, probability, negative_keep_rate, floor=floor)
+    rate = meant(y_true, negative_keep_rate)
+    return priors.pilot_keep_rates(y_true, probability, rate, floor=floor)
 
 
 def pilot_reference(y_true: Any, probability: Any, negative_keep_rate: float, floor: Any) -> Any:
