@@ -1,4 +1,4 @@
-"""No window, and no figure left open."""
+"""No window, and no figure left open, of these tests or of what ran before in the process."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _closed():
+    plt.close("all")
     yield
     plt.close("all")
