@@ -147,11 +147,11 @@ def check_index(given: Mapping[str, Any]) -> None:
     for name, values in given.items():
         if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:
             check_index({f"{name}[{k}]": part for k, part in enumerate(values)})
-        columns = values if type(values) is dict else {"": values}
+        columns = values if type(values) is dict else {None: values}
         for key, column in columns.items():
             if not is_indexed(column):
                 continue
-            called = f"{name}[{key!r}]" if key else name
+            called = name if key is None else f"{name}[{key!r}]"
             if by is None:
                 first, by = called, column.index
                 continue

@@ -104,6 +104,7 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
+            is_first = self._bound is None
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 if not _workers.workers():
@@ -115,17 +116,13 @@ class StartedObjective:
                     self.shift = start_margin(self.objective)
                 self._bound = self.objective.bind(y, w, start=self.shift)
                 self.objective = self._bound.objective
-                if self.given:
-                    self._ask_whether_near(margin, self._bound)
-            return self._bound(margin)
-
-    def _ask_whether_near(self, margin: Array, bound: BoundObjective) -> None:
-        """Ask whether the user's own start contradicts the objective."""
-        facts = Facts(
-            name=self.objective.equations.name, given=self.given, engine=_workers.engine()
-        )
-        loss = bound.objective.equations
-        starts_near_intercept(with_start(facts, loss, bound.rows, margin, bound(margin)[0]))
+            found = self._bound(margin)
+            if is_first and self.given:  # does the user's own start contradict the objective?
+                loss = self.objective.equations
+                facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
+                rows = self._bound.rows
+                starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
+            return found
 
     def of(self, data: Any) -> StartedObjective:
         """The started objective of a data set: a cross-validation has one for each fold."""
