@@ -65,6 +65,8 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
+    takes={"gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary", "cross_entropy", "xentropy", "cross_entropy_lambda", "xentlambda"), (0, 1))},
     correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     evaluation_weights="eval_sample_weight", check_offset=check_offset,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import xgboost as xgb
 from scipy.special import logit
 
@@ -71,6 +72,8 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
+    takes={"reg:gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     functions_are_log_odds=True, zero_rounds_stop=True,
     evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
