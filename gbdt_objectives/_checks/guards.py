@@ -546,7 +546,7 @@ def is_made_for_positions(facts: Facts) -> None:
 
 def own_takes_labels(facts: Facts) -> None:
     """A library's own objective must take the least and the greatest label that it gets."""
-    low, high = facts.library.takes.get(facts.own, (-np.inf, np.inf))  # type: ignore[union-attr]
+    low, high = getattr(facts.library, "takes", {}).get(str(facts.own), (-np.inf, np.inf))
     least, most = facts.ends
     if least < low or most > high:
         takes = "from 0 to 1" if high == 1 else "above 0"

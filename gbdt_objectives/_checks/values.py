@@ -201,7 +201,8 @@ def class_weights(name: str, value: object, classes: list[Any]) -> dict[int, flo
             f"{name} has the label {shown(unknown[0])}, but the classes are {shown(classes)}: "
             "leave it out"
         )
-    return {k: value.get(label, 1.0) for k, label in enumerate(classes)}
+    found = {label: number(f"{name}[{shown(label)}]", value[label]) for label in value}
+    return {k: found.get(label, 1.0) for k, label in enumerate(classes)}
 
 
 def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:

@@ -155,31 +155,36 @@ def weigh_classes(weight: object, classes: Array, position: Array) -> Array:
 
 
 def check_labels(
-    members: Members, objective: object, classes: Array, goal: Array, is_target: bool
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
 ) -> None:
-    """Ask the guards of what a regressor would read as said of labels, while it learns goal, their
-    positions or the target."""
+    """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
+    positions or the target. ``asking`` is the QWKClassifier."""
     for name, estimator in members:
-        last, library = last_step(estimator), library_inside(estimator)
-        name = name if len(members) == 1 else f"estimator {name!r}"
-        facts = Facts(name=name, classes=classes.tolist(), neutral=CLASS_WEIGHTS, why=WEIGH)
+        last, found = last_step(estimator), _wrapped.all_parameters(estimator)
+        facts = Facts(
+            name=name if len(members) == 1 else f"estimator {name!r}", neutral=CLASS_WEIGHTS,
+            classes=classes.tolist(), ends=(float(goal.min()), float(goal.max())), why=WEIGH,
+        )  # fmt: skip
+        owns: list[Any] = [asking.objective]
         for part in (last, *last.get_params().values()):
-            if library_in_role(part, "Regressor"):
-                given = _wrapped.all_parameters(part)
-                classes_count_alike(replace(facts, parameters=given))
-        class_weight_has_positions(replace(facts, parameters=_wrapped.all_parameters(estimator)))
-        if library is None:
-            continue
-        given = _wrapped.all_parameters(last)
-        own = next((v for _, name, v in given if name == "objective" and v is not None), objective)
-        if objective is None and isinstance(own, str):
-            ends = float(goal.min()), float(goal.max())
-            own_takes_labels(replace(facts, own=own, ends=ends, library=library))
+            library = library_inside(getattr(part, "estimator", part))  # also of a search for it
+            if library is None:
+                continue
+            given = _wrapped.all_parameters(part)
+            classes_count_alike(replace(facts, parameters=given))
+            owns += [own for _, parameter, own in given if parameter == "objective"]
+            for own in owns:
+                own_takes_labels(replace(facts, own=own, library=library))
+        class_weight_has_positions(replace(facts, parameters=found))
         if not is_target:
-            metric = _wrapped.take_metric(clone(last), library)
-            trained = own if objective is None else objective
-            is_made_for_positions(replace(facts, objective=trained, metric=metric))
-            function_answers_positions(replace(facts, own=own))
+            stops = asking.early_stopping_rounds is not None
+            names = ("metric", "eval_metric") if stops else ()
+            metrics = [getattr(v, "metric", v) for _, name, v in found if name in names]
+            for own in owns:
+                function_answers_positions(replace(facts, own=own))
+                is_made_for_positions(replace(facts, objective=own))
+            for metric in metrics:
+                is_made_for_positions(replace(facts, metric=metric))
 
 
 def check_trainable(members: Members, objective: object) -> None:
@@ -234,10 +239,12 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
     boosters = [each for each in regressors if library_inside(each)]
     for each in regressors:
         parameters = each.get_params()
-        if library_inside(each):
+        if library := library_inside(each):
+            callbacks = parameters.get("callbacks") or ()
+            stops = any(isinstance(callback, library.stops) for callback in callbacks)
             _wrapped.refuse_parameters(
                 parameters,
-                _wrapped.OWN_STOPPING,
+                (*_wrapped.OWN_STOPPING, *["callbacks"] * stops),
                 (),
                 "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
                 "early_stopping_rounds= to QWKClassifier",

@@ -232,7 +232,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             by_class = by_class if w is None else by_class * w
             w = _base.check_weights(by_class, len(given), *accepting, name="class_weight")
         goal = position if target is None else self._read_target(target, position, w)
-        _members.check_labels(members, self.objective, classes, goal, target is not None)
+        _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
