@@ -538,8 +538,8 @@ def is_made_for_positions(facts: Facts) -> None:
             if given is not None and (given != (0, top) if name == "label_range" else moved):
                 instead = "qwk_objective()" if kind == "objective" else "qwk_metric()"
                 raise ValueError(
-                    f"{kind} has {name} {given}, but {facts.name} is trained on class positions 0 "
-                    f"to {top}: make it without labels, such as {instead} (centre and spread are "
+                    f"{kind} has {name} {given}, but {facts.name} trains on class positions 0 to "
+                    f"{top}: make it without labels, such as {instead} (centre and spread are "
                     "of positions, too)"
                 )
 
