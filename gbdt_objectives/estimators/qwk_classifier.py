@@ -220,17 +220,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             that does not rise with the class, regressors that cannot be cloned, splits that hold
             out some rows more often than others, and what the regressor raises.
         """
-        members, of_class, beta = self._read_parameters()
+        members, beta = self._read_parameters()
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        accepting = [last_step(m) for _, m in members]
-        w = _base.check_weights(sample_weight, len(given), *accepting)
+        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
-        if of_class is not None:
-            by_class = _members.weigh_classes(of_class, classes, position)
-            by_class = by_class if w is None else by_class * w
-            w = _base.check_weights(by_class, len(given), *accepting, name="class_weight")
+        members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
         _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
@@ -329,9 +325,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
         return self
 
-    def _read_parameters(self) -> tuple[Members, Any, Array | None]:
-        """The regressors, their class_weight, and their own weights if they are given; all
-        parameters are checked."""
+    def _read_parameters(self) -> tuple[Members, Array | None]:
+        """The regressors, and their weights if they are given; all parameters are checked."""
         members = _members.read_members(self.estimator)
         if isinstance(self.estimator, list):
             self._validate_names([name for name, _ in members])
@@ -354,7 +349,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
         _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
-        return *_members.take_class_weight(members), beta
+        return members, beta
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""
@@ -493,11 +488,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
-        metric = _wrapped.take_metric(model, library)
+        metric = _wrapped.take_metric(model)
         if metric is None and held_out is not None:
-            metric = metrics.squared_error_metric()
-            if objective is not None:
-                metric = metrics.loss_metric(objective)
+            squares = metrics.squared_error_metric()
+            metric = squares if objective is None else metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 
