@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
 from functools import wraps
-from inspect import signature
+from inspect import getdoc, signature
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from gbdt_objectives._checks import is_dask
-from gbdt_objectives._names import ARGUMENTS, ROOT, missing
+from gbdt_objectives._checks.spellings import misplaced, no_attribute
+from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
+OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
+
+SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
+"""Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 
 MOST_COLUMNS = 100
 """Longer lists are columns, not lists of them."""
@@ -63,6 +69,7 @@ def guard(thing: Any) -> None:
         for owner in thing.__mro__:
             if owner.__module__.startswith(f"{ROOT}."):
                 guard_methods(owner)
+        guard_attributes(thing)
 
 
 def guard_methods(owner: type) -> None:
@@ -71,20 +78,45 @@ def guard_methods(owner: type) -> None:
             continue
         if isinstance(member, (staticmethod, classmethod)):
             setattr(owner, name, type(member)(guarded(member.__func__)))
-        elif isinstance(member, FunctionType):
+        elif isinstance(member, FunctionType) and member.__qualname__ != member.__name__:
             setattr(owner, name, guarded(member))
 
 
+def guard_attributes(kind: type) -> None:
+    """Let objects say what an attribute of another library is here; results, which are no array and
+    no mapping, also that they are read by attributes."""
+    if issubclass(kind, BaseException):
+        return
+    own = {name for base in kind.__mro__ for name in vars(base)}
+    if "__getattr__" not in own:
+
+        def get_attribute(self: Any, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # a property's own error
+                return object.__getattribute__(self, name)
+            raise no_attribute(self, name)
+
+        setattr(kind, "__getattr__", get_attribute)  # noqa: B010
+    if is_dataclass(kind) and "__getitem__" not in own:
+
+        def get_item(self: Any, key: Any) -> Any:
+            raise TypeError(
+                f"{type(self).__name__} is read by attributes: "
+                + ", ".join(name for name in dir(self) if not name.startswith("_"))
+            )
+
+        setattr(kind, "__getitem__", get_item)  # noqa: B010
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses arguments that are named as elsewhere, and columns of pandas
-    whose rows are in different orders, and adds to its errors that labels and others are swapped;
-    only then are values looked at. The function itself if nothing of this can happen."""
+    """The function, which now refuses columns of pandas whose rows are in different orders, says in
+    words of its own that a call does not fit its signature, and adds to its errors that labels and
+    others are swapped; only then are values looked at."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
-    remedies = remedies_of(called, parameters)
     order = order_of(parameters)
-    takes_columns = len(set(parameters) - {"self", "cls"}) > 1 and called not in HOT
-    if function in GUARDED or not (remedies or order or takes_columns):
+    takes_columns = len(set(parameters).difference(OBJECT)) > 1 and called not in HOT
+    same = SAME if called in ("train", "cv") else {}
+    if function in GUARDED or called in HOT:
         return function
     if "_guarded" in vars(function):  # a method that several classes have
         found: Callable[..., Any] = vars(function)["_guarded"]
@@ -92,17 +124,18 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        for name in kwargs:
-            if name in remedies:
-                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
+        for theirs in kwargs.keys() & same:
+            kwargs[same[theirs]] = kwargs.pop(theirs)
         if takes_columns:
             check_index(dict(zip(parameters, args, strict=False)) | kwargs)
-        if not order:
-            return function(*args, **kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
+            said = isinstance(error, TypeError) and say_call(function, args, kwargs)
+            if said:
+                raise TypeError(said) from None
+            if order:
+                say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
 
     GUARDED.add(checked)
@@ -110,14 +143,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def remedies_of(called: str, parameters: Collection[str]) -> dict[str, str]:
-    """What to write instead of arguments that a callable does not have."""
-    remedies = ARGUMENTS["*"] | ARGUMENTS.get(called, {})
-    return {
-        theirs: f"write {ours}=" if ours.isidentifier() else ours
-        for theirs, ours in remedies.items()
-        if theirs not in parameters
-    }
+def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> str | None:
+    """What to write instead of a call that does not fit the signature; None if it does."""
+    parameters = [p for p in signature(function).parameters.values() if p.name not in OBJECT]
+    name, made_with, doc = function.__name__, set[str](), getdoc(function)
+    if len(parameters) < len(signature(function).parameters):
+        kind: type = args[0] if isinstance(args[0], type) else type(args[0])
+        args = args[1:]
+        if name == "__init__":
+            name, doc = kind.__name__, getdoc(kind)
+        else:
+            made_with = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            name = f"{kind.__name__}.{name}"
+    row = function.__qualname__.removesuffix(".__init__")
+    return misplaced(name, row, len(args), kwargs, parameters, made_with, doc or "")
 
 
 def order_of(parameters: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import some_rows
@@ -41,7 +42,7 @@ from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
-INSTEAD = _arguments.by_name({
+INSTEAD = each_word({
     "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",

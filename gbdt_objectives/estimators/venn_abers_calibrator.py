@@ -77,6 +77,9 @@ class VennAbersCalibrator(Calibrator):
            [0.75, 1.  ]])
     """
 
+    def __init__(self) -> None:
+        """It has no parameters; with this, a call with some is answered as everywhere."""
+
     _saved: ClassVar = {
         "scores": calibrators.read_rising,
         "lower": calibrators.read_probabilities,

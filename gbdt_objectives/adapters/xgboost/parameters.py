@@ -8,6 +8,7 @@ from typing import Any
 
 import xgboost as xgb
 
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
@@ -142,7 +143,7 @@ REFUSED_STOPPING = by_reason({
     },
 })  # fmt: skip
 
-FOREIGN = _arguments.by_name({
+FOREIGN = each_word({
     "pass it to the DMatrix": (
         "missing enable_categorical feature_names feature_types feature_weights label "
         "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
