@@ -5,6 +5,7 @@ Rooms apply it to all that they export; no function asks for it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
@@ -30,6 +31,9 @@ HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 
 SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
+
+PYTHONS = re.compile("unexpected keyword argument|positional argument|multiple values for arg")
+"""What Python says of a call that does not fit a signature."""
 
 MOST_COLUMNS = 100
 """Longer lists are columns, not lists of them."""
@@ -125,15 +129,15 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         for theirs in kwargs.keys() & same:
-            kwargs[same[theirs]] = kwargs.pop(theirs)
+            if same[theirs] not in kwargs:
+                kwargs[same[theirs]] = kwargs.pop(theirs)
         if takes_columns:
             check_index(dict(zip(parameters, args, strict=False)) | kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            said = isinstance(error, TypeError) and say_call(function, args, kwargs)
-            if said:
-                raise TypeError(said) from None
+            if isinstance(error, TypeError) and PYTHONS.search(str(error)):
+                raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             if order:
                 say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise

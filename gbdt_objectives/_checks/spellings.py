@@ -15,6 +15,8 @@ from inspect import Parameter
 from types import FunctionType
 from typing import Any
 
+from gbdt_objectives._registry import BY_NAME
+
 
 def each_word(rows: Mapping[str, str]) -> dict[str, str]:
     """{word: what to say}, from {what to say: words}."""
@@ -276,7 +278,9 @@ ARGUMENTS: dict[str, dict[str, str]] = {
         "linear kappa is kappa_cost_metric(matrix)": "weights",
     }),
     "qwk_metric": each_word({
-        "leave it out: .xgboost and .lightgbm are the forms of the result": "XGBoost LightGBM",
+        "leave it out: the result has a form for each library as an attribute": " ".join(
+            row.title for row in BY_NAME.values()
+        ),
     }),
     "shift_intercept": each_word({
         "write shift=log_odds_shift({}=...)": "target_prior train_prior positive_keep_rate",
@@ -304,11 +308,11 @@ CALLS = {
 
 
 def unknown_argument(
-    called: str, word: str, parameters: Collection[str], outer: Collection[str] = ()
+    row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
 ) -> str:
-    """What to write instead of an argument that a callable does not have. ``outer``: the parameters
-    of the class, of whose method it is."""
-    for key in (called, {"cv": "train"}.get(called, called)):
+    """What to write instead of an argument that a callable does not have; ``row`` is its name in
+    the tables. ``outer``: the parameters of ``kind``, the class, if it is a method."""
+    for key in (row, {"cv": "train"}.get(row, row)):
         if word in ARGUMENTS.get(key, {}):
             return ARGUMENTS[key][word].replace("{}", word)
     meant = [said[word] for ours, said in SENTENCES.items() if ours in parameters and word in said]
@@ -318,7 +322,7 @@ def unknown_argument(
     if meant or plain:
         return "; ".join(meant or plain[:1])
     if word in outer:
-        return f"write it where the object is made, {called.partition('.')[0]}({word}=...)"
+        return f"write it where the object is made, {kind}({word}=...)"
     near = get_close_matches(word, parameters, n=1, cutoff=0.75)
     if word in LEAVE_OUT and not near:
         return LEAVE_OUT[word]
@@ -346,7 +350,7 @@ def misplaced(
     also = f"; {CALLS[row]}" if row in CALLS else ""
     for word in () if Parameter.VAR_KEYWORD in kinds else named:
         if word not in names:
-            said = unknown_argument(row, word, names, outer)
+            said = unknown_argument(row, word, names, outer, called.partition(".")[0])
             return f"{called} has no argument {word!r}: {said}{also}"
     if given > len(placed) and Parameter.VAR_POSITIONAL not in kinds:
         others = ", ".join(f"{name}=" for name in names if name not in placed)
@@ -383,7 +387,8 @@ ATTRIBUTES = {
     "estimator_": "estimators_ models_", "calibrator_": "calibrators calibrators_",
     "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better is_max_optimal",
     "score": "compute evaluate kappa_ best_score_ mean mean_ test_score",
-    "estimate": "mean mean_ test_score", "xgboost": "xgb_metric xgb", "lightgbm": "lgb_metric lgb",
+    "estimate": "mean mean_ test_score",
+    **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()},
     "gradient_hessian": "gradient grad hess grad_hess hessian",
     "to_json": "to_dict save dump", "export": "save save_model dump", "shift_": "shift",
     "temperature_": "temperature T", "coef_": "map_ coefficients", "prior": "prevalence",
@@ -413,8 +418,7 @@ OBJECTS: dict[str, dict[str, str]] = {
         "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
     }),
     "RegressorMixin": each_word({
-        "probabilities are those of the classifier of the same room, XGBClassifier or "
-        "LGBMClassifier": "predict_proba",
+        "probabilities are those of the Classifier beside it": "predict_proba",
     }),
     "Wrapping": each_word({
         "the fitted members have it, .estimator_ or each of .estimators_": "feature_importances_ "
