@@ -23,9 +23,9 @@ FIELD = {
     "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA "
     "HistogramBinning BBQ ENIR",
     "LogitCalibrator": "PlattCalibrator PlattScaling SigmoidCalibrator sigmoid platt",
-    "TemperatureCalibrator": "TemperatureScaling temperature_scaling",
-    "VennAbersCalibrator": "VennAbers venn_abers", "SplineCalibrator": "SplineCalib",
-    "BetaCalibrator": "BetaCalibration",
+    "TemperatureCalibrator": "TemperatureScaling temperature_scaling temperature",
+    "VennAbersCalibrator": "VennAbers venn_abers", "SplineCalibrator": "SplineCalib spline",
+    "BetaCalibrator": "BetaCalibration beta",
     "CalibratedClassifier": "CalibratedClassifierCV",
     "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier "
     "BalancedRandomForestClassifier RUSBoostClassifier",

@@ -300,6 +300,7 @@ CALLS = {
         "its from_predictions(y_true, ...) makes one",
     ),
     "compare_performance": "it takes two estimators, first and second",
+    "focal_objective": "other libraries have alpha first: by position it takes gamma only",
     "cv": "others go on to the library by name, such as folds= and nfold=",
     "quadratic_weighted_kappa": "boosters call qwk_metric(), scikit-learn "
     "make_scorer(quadratic_weighted_kappa)",

@@ -463,13 +463,14 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
 
 def sounding_like(name: str) -> str:
     """What to write for the name of a metric that the library does not know."""
-    ours = [fit for fit in names_of_metrics if fit.endswith("_metric")]
-    sounds = {fit.removesuffix("_metric"): fit for fit in ours}
-    sounds |= dict.fromkeys(("kappa", "quadratic_kappa", "quadratic_weighted_kappa"), "qwk_metric")
-    sounds |= {"cohen_kappa": "qwk_metric", "cohen_kappa_score": "qwk_metric"}
+    names = [fit for fit in names_of_metrics if fit.endswith("_metric")]
+    sounds = {fit.removesuffix("_metric"): f"{fit}(...)" for fit in names}
+    sounds |= dict.fromkeys(("quadratic_kappa", "quadratic_weighted_kappa"), "qwk_metric(...)")
+    both = "qwk_metric(...), which is quadratic, or threshold_metric('kappa'), which is not,"
+    sounds |= dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"), both)
     near = difflib.get_close_matches(name.lower(), sounds, 1, 0.75)
     if near:
-        return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
+        return f"pass {sounds[near[0]]} of gbdt_objectives, not its name"
     return "correct the name, or pass a metric of gbdt_objectives"
 
 

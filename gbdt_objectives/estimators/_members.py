@@ -119,6 +119,7 @@ def check_trainable(members: Members, objective: object) -> None:
             )
     if objective is None:
         return
+    _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "

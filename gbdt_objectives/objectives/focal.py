@@ -240,7 +240,7 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
 
 
 def focal_objective(
-    gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
+    gamma: float, *, alpha: float | Sequence[float] | None = None, n_classes: int = 2
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 

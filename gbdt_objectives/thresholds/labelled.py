@@ -79,6 +79,10 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
     def __len__(self) -> int:
         return len(self.values)
 
+    def __float__(self) -> float:
+        """The threshold of two classes."""
+        return float(self.values.item())
+
     def __iter__(self) -> Iterator[np.float64]:
         return iter(self.values)
 

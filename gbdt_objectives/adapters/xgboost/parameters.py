@@ -65,7 +65,9 @@ REFUSED = by_reason({
     # train() says it
     "nothing but metric= is measured; leave it out": {"eval_metric": ()},
     "train() sets it to 1; leave it out": {"disable_default_eval_metric": (1,)},
-    "XGBoost ignores it here; pass num_boost_round= to train()": {"num_boost_round": ()},
+    "XGBoost ignores it here; pass num_boost_round= to train(), n_estimators= of an estimator": {
+        "num_boost_round": (),
+    },
     "XGBoost ignores it here; pass early_stopping_rounds= to train()": {
         "early_stopping_rounds": (),
     },
@@ -175,7 +177,8 @@ FOREIGN = each_word({
     "it samples in every round; leave it out": "bagging_freq subsample_freq",
     "write rate_drop": "drop_rate", "write nthread": "num_threads", "write seed": "random_seed",
     "write device": "device_type", "leave it out": "linear_tree",
-    "pass enable_categorical=True to the DMatrix": "categorical_feature",
+    "pass enable_categorical=True to the DMatrix": "categorical_feature cat_features",
+    "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
 })  # fmt: skip
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
