@@ -289,6 +289,15 @@ def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
         assert holders == [vars(guard)], guard
 
 
+def test_engines_are_rooms_too() -> None:
+    pytest.importorskip("distributed")
+    from gbdt_objectives.distributed import dask
+    from gbdt_objectives.distributed.dask.experimental import lightgbm as on_dask
+
+    classes = dask.DaskXGBRegressor, dask.DaskXGBClassifier
+    assert {dask.train, dask.fitted_objective, on_dask, *(kind.fit for kind in classes)} <= GUARDED
+
+
 def test_functions_are_found_again_by_name() -> None:
     for module, name, thing in public():
         if isinstance(thing, FunctionType):

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks.arrays import (
+    DECIMALS,
     Array,
     as_array,
     each,
     finite,
+    holds_decimals,
     real_array,
     same_length,
     shown,
@@ -345,6 +347,8 @@ def kind_hint(y: Array) -> str:
         return "leave rows without a label out"
     if y.dtype.kind in "OU" and read_as_numbers(y.ravel().tolist()):
         return "it holds numbers as text, pass its .astype(int), or .astype(float)"
+    if holds_decimals(y):
+        return DECIMALS
     kinds = {type(value) for value in values}
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"

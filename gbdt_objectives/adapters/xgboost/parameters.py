@@ -215,13 +215,13 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
             "the intercepts of several outputs are written into trees of one output each; leave "
             "it out",
         )  # fmt: skip
-    TABLE.check(params, stops_early, _in_xgboost)
+    TABLE.check(params, stops_early, in_xgboost)
     for name, neutral in DROPOUT.items():
-        if name in params and params.get("booster") != "dart" and not _in_xgboost(name):
+        if name in params and params.get("booster") != "dart" and not in_xgboost(name):
             _arguments.refuse(params, [name], neutral, NO_DROPOUT)
 
 
 @cache
-def _in_xgboost(name: str) -> bool:
+def in_xgboost(name: str) -> bool:
     """Whether the installed XGBoost reads a parameter of this name when it grows trees (gbtree)."""
     return f'"{name}":' in xgb.Booster({"num_feature": 1}).save_config()
