@@ -267,6 +267,7 @@ def not_probabilities(name: str, z: Array) -> None:
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
+    finite(name, p)
     wrong = ~((p >= 0) & (p <= 1))
     row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
     raise ValueError(
