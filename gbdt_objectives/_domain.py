@@ -18,8 +18,10 @@ from gbdt_objectives._links import Link
 
 @dataclass(frozen=True)
 class Interval:
-    """The finite numbers from ``low`` to ``high``, each included unless it is open: those above 0
-    are ``Interval(low=0, low_is_open=True)``."""
+    """The finite numbers from ``low`` to ``high``, each included unless it is open.
+
+    Those above 0 are ``Interval(low=0, low_is_open=True)``.
+    """
 
     low: float = -math.inf
     high: float = math.inf
