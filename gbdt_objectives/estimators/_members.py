@@ -17,6 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.objectives import Objective
 
@@ -68,6 +69,7 @@ def check_regressor(name: str, estimator: Any) -> None:
             f"{name} must be a regressor, found the classifier {estimator!r}: thresholds need one "
             "continuous score, use its regressor"
         )
+    check_name(last_step(estimator))
 
 
 def last_step(estimator: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Classes
-from gbdt_objectives._links import Link, score
+from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
@@ -42,7 +42,7 @@ class FocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, 2)
+        return Link.score(self.probability, 2)
 
     def probability(self, z: Array) -> Array:
         """The class probabilities at a margin of least expected loss, (n, 2).
@@ -106,7 +106,7 @@ class MulticlassFocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def outputs(self) -> int:
