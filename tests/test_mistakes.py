@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import gc
 import inspect
 import pickle
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -171,6 +174,59 @@ MATCHED: dict[str, Callable[[], Any]] = {
 def test_rows_of_pandas_are_matched_by_position_at_no_door(door: str) -> None:
     with pytest.raises(ValueError, match=r"the same index in another order, .*pass .*\.loc\["):
         MATCHED[door]()
+
+
+COLUMNS = pd.DataFrame({"p_good": 1 - P, "p_bad": P})
+SWITCHED = COLUMNS.set_axis([1, 0], axis=1)
+WORDS = np.where(LABELS == 1, "bad", "good")
+TWO = ["bad", "good"]
+
+NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "entropy": (lambda P: go.calibration.normalized_entropy(WORDS, P, labels=TWO), COLUMNS),
+    "Brier score": (lambda P: go.calibration.brier_score(LABELS, P), SWITCHED),
+    "refinement": (lambda P: go.calibration.calibration_refinement(LABELS, P), SWITCHED),
+    "rates by class": (lambda P: go.correct_probability(
+        P, class_keep_rates={"good": 0.1, "bad": 1}), COLUMNS),
+    "a rate": (lambda P: go.priors.correct_margin(P, negative_keep_rate=0.1), SWITCHED),
+    "a decision": (lambda P: go.decide(P), SWITCHED),
+    "a decision of a range": (lambda P: go.decide(P, go.qwk_metric((3, 4))),
+                              COLUMNS.set_axis([4, 3], axis=1)),
+    "a metric": (lambda P: go.metrics.class_logloss_metric(input_space="probability")(LABELS, P),
+                 SWITCHED),
+    "fit": (lambda P: go.estimators.TemperatureCalibrator(labels=TWO).fit(P, WORDS), COLUMNS),
+    "predict": (lambda P: go.estimators.TemperatureCalibrator().fit(
+        COLUMNS.to_numpy(), LABELS).predict(P), SWITCHED),
+    "a pair": (lambda P: go.priors.estimate_prior(SWITCHED.to_numpy(), out_of_fold=(LABELS, P)),
+               SWITCHED),
+    "a prior": (lambda P: go.log_odds_shift(train_prior=P, target_prior=[0.2, 0.3, 0.5]),
+                pd.Series([1, 2, 2, 0, 0, 0]).value_counts(normalize=True)),
+}  # fmt: skip
+
+
+@each("door", list(NAMED))
+def test_columns_that_are_named_as_classes_are_in_their_order_at_every_door(door: str) -> None:
+    call, values = NAMED[door]
+    with pytest.raises(
+        ValueError, match=r"would be read as that of the classes.*pass .*\[\["
+    ) as of:
+        call(values)
+    right = re.search(r"pass [a-z_0-9\[\]]+?\[(\[.*?\])\]", str(of.value))
+    assert right is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(values[ast.literal_eval(right[1])])  # the remedy
+
+
+def test_a_decision_asks_for_the_classes_that_columns_are_named_for() -> None:
+    one_up = COLUMNS.set_axis([1, 2], axis=1)
+    with pytest.warns(
+        UserWarning, match=r"columns named \[1, 2\], but without labels= the classes"
+    ):
+        go.decide(one_up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(go.decide(one_up, labels=[1, 2])) <= {1, 2}
+        go.decide(COLUMNS.set_axis(["p0", "p1"], axis=1))
 
 
 def test_every_row_of_the_table_is_in_force() -> None:
