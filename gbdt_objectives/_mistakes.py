@@ -203,8 +203,8 @@ def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
     """The classes in the order of columns, if the call says them, or what it is a method of."""
     own, rates = given.get("self"), given.get("class_keep_rates")
     span = getattr(given.get("metric"), "label_range", None)
-    said = [given.get("labels"), getattr(own, "labels", None), getattr(own, "classes_", None)]
-    said += [range(span[0], span[1] + 1)] if span else []
+    said: list[Any] = [range(span[0], span[1] + 1)] if span else []
+    said += [given.get("labels"), getattr(own, "labels", None), getattr(own, "classes_", None)]
     if isinstance(rates, Mapping):
         with suppress(TypeError):  # labels of several types, which are refused elsewhere
             said.append(sorted(rates))

@@ -320,7 +320,7 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
-        "from the labels of all the rows",
+        "from the labels of all the rows; a target_prior without label_range names all labels",
     )  # fmt: skip
 
 
