@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import getdoc, signature
+from os.path import commonprefix
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import is_dask
+from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import misplaced, no_attribute
 from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
@@ -24,7 +26,9 @@ from gbdt_objectives._registry import load
 OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
-OTHERS = ("X", "score", "probability", "y_pred", "margin")
+MATRICES = ("score", "probability", "y_pred", "margin")
+OF_CLASSES = ("train_prior", "target_prior", "class_keep_rates")
+OTHERS = ("X", *MATRICES)
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
@@ -112,13 +116,16 @@ def guard_attributes(kind: type) -> None:
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses columns of pandas whose rows are in different orders, says in
-    words of its own that a call does not fit its signature, and adds to its errors that labels and
-    others are swapped; only then are values looked at."""
+    """The function, which now refuses columns of pandas whose rows are in different orders, and
+    columns of classes in another order than theirs, says in words of its own that a call does not
+    fit its signature, and adds to its errors that labels and others are swapped; only then are
+    values looked at."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
     order = order_of(parameters)
-    takes_columns = len(set(parameters).difference(OBJECT)) > 1 and called not in HOT
+    own = set(parameters).difference(OBJECT)
+    of_method = len(own) < len(parameters) and not own.isdisjoint(MATRICES)
+    takes_columns = len(own) > 1 or of_method
     same = SAME if called in ("train", "cv") else {}
     if function in GUARDED or called in HOT:
         return function
@@ -131,15 +138,17 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for theirs in kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
+        given = dict(zip(parameters, args, strict=False)) | kwargs
         if takes_columns:
-            check_index(dict(zip(parameters, args, strict=False)) | kwargs)
+            check_index(given)
+            check_classes(given)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             if order:
-                say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
+                say_order(error, given, order)
             raise
 
     GUARDED.add(checked)
@@ -207,6 +216,52 @@ def check_index(given: Mapping[str, Any]) -> None:
                     f"matched by position: pass {called}.loc[{first}.index], or "
                     f"{called}.to_numpy() if they are in the same order"
                 )
+
+
+def check_classes(given: Mapping[str, Any]) -> None:
+    """Raise if a frame has a column for each class, or a Series a number, named so, but in another
+    order than theirs."""
+    for name in (*MATRICES, "out_of_fold", *OF_CLASSES):
+        values = given.get(name)
+        if isinstance(values, tuple | list) and name == "out_of_fold":
+            name, values = "out_of_fold[1]", values[-1]
+        what = "index" if name in OF_CLASSES else "columns"
+        names = getattr(values, what, None)
+        if names is None or callable(names) or len(names) < 2:
+            continue
+        classes, found = classes_of(given), class_keys(names)
+        usual = [list(range(k, k + len(names))) for k in (0, 1)]
+        for known in usual if classes is None else [classes]:
+            order = class_keys(known)
+            if found != order and set(found) == set(order):
+                right = [list(names)[found.index(key)] for key in order]
+                raise ValueError(
+                    f"the {what} of {name}, {shown(list(names))}, would be read as that of the "
+                    f"classes {shown(known)}: pass {name}[{shown(right)}], or "
+                    f"{name}.to_numpy() if they are in this order"
+                )
+
+
+def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
+    """The classes in the order of columns, if the call says them, or what it is a method of."""
+    own, rates = given.get("self"), given.get("class_keep_rates")
+    span = getattr(given.get("metric"), "label_range", None)
+    said: list[Any] = [range(span[0], span[1] + 1)] if span else []
+    said += [given.get("labels"), getattr(own, "labels", None), getattr(own, "classes_", None)]
+    if isinstance(rates, Mapping):
+        with suppress(TypeError):  # labels of several types, which are refused elsewhere
+            said.append(sorted(rates))
+    return next((np.asarray(labels).tolist() for labels in said if np.ndim(labels) == 1), None)
+
+
+def class_keys(names: Collection[Any]) -> list[Any]:
+    """Names of classes to compare: numbers, of any type, and text, without what all begin with."""
+    words = list(map(str, names))
+    prefix = commonprefix(words).rstrip("0123456789.")  # noqa: RUF071  (no paths)
+    keys: list[Any] = [word.removeprefix(prefix) for word in words]
+    with suppress(ValueError):
+        keys = list(map(float, keys))
+    return keys
 
 
 def is_of_labels(values: Any) -> bool | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import gc
 import inspect
 import pickle
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -199,7 +201,7 @@ def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in parameters.items() if name not in ("self", "cls")}
 
 
-WORDS = sorted({
+FOREIGN = sorted({
     word for row in (*spellings.SENTENCES.values(), spellings.LEAVE_OUT) for word in row
 } | {word for words in spellings.WORDS.values() for word in words.split()})  # fmt: skip
 
@@ -210,7 +212,7 @@ def test_every_remedy_names_an_argument_that_the_callable_has() -> None:
     for function in {f for f in callables() if isinstance(f, FunctionType)}:
         names = list(named(function))
         called = function.__qualname__.removesuffix(".__init__")
-        for word in sorted(set(WORDS) - set(names)):
+        for word in sorted(set(FOREIGN) - set(names)):
             said = spellings.unknown_argument(called, word, names)
             ours = re.findall(r"write (\w+)=", said)
             written += len(ours)
@@ -278,6 +280,59 @@ def test_a_remedy_that_is_followed_runs(function: Any, theirs: Any, ours: Any) -
     missing = [name for name in ours if f"{name}=" not in str(error.value)]
     assert len(missing) < max(len(theirs), 1) or not ours  # one word at a time
     function(**ours)
+
+
+COLUMNS = pd.DataFrame({"p_good": 1 - P, "p_bad": P})
+SWITCHED = COLUMNS.set_axis([1, 0], axis=1)
+WORDS = np.where(LABELS == 1, "bad", "good")
+TWO = ["bad", "good"]
+
+NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "entropy": (lambda P: go.calibration.normalized_entropy(WORDS, P, labels=TWO), COLUMNS),
+    "Brier score": (lambda P: go.calibration.brier_score(LABELS, P), SWITCHED),
+    "refinement": (lambda P: go.calibration.calibration_refinement(LABELS, P), SWITCHED),
+    "rates by class": (lambda P: go.correct_probability(
+        P, class_keep_rates={"good": 0.1, "bad": 1}), COLUMNS),
+    "a rate": (lambda P: go.priors.correct_margin(P, negative_keep_rate=0.1), SWITCHED),
+    "a decision": (lambda P: go.decide(P), SWITCHED),
+    "a decision of a range": (lambda P: go.decide(P, go.qwk_metric((3, 4))),
+                              COLUMNS.set_axis([4, 3], axis=1)),
+    "a metric": (lambda P: go.metrics.class_logloss_metric(input_space="probability")(LABELS, P),
+                 SWITCHED),
+    "fit": (lambda P: go.estimators.TemperatureCalibrator(labels=TWO).fit(P, WORDS), COLUMNS),
+    "predict": (lambda P: go.estimators.TemperatureCalibrator().fit(
+        COLUMNS.to_numpy(), LABELS).predict(P), SWITCHED),
+    "a pair": (lambda P: go.priors.estimate_prior(SWITCHED.to_numpy(), out_of_fold=(LABELS, P)),
+               SWITCHED),
+    "a prior": (lambda P: go.log_odds_shift(train_prior=P, target_prior=[0.2, 0.3, 0.5]),
+                pd.Series([1, 2, 2, 0, 0, 0]).value_counts(normalize=True)),
+}  # fmt: skip
+
+
+@each("door", list(NAMED))
+def test_columns_that_are_named_as_classes_are_in_their_order_at_every_door(door: str) -> None:
+    call, values = NAMED[door]
+    with pytest.raises(
+        ValueError, match=r"would be read as that of the classes.*pass .*\[\["
+    ) as of:
+        call(values)
+    right = re.search(r"pass [a-z_0-9\[\]]+?\[(\[.*?\])\]", str(of.value))
+    assert right is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(values[ast.literal_eval(right[1])])  # the remedy
+
+
+def test_a_decision_asks_for_the_classes_that_columns_are_named_for() -> None:
+    one_up = COLUMNS.set_axis([1, 2], axis=1)
+    with pytest.warns(
+        UserWarning, match=r"columns named \[1, 2\], but without labels= the classes"
+    ):
+        go.decide(one_up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(go.decide(one_up, labels=[1, 2])) <= {1, 2}
+        go.decide(COLUMNS.set_axis(["p0", "p1"], axis=1))
 
 
 def test_nobody_in_the_package_holds_an_unguarded_function() -> None:

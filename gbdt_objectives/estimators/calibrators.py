@@ -44,6 +44,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     _fit: Callable[[LabelledRows, Offset], None]
     _probability: Callable[[Array], Array]
+    score_range_: tuple[float, float] | None = None  # of margins
 
     def fit(
         self,
@@ -87,12 +88,24 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         rows = _rows.score_rows("y", y, check_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
+        is_margin = getattr(self, "input_space", "") == "margin"
+        self.score_range_ = _checks.unit_range(rows.p) if is_margin else None
         return self
+
+    def _score_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of ``fit``, if they say in what unit scores are."""
+        known = getattr(self, "scores_", np.empty(0)).tolist()
+        return (known[0], known[-1]) if known else self.score_range_
+
+    def _read(self, score: ArrayLike) -> Array:
+        check_is_fitted(self)
+        s = check_score(score)
+        _checks.in_unit_of(self._score_range(), f"this {type(self).__name__} is", s)
+        return s
 
     def predict(self, score: ArrayLike) -> Array:
         """Return the probability of label 1 at each ``score`` on the scale of ``fit``, (n,)."""
-        check_is_fitted(self)
-        return self._probability(check_score(score))
+        return self._probability(self._read(score))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -111,6 +124,11 @@ class LogOddsCalibrator(Calibrator):
     """
 
     _map: Callable[[Array], Array]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._saved = {**cls._saved, "score_range": _json.read_range}
+        cls._left_out = {**cls._left_out, "score_range": None}
 
     def _curve(self) -> Callable[[Array], Array]:
         """The map of finite log-odds; what it needs of the parameters is worked out once."""

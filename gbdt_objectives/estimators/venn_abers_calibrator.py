@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
@@ -19,7 +18,6 @@ from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     Calibrator,
     Offset,
@@ -114,8 +112,7 @@ class VennAbersCalibrator(Calibrator):
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
         """
-        check_is_fitted(self)
-        return np.column_stack([*map(self._corrected, self._bounds(check_score(score)))])
+        return np.column_stack([*map(self._corrected, self._bounds(self._read(score)))])
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> VennAbersCalibrator:
