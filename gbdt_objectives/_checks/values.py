@@ -193,6 +193,20 @@ def prior_of_labels(name: str, value: object, labels: list[Any], occurs: Array, 
     return np.array([p.get(label, 0.0) for label in labels])
 
 
+def class_weights(name: str, value: object, classes: list[Any]) -> dict[int, float]:
+    """The weight of each class by its position, of {label: weight}; 1 for one it does not name."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be 'balanced' or {{label: weight}}, found {shown(value)}")
+    unknown = [label for label in value if label not in classes]
+    if unknown:
+        raise ValueError(
+            f"{name} has the label {shown(unknown[0])}, but the classes are {shown(classes)}: "
+            "leave it out"
+        )
+    found = {label: number(f"{name}[{shown(label)}]", value[label]) for label in value}
+    return {k: found.get(label, 1.0) for k, label in enumerate(classes)}
+
+
 def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
     """Probabilities >= 0 of K classes, in their order, which sum to 1; float64 (K,)."""
     p = vector(name, value).astype(np.float64)

@@ -140,7 +140,8 @@ class Fitting(_estimators.Fitting):
             beside = ", or accepts no other metric beside one of gbdt_objectives"
             raise ValueError(
                 f"eval_metric {unknown[1]!r} is no metric of this version of XGBoost"
-                f"{beside if self.metric else ''}: {_estimators.sounding_like(unknown[1], 'metric')}"
+                f"{beside if self.metric else ''}: "
+                + _estimators.sounding_like(unknown[1], "metric")
             ) from error
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
