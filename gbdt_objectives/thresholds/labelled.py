@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -88,8 +87,7 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
     _saved: ClassVar = {key: lambda key, value: value for key in ("dtype", "labels", "thresholds")}
 
     def _values(self) -> list[Any]:
-        labels = write_labels(self.labels, "labels must be all integers, all numbers")
-        return [*labels, [x if math.isfinite(x) else str(x) for x in self.tolist()]]
+        return [*write_labels(self.labels, "labels must be all integers, all numbers"), self.values]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Thresholds:
