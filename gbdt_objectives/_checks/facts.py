@@ -43,6 +43,7 @@ class Facts:
     predictions: Link | None = None  # by which the library made what the metric gets of margins
     form: Named | None = None  # in whose form the metric is to answer
     directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
+    response: str = ""  # the method of the estimator by which a scorer made what the metric gets
     within: bool = False  # whether a library stands above, with a user's function between
     row_start: str = ""  # the argument that starts each row
     ends: tuple[float, float] = (-np.inf, np.inf)  # the least and the greatest of these starts

@@ -115,6 +115,37 @@ def metric_sees_all_rows(facts: Facts) -> None:
         )
 
 
+def metric_reads_response(facts: Facts) -> None:
+    """A scorer of scikit-learn must pass what the metric reads, and say its direction."""
+    metric, response, model = facts.metric, facts.response, facts.estimator
+    if not response:
+        return
+    asks, of_margins = metric.response_method, "decision_function"
+    if response == "predict":  # of classes, or in natural units; a booster's regressor has margins
+        ours = type(model).__module__.partition(".")[0] == "gbdt_objectives"
+        misread = hasattr(model, "classes_") or (ours and asks == of_margins)
+    else:  # the probability of one of two classes is a score in label units
+        misread = asks != "predict" or (response == of_margins and metric.link is not None)
+    if misread and response != asks:
+        reads = "probabilities" if metric.input_space == "probability" else metric.link.margins
+        remedy = f'pass response_method="{asks}" to make_scorer'
+        if asks == of_margins:
+            remedy = (
+                'make it with input_space="probability", and pass response_method="predict_proba"; '
+                f"if it has no input_space, let {of_margins}, or a function of (model, X, y) as "
+                "scoring=, give it margins"
+            )
+        raise ValueError(
+            f"{facts.name} takes {reads}, but the scorer passes what {response} of "
+            f"{type(model).__name__} gives: {remedy}"
+        )
+    if facts.directions != (metric.greater_is_better,):
+        warn(
+            f"the scorer prefers a {'lower' if metric.greater_is_better else 'higher'} "
+            f"{facts.name}: pass greater_is_better={metric.greater_is_better} to make_scorer"
+        )
+
+
 def metric_reads_predictions(facts: Facts) -> None:
     """A metric of margins must not be given the transformed predictions of a built-in objective."""
     link = facts.link

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks.arrays import (
+    DECIMALS,
     Array,
     as_array,
     each,
     finite,
+    holds_decimals,
     real_array,
     same_length,
     shown,
@@ -276,9 +278,35 @@ def not_probabilities(name: str, z: Array) -> None:
         )
 
 
+def unit_range(score: Array) -> tuple[float, float] | None:
+    """The lowest and the highest score, if they look like probabilities or like log-odds; None for
+    scores in label units."""
+    low, high = float(score.min()), float(score.max())
+    return (low, high) if low < -1 or (low >= 0 and high <= 1 and len(score) >= FEW) else None
+
+
+def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> None:
+    """Warn of margins where ``what`` is of scores from low to high that look like probabilities,
+    and the other way round. Scores in label units, and a few beyond the range, are neither."""
+    if known is None or not score.size:
+        return
+    (low, high), least, most = known, score.min(), score.max()
+    if low >= 0 and high <= 1 and not (least >= 0 and most <= 1):
+        is_other = 3 * np.count_nonzero((score < 0) | (score > 1)) > score.size
+    else:
+        is_other = low < -1 and len(score) >= FEW and 0 <= least < most <= 1
+    if is_other:
+        warn(
+            f"score is from {least:.4g} to {most:.4g}, but {what} of scores from {low:.4g} to "
+            f"{high:.4g}: are these margins and those probabilities, or the other way round? Pass "
+            "scores of the same unit"
+        )
+
+
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
+    finite(name, p)
     wrong = ~((p >= 0) & (p <= 1))
     row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
     raise ValueError(
@@ -334,7 +362,7 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
-        "from the labels of all the rows",
+        "from the labels of all the rows; a target_prior without label_range names all labels",
     )  # fmt: skip
 
 
@@ -359,6 +387,8 @@ def kind_hint(y: Array) -> str:
         return "leave rows without a label out"
     if y.dtype.kind in "OU" and read_as_numbers(y.ravel().tolist()):
         return "it holds numbers as text, pass its .astype(int), or .astype(float)"
+    if holds_decimals(y):
+        return DECIMALS
     kinds = {type(value) for value in values}
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"

@@ -27,7 +27,7 @@ from gbdt_objectives._checks.guards import (
 )
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import METRICS
+from gbdt_objectives.adapters._estimators import METRICS, check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.objectives import Objective
@@ -88,6 +88,7 @@ def check_regressor(name: str, estimator: Any) -> None:
             f"{name} must be a regressor, found the classifier {estimator!r}: thresholds need one "
             "continuous score, use its regressor"
         )
+    check_name(last_step(estimator))
 
 
 def last_step(estimator: Any) -> Any:
@@ -198,6 +199,7 @@ def check_trainable(members: Members, objective: object) -> None:
             )
     if objective is None:
         return
+    _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "

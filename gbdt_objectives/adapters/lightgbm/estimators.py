@@ -183,7 +183,7 @@ def _check_names(names: list[Any]) -> None:
             if not table.knows_metric(one.strip()):
                 raise ValueError(
                     f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                    f"measure its default alone: {_estimators.sounding_like(one)}"
+                    f"measure its default alone: {_estimators.sounding_like(one, 'metric')}"
                 )
 
 
