@@ -109,13 +109,13 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
-def take_metric(estimator: Any) -> Metric | None:
-    """The metric of ours among its parameters, which is taken out of them, as fit gets it."""
+def find_metric(estimator: Any) -> tuple[str, Any]:
+    """What it is to measure, one of ours as a Metric, and the parameter that says so."""
     for written, name, value in all_parameters(estimator):
-        if name in METRIC and isinstance(value, METRICS):
-            estimator.set_params(**{written: None})
-            return value if isinstance(value, Metric) else value.metric
-    return None
+        if name in METRIC and value is not None:
+            one = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+            return written, one.metric if isinstance(one, METRICS[1:]) else one
+    return "", None
 
 
 def check_best_round(parameters: dict[str, Any]) -> None:

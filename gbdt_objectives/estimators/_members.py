@@ -27,9 +27,10 @@ from gbdt_objectives._checks.guards import (
 )
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import METRICS, check_name
+from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.estimators import _base
+from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -252,13 +253,13 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
         )
     for booster in boosters:
         _wrapped.check_best_round(booster.get_params())
-        for written, name, value in _wrapped.all_parameters(booster):
-            if name in _wrapped.METRIC and not isinstance(value, METRICS):
-                _wrapped.refuse_parameters(
-                    {written: value}, (written,), SQUARED_ERROR if objective is None else (),
-                    "but early stopping looks at the loss of the class positions, or at a metric "
-                    "of gbdt_objectives: pass qwk_metric(), or leave it out",
-                )  # fmt: skip
+        written, metric = _wrapped.find_metric(booster)
+        if not isinstance(metric, Metric):
+            _wrapped.refuse_parameters(
+                {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
+                "but early stopping looks at the loss of the class positions, or at a metric of "
+                "gbdt_objectives: pass qwk_metric(), or leave it out",
+            )  # fmt: skip
 
 
 def kinds_of(members: Members) -> str:

@@ -488,8 +488,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
-        metric = _wrapped.take_metric(model)
-        if metric is None and held_out is not None:
+        written, metric = _wrapped.find_metric(model)
+        if isinstance(metric, metrics.Metric):
+            model.set_params(**{written: None})  # fit gets it
+        elif held_out is not None:
             squares = metrics.squared_error_metric()
             metric = squares if objective is None else metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds

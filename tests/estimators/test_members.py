@@ -658,7 +658,7 @@ def test_class_weight_needs_classes(data) -> None:
         (LGBM(objective="gamma"), True), (XGB(objective="reg:gamma"), True),
         (GammaRegressor(), True), (LGBM(objective=qwk_objective(label_range=(1, 4))), True),
         (XGB(eval_metric=max), False), (XGB(eval_metric=RANGED), False),
-        (LGBM(metric=qwk_metric()), False), (XGB(scale_pos_weight=1.0), False),
+        (LGBM(metric=[qwk_metric()]), False), (XGB(scale_pos_weight=1.0), False),
         (make_pipeline(SelectFromModel(LogisticRegression(class_weight="balanced")), Ridge()),
          False),
     ],
