@@ -540,9 +540,8 @@ def class_weight_has_positions(facts: Facts) -> None:
     """Weights of labels must not be read as weights of the positions that an estimator gets."""
     classes = list(facts.classes)
     for written, name, value in facts.parameters:
-        if name != "class_weight" or not isinstance(value, Mapping):
-            continue
-        if classes != list(range(len(classes))) and all(label in classes for label in value):
+        names_labels = name == "class_weight" and isinstance(value, Mapping)
+        if names_labels and classes != [*range(len(classes))] and set(value) <= set(classes):
             raise ValueError(
                 f"{facts.name} has {written}={value!r}, which names labels, but it is trained on "
                 f"their positions: write {class_weights(written, value, classes)!r}"
@@ -553,15 +552,12 @@ def own_takes_labels(facts: Facts) -> None:
     """A library's own objective must take the least and the greatest label that it gets."""
     (least, most), takes = facts.ends, getattr(facts.library, "takes", {})
     for written, name, value in facts.parameters:
-        if name != "objective" or not isinstance(value, str):
-            continue
-        low, high = takes.get(value, (-np.inf, np.inf))
+        low, high = takes.get(str(value) if name == "objective" else "", (least, most))
         if least < low or most > high:
-            number = "from 0 to 1" if high == 1 else "above 0"
+            numbers = "from 0 to 1" if high == 1 else "above 0"
             raise ValueError(
-                f"{facts.name} has {written}={value!r}, which takes labels {number}, but learns "
-                f"numbers from {least:g} to {most:g}: leave it out, or pass target=, numbers "
-                f"{number}, to fit"
+                f"{facts.name} has {written}={value!r}, which takes labels {numbers}, but learns "
+                f"{least:g} to {most:g}: leave it out, or pass target=, numbers {numbers}, to fit"
             )
 
 

@@ -206,16 +206,14 @@ def check_trainable(members: Members, objective: object) -> None:
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
             f"{objective!r}"
         )
-    boosters = [last_step(estimator) for _, estimator in members if library_inside(estimator)]
+    boosters = boosters_of(members)
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
             f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    for booster in boosters:
-        library = library_inside(booster)
-        assert library is not None
+    for booster, library in boosters:
         _wrapped.refuse_parameters(
             booster.get_params(), ("objective",), library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
@@ -225,19 +223,19 @@ def check_trainable(members: Members, objective: object) -> None:
 
 def check_early_stopping(members: Members, stopping_rounds: object, objective: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
-    regressors = [last_step(estimator) for _, estimator in members]
-    boosters = [each for each in regressors if library_inside(each)]
-    for each in regressors:
-        parameters = each.get_params()
-        if library := library_inside(each):
-            callbacks = parameters.get("callbacks") or ()
-            stops = any(isinstance(callback, library.stops) for callback in callbacks)
-            _wrapped.refuse_parameters(
-                parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
-                "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
-                "early_stopping_rounds= to QWKClassifier",
-            )  # fmt: skip
-        elif "validation_fraction" not in parameters:  # of the rows that it is trained on
+    boosters = boosters_of(members)
+    for booster, library in boosters:
+        parameters = booster.get_params()
+        callbacks = parameters.get("callbacks") or ()
+        stops = any(isinstance(callback, library.stops) for callback in callbacks)
+        _wrapped.refuse_parameters(
+            parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )  # fmt: skip
+    for _, estimator in members:
+        parameters = last_step(estimator).get_params()
+        if "validation_fraction" not in parameters:  # of the rows that it is trained on
             _wrapped.refuse_parameters(
                 parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
@@ -251,7 +249,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
             "splits off rows itself"
         )
-    for booster in boosters:
+    for booster, _ in boosters:
         _wrapped.check_best_round(booster.get_params())
         written, metric = _wrapped.find_metric(booster)
         if not isinstance(metric, Metric):
@@ -260,6 +258,12 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
                 "but early stopping looks at the loss of the class positions, or at a metric of "
                 "gbdt_objectives: pass qwk_metric(), or leave it out",
             )  # fmt: skip
+
+
+def boosters_of(members: Members) -> list[tuple[Any, Library]]:
+    """Each LGBMRegressor or XGBRegressor that a member ends in, and its library."""
+    found = ((last_step(estimator), library_inside(estimator)) for _, estimator in members)
+    return [(booster, library) for booster, library in found if library is not None]
 
 
 def kinds_of(members: Members) -> str:

@@ -477,12 +477,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             try:
                 return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
             except ValueError as error:
-                if not re.search(r"\by\b", str(error)):
+                if re.search(r"\by\b", str(error)) is None:
                     raise
-                raise ValueError(
-                    f"{error} The regressor learns class positions from 0, or target= of fit: pass "
-                    "there the numbers that it takes"
-                ) from error
+                remedy = "It learns class positions from 0: pass target=, numbers that it takes"
+                raise ValueError(f"{error} {remedy}, to fit") from error
         objective = self.objective
         if objective is not None:
             if objective == "qwk":

@@ -595,7 +595,7 @@ def test_class_weight_is_of_the_classes_beside_a_target(data) -> None:
 
 
 THRESHOLDS_UNDO = "which is not for class positions, and which the thresholds would undo: leave it"
-FROM_0_TO_1 = "which takes labels from 0 to 1, but learns numbers from 0 to 3: leave it out, or"
+FROM_0_TO_1 = "which takes labels from 0 to 1, but learns 0 to 3: leave it out, or"
 MADE_FOR = (
     r"is made for labels, .*label_range=\(1.*, 4.*\).*: make it without them, such as qwk_objective"
 )
@@ -625,7 +625,7 @@ RANGED = qwk_metric(label_range=(1, 4))
         (BaggingRegressor(LGBM(objective="binary")), {}, FROM_0_TO_1),
         (XGB(objective="reg:gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
         (LGBM(objective="gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
-        (GammaRegressor(), {}, "or target= of fit: pass there the numbers that it takes"),
+        (GammaRegressor(), {}, "from 0: pass target=, numbers that it takes, to fit"),
         (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"but objective {MADE_FOR}"),
         (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"but objective {MADE_FOR}"),
         (LGBM(objective=weighted_logloss_objective(1.0)), {}, "has the link 'logit': scores must"),
