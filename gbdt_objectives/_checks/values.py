@@ -275,10 +275,11 @@ def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> No
     if known is None or not score.size:
         return
     (low, high), least, most = known, score.min(), score.max()
-    if low >= 0 and high <= 1 and not (least >= 0 and most <= 1):
-        is_other = 3 * np.count_nonzero((score < 0) | (score > 1)) > score.size
+    inside = least >= 0 and most <= 1
+    if low >= 0 and high <= 1 and not inside:
+        is_other = bool(3 * np.count_nonzero((score < 0) | (score > 1)) > score.size)
     else:
-        is_other = low < -1 and len(score) >= FEW and 0 <= least < most <= 1
+        is_other = low < -1 and len(score) >= FEW and bool(inside and least < most)
     if is_other:
         warn(
             f"score is from {least:.4g} to {most:.4g}, but {what} of scores from {low:.4g} to "
