@@ -57,7 +57,7 @@ class SavedAsJSON:
 
             check_is_fitted(self)
         values = {
-            key: _plain(read(key, _plain(value)))
+            key: plain(read(key, plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
         }
         for key, usual in self._left_out.items():
@@ -151,11 +151,12 @@ def _format(cls: type) -> str:
     return f"gbdt_objectives.{cls.__name__}/1"
 
 
-def _plain(value: Any) -> Any:
-    """Arrays, and numbers of numpy, as the json module wants them."""
+def plain(value: Any) -> Any:
+    """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:

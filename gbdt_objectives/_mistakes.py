@@ -5,11 +5,13 @@ Rooms apply it to all that they export; no function asks for it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import is_dataclass
 from functools import wraps
-from inspect import signature
+from inspect import getdoc, signature
 from os.path import commonprefix
 from types import FunctionType
 from typing import Any
@@ -17,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
-from gbdt_objectives._names import ARGUMENTS, ROOT, missing
+from gbdt_objectives._checks.spellings import misplaced, no_attribute
+from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
+OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 MATRICES = ("score", "probability", "y_pred", "margin")
@@ -33,6 +37,12 @@ OTHERS = ("X", *MATRICES)
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
+
+SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
+"""Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
+
+PYTHONS = re.compile("unexpected keyword argument|positional argument|multiple values for arg")
+"""What Python says of a call that does not fit a signature."""
 
 MOST_COLUMNS = 100
 """Longer lists are columns, not lists of them."""
@@ -72,6 +82,7 @@ def guard(thing: Any) -> None:
         for owner in thing.__mro__:
             if owner.__module__.startswith(f"{ROOT}."):
                 guard_methods(owner)
+        guard_attributes(thing)
 
 
 def guard_methods(owner: type) -> None:
@@ -80,23 +91,48 @@ def guard_methods(owner: type) -> None:
             continue
         if isinstance(member, (staticmethod, classmethod)):
             setattr(owner, name, type(member)(guarded(member.__func__)))
-        elif isinstance(member, FunctionType):
+        elif isinstance(member, FunctionType) and member.__qualname__ != member.__name__:
             setattr(owner, name, guarded(member))
 
 
+def guard_attributes(kind: type) -> None:
+    """Let objects say what an attribute of another library is here; results, which are no array and
+    no mapping, also that they are read by attributes."""
+    if issubclass(kind, BaseException):
+        return
+    own = {name for base in kind.__mro__ for name in vars(base)}
+    if "__getattr__" not in own:
+
+        def get_attribute(self: Any, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # a property's own error
+                return object.__getattribute__(self, name)
+            raise no_attribute(self, name)
+
+        setattr(kind, "__getattr__", get_attribute)  # noqa: B010
+    if is_dataclass(kind) and "__getitem__" not in own:
+
+        def get_item(self: Any, key: Any) -> Any:
+            raise TypeError(
+                f"{type(self).__name__} is read by attributes: "
+                + ", ".join(name for name in dir(self) if not name.startswith("_"))
+            )
+
+        setattr(kind, "__getitem__", get_item)  # noqa: B010
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses arguments that are named as elsewhere, columns of pandas
-    whose rows are in different orders, and columns of classes in another order than theirs, and
-    adds to its errors that labels and others are swapped; only then are values looked at. The
-    function itself if nothing of this can happen."""
+    """The function, which now refuses columns of pandas whose rows are in different orders, and
+    columns of classes in another order than theirs, says in words of its own that a call does not
+    fit its signature, and adds to its errors that labels and others are swapped; only then are
+    values looked at."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
-    remedies = remedies_of(called, parameters)
     order = order_of(parameters)
-    own = set(parameters) - {"self", "cls"}
+    own = set(parameters).difference(OBJECT)
     of_method = len(own) < len(parameters) and not own.isdisjoint(MATRICES)
-    takes_columns = (len(own) > 1 or of_method or own == {"matrix"}) and called not in HOT
-    if function in GUARDED or not (remedies or order or takes_columns):
+    takes_columns = len(own) > 1 or of_method or own == {"matrix"}
+    same = SAME if called in ("train", "cv") else {}
+    if function in GUARDED or called in HOT:
         return function
     if "_guarded" in vars(function):  # a method that several classes have
         found: Callable[..., Any] = vars(function)["_guarded"]
@@ -104,19 +140,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        for name in kwargs:
-            if name in remedies:
-                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
-        given = dict(zip(parameters, args, strict=False)) | kwargs if takes_columns else {}
+        for theirs in kwargs.keys() & same:
+            if same[theirs] not in kwargs:
+                kwargs[same[theirs]] = kwargs.pop(theirs)
+        given = dict(zip(parameters, args, strict=False)) | kwargs
         if takes_columns:
             check_index(given)
             check_classes(given)
-        if not order:
-            return function(*args, **kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            say_order(error, given or dict(zip(parameters, args, strict=False)) | kwargs, order)
+            if isinstance(error, TypeError) and PYTHONS.search(str(error)):
+                raise TypeError(say_call(function, args, kwargs) or str(error)) from error
+            if order:
+                say_order(error, given, order)
             raise
 
     GUARDED.add(checked)
@@ -124,14 +161,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def remedies_of(called: str, parameters: Collection[str]) -> dict[str, str]:
-    """What to write instead of arguments that a callable does not have."""
-    remedies = ARGUMENTS["*"] | ARGUMENTS.get(called, {})
-    return {
-        theirs: f"write {ours}=" if ours.isidentifier() else ours
-        for theirs, ours in remedies.items()
-        if theirs not in parameters
-    }
+def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> str | None:
+    """What to write instead of a call that does not fit the signature; None if it does."""
+    parameters = [p for p in signature(function).parameters.values() if p.name not in OBJECT]
+    name, made_with, doc = function.__name__, set[str](), getdoc(function)
+    if len(parameters) < len(signature(function).parameters):
+        kind: type = args[0] if isinstance(args[0], type) else type(args[0])
+        args = args[1:]
+        if name == "__init__":
+            name, doc = kind.__name__, getdoc(kind)
+        else:
+            made_with = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            name = f"{kind.__name__}.{name}"
+    row = function.__qualname__.removesuffix(".__init__")
+    return misplaced(name, row, len(args), kwargs, parameters, made_with, doc or "")
 
 
 def order_of(parameters: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
@@ -75,6 +76,10 @@ class VennAbersCalibrator(Calibrator):
            [0.75, 1.  ]])
     """
 
+    def __init__(self) -> None:
+        """It has no parameters; with this, a call with some is answered as everywhere."""
+
+    _takes_one_rate = True
     _saved: ClassVar = {
         "scores": calibrators.read_rising,
         "lower": calibrators.read_probabilities,
@@ -97,9 +102,15 @@ class VennAbersCalibrator(Calibrator):
         on = np.append(self.scores_, np.inf)[below] == score
         return self.lower_[below + on], self.upper_[below]
 
-    def _probability(self, score: Array) -> Array:
-        lower, upper = self._bounds(score)
-        return self._corrected(upper / (1 - lower + upper))
+    def _step(self) -> Step:
+        lower, upper = self.lower_, self.upper_
+        at, between = (
+            self._corrected(high / (1 - low + high))
+            for low, high in ((lower[1:], upper[:-1]), (lower, upper))
+        )
+        return {
+            "formula": "table", "x": self.scores_, "at": at, "between": between, "rounding": 0.0
+        }  # fmt: skip
 
     def _corrected(self, p: Array) -> Array:
         return correct_positives(p, self.shift_) if self.shift_ else p

@@ -15,6 +15,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import Thresholds
 
@@ -160,7 +161,7 @@ class ServedModel(Exported):
                 raise TypeError("the model predicts numbers, which are no probabilities: predict")
             return self._probability(X)
         several = self.classes_ is not None and len(self.classes_) > 2
-        if several or hasattr(calibrator, "temperature_"):
+        if several or takes_columns(calibrator):
             return np.asarray(calibrator.predict(self._probability(X)))
         if getattr(calibrator, "input_space", "probability") == "margin":
             score = self._margin(X)

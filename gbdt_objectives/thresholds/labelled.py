@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -86,6 +85,10 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
     def __len__(self) -> int:
         return len(self.values)
 
+    def __float__(self) -> float:
+        """The threshold of two classes."""
+        return float(self.values.item())
+
     def __iter__(self) -> Iterator[np.float64]:
         return iter(self.values)
 
@@ -100,8 +103,7 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
 
     def _values(self) -> list[Any]:
         labels = write_labels(self.labels, "labels must be all integers, all numbers")
-        cuts = [x if math.isfinite(x) else str(x) for x in self.tolist()]
-        return [*labels, cuts, self.score_range]
+        return [*labels, self.values, self.score_range]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Thresholds:
