@@ -227,7 +227,7 @@ def check_classes(given: Mapping[str, Any]) -> None:
     """Raise if a frame has a column for each class, or a Series a number, named so, but in another
     order than theirs."""
     for what, name in ((what, name) for what, names in OF_CLASSES.items() for name in names):
-        values = given.get(name)
+        values: Any = given.get(name)
         if isinstance(values, tuple | list) and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
         names = getattr(values, what, None)
