@@ -294,7 +294,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
         assert (np.diff(p[np.abs(z) < 5, 1]) > 0).all()
     for obj in (
         go.focal_objective(2.0, n_classes=3),
-        go.focal_objective(0.3, [1, 2, 3], n_classes=3),
+        go.focal_objective(0.3, alpha=[1, 2, 3], n_classes=3),
     ):
         for fixed in (0.0, 500.0):
             p = obj.class_probability(
