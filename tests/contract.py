@@ -256,7 +256,7 @@ OBJECTIVES = [
         (),
     ),
     ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase("focal-alpha", go.focal_objective(0.5, 0.25), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
         "focal-3-classes",

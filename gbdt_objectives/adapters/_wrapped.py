@@ -9,8 +9,10 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import REWEIGHTING, classes_count_alike
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters._estimators import evaluation_arguments, set_temporarily
+from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -24,12 +26,7 @@ OWN_STOPPING = (
 )  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
-REWEIGHTING = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
-    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
-    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
-}  # fmt: skip
-"""Parameters that move the log-odds by themselves, with the value, besides None, that does not."""
+SEARCHES = ("param_grid", "param_distributions")
 
 
 def refuse_parameters(
@@ -41,27 +38,38 @@ def refuse_parameters(
             raise ValueError(f"estimator has {name}={value!r}, {why}")
 
 
+def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
+    """Those of an estimator and its parts, and of what a search tries: as written, the main name,
+    the value."""
+    given = estimator.get_params()
+    libraries = [library_in_role(part, "") for part in (estimator, *given.values())]
+    mains = {
+        alias: main
+        for library in libraries
+        for main, names in (() if library is None else library.aliases.items())
+        for alias in names
+    }
+    found = list(given.items())
+    for name, value in given.items():
+        for grid in value if isinstance(value, list) else [value]:
+            if name.split("__")[-1] in SEARCHES and isinstance(grid, Mapping):
+                tried = {k: v if isinstance(v, list | tuple) else [v] for k, v in grid.items()}
+                found += [(f"{name}: {k}", one) for k, v in tried.items() for one in v]
+    last = [(name, name.split(" ")[-1].split("__")[-1], value) for name, value in found]
+    return [(name, mains.get(own, own), value) for name, own, value in last]
+
+
 def check_correctable(estimator: Any) -> None:
     """Raise if its parameters, or those of its parts, tell that a correction would be wrong."""
-    parameters = estimator.get_params()
-    neutral = dict(REWEIGHTING)
-    for part in (estimator, *parameters.values()):
+    for part in (estimator, *estimator.get_params().values()):
         library = library_in_role(part, "Classifier")
-        if library is None:
-            continue
-        check_log_odds(part, library)
-        neutral |= {
-            alias: value
-            for name, value in REWEIGHTING.items()
-            for alias in library.aliases.get(name, ())
-        }
-    for name in parameters:
-        if (known := name.split("__")[-1]) in neutral:
-            refuse_parameters(
-                parameters, [name], (neutral[known],),
-                "which moves the log-odds by itself, so that the corrected probabilities would be "
-                "wrong: leave it out, or pass correction=None",
-            )  # fmt: skip
+        if library is not None:
+            check_log_odds(part, library)
+    classes_count_alike(Facts(
+        name="estimator", parameters=all_parameters(estimator), neutral=REWEIGHTING,
+        why="which moves the log-odds by itself, so that the corrected probabilities would be "
+        "wrong: leave it out, or pass correction=None",
+    ))  # fmt: skip
 
 
 def check_log_odds(booster: Any, library: Library) -> None:
@@ -101,6 +109,19 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
+def metric_names(library: Library) -> tuple[str, ...]:
+    return ("eval_metric", *library.aliases.get("metric", ()))
+
+
+def take_metric(estimator: Any, library: Library) -> Metric | None:
+    """The metric of ours among its parameters, which is taken out of them, as fit gets it."""
+    for name, value in estimator.get_params().items():
+        if name in metric_names(library) and isinstance(value, METRICS):
+            estimator.set_params(**{name: None})
+            return value if isinstance(value, Metric) else value.metric
+    return None
+
+
 def check_best_round(parameters: dict[str, Any]) -> None:
     """Raise if a model that stops early could not be cut back to its best round."""
     for name in ("booster", "boosting_type", "boosting", "boost"):
@@ -120,7 +141,7 @@ def fit(
     library: Library,
     objective: Objective | None,
     data: Data,
-    metric: Metric,
+    metric: Metric | None,
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:

@@ -6,21 +6,41 @@ Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import (
+    CLASS_WEIGHTS,
+    class_weight_has_positions,
+    classes_count_alike,
+    function_answers_positions,
+    is_made_for_positions,
+    own_takes_labels,
+)
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._estimators import METRICS, check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
+
+SQUARED_ERROR = ("rmse", "mse", "l2")
+"""Names of metrics that are least where squared error is."""
+
+WEIGH = (
+    "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
+    "sample_weight= to fit"
+)
 
 Members = list[tuple[str, Any]]
 """Name and regressor of each; the only one's name is "estimator"."""
@@ -68,6 +88,7 @@ def check_regressor(name: str, estimator: Any) -> None:
             f"{name} must be a regressor, found the classifier {estimator!r}: thresholds need one "
             "continuous score, use its regressor"
         )
+    check_name(last_step(estimator))
 
 
 def last_step(estimator: Any) -> Any:
@@ -105,12 +126,82 @@ def fresh(estimator: Any) -> Any:
         ) from error
 
 
+def take_class_weight(members: Members) -> tuple[Members, Any]:
+    """The regressors without class_weight, and what it was for all of them. They have no classes:
+    it is the weight of the classifier's rows, whose thresholds would else undo it."""
+    given = [last_step(each).get_params(deep=False).get("class_weight") for _, each in members]
+    if any(one != given[0] for one in given):
+        raise ValueError(
+            f"estimator has class_weight={given} in its regressors, in this order, but the "
+            "thresholds need one weight for each row: leave it out, and pass to fit "
+            "sample_weight=compute_sample_weight(class_weight, y) of sklearn.utils.class_weight"
+        )
+    if given[0] is not None:
+        members = [(name, fresh(each)) for name, each in members]
+        for _, each in members:
+            last_step(each).set_params(class_weight=None)
+    return members, given[0]
+
+
+def weigh_classes(weight: object, classes: Array, position: Array) -> Array:
+    """The weight of each row by its class."""
+    if (position < 0).any():
+        raise ValueError(
+            f"class_weight={weight!r} weighs classes, but y is missing in some rows: leave it out, "
+            "and pass sample_weight= to fit"
+        )
+    if not (isinstance(weight, str) and weight == "balanced"):
+        weight = _checks.class_weights("class_weight", weight, classes.tolist())
+    return np.asarray(compute_sample_weight(weight, position))
+
+
+def check_labels(
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+) -> None:
+    """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
+    positions or the target. ``asking`` is the QWKClassifier."""
+    for name, estimator in members:
+        last, found = last_step(estimator), _wrapped.all_parameters(estimator)
+        facts = Facts(
+            name=name if len(members) == 1 else f"estimator {name!r}", neutral=CLASS_WEIGHTS,
+            classes=classes.tolist(), ends=(float(goal.min()), float(goal.max())), why=WEIGH,
+        )  # fmt: skip
+        owns: list[Any] = [asking.objective]
+        for part in (last, *last.get_params().values()):
+            library = library_inside(getattr(part, "estimator", part))  # also of a search for it
+            if library is None:
+                continue
+            given = _wrapped.all_parameters(part)
+            classes_count_alike(replace(facts, parameters=given))
+            owns += [own for _, parameter, own in given if parameter == "objective"]
+            for own in owns:
+                own_takes_labels(replace(facts, own=own, library=library))
+        class_weight_has_positions(replace(facts, parameters=found))
+        if not is_target:
+            stops = asking.early_stopping_rounds is not None
+            names = ("metric", "eval_metric") if stops else ()
+            metrics = [getattr(v, "metric", v) for _, name, v in found if name in names]
+            for own in owns:
+                function_answers_positions(replace(facts, own=own))
+                is_made_for_positions(replace(facts, objective=own))
+            for metric in metrics:
+                is_made_for_positions(replace(facts, metric=metric))
+
+
 def check_trainable(members: Members, objective: object) -> None:
     """Raise if a regressor cannot be trained on folds with the objective, or none on it."""
     for _, estimator in members:
         estimator = last_step(estimator)
         own = estimator.get_params().get("objective") if objective is None else objective
-        if isinstance(own, Objective) and own.is_by_row:
+        if not isinstance(own, Objective):
+            continue
+        if own.link.n_classes or not (objective is None or own.link.is_label_unit):
+            raise ValueError(
+                f"objective {own!r} has the link {own.link.name!r}: scores must be in units of the "
+                "class positions; for its own classes use LGBMClassifier or XGBClassifier of "
+                "gbdt_objectives.adapters"
+            )
+        if own.is_by_row:
             raise ValueError(
                 f"objective {own!r} is for training rows in their order, but QWKClassifier trains "
                 "on folds of them: score the rows with cross_val_predict(regressor, X, y, "
@@ -119,6 +210,7 @@ def check_trainable(members: Members, objective: object) -> None:
             )
     if objective is None:
         return
+    _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
@@ -141,24 +233,20 @@ def check_trainable(members: Members, objective: object) -> None:
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
         )
-    if isinstance(objective, Objective) and not objective.link.is_label_unit:
-        raise ValueError(
-            f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
-            "units of the class positions; for its own classes use LGBMClassifier or "
-            "XGBClassifier of gbdt_objectives.adapters"
-        )
 
 
-def check_early_stopping(members: Members, stopping_rounds: object) -> None:
+def check_early_stopping(members: Members, stopping_rounds: object, objective: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
     regressors = [last_step(estimator) for _, estimator in members]
     boosters = [each for each in regressors if library_inside(each)]
     for each in regressors:
         parameters = each.get_params()
-        if library_inside(each):
+        if library := library_inside(each):
+            callbacks = parameters.get("callbacks") or ()
+            stops = any(isinstance(callback, library.stops) for callback in callbacks)
             _wrapped.refuse_parameters(
                 parameters,
-                _wrapped.OWN_STOPPING,
+                (*_wrapped.OWN_STOPPING, *["callbacks"] * stops),
                 (),
                 "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
                 "early_stopping_rounds= to QWKClassifier",
@@ -180,7 +268,15 @@ def check_early_stopping(members: Members, stopping_rounds: object) -> None:
             "splits off rows itself"
         )
     for booster in boosters:
-        _wrapped.check_best_round(booster.get_params())
+        library, parameters = library_inside(booster), booster.get_params()
+        assert library is not None
+        _wrapped.check_best_round(parameters)
+        _wrapped.refuse_parameters(
+            {name: v for name, v in parameters.items() if not isinstance(v, METRICS)},
+            _wrapped.metric_names(library), SQUARED_ERROR if objective is None else (),
+            "but early stopping looks at the loss of the class positions, or at a metric of "
+            "gbdt_objectives: pass qwk_metric(), or leave it out",
+        )  # fmt: skip
 
 
 def kinds_of(members: Members) -> str:

@@ -77,7 +77,7 @@ TAKEN = {
     "offset by row": (go.offset_logloss_objective(RATES), EVENTS),
     "delayed": (go.objectives.delayed_logloss_objective(np.minimum(RATES + 0.4, 1)), EVENTS),
     "focal": (go.focal_objective(2.0), EVENTS),
-    "focal, alpha": (go.focal_objective(0.5, 0.25), EVENTS),
+    "focal, alpha": (go.focal_objective(0.5, alpha=0.25), EVENTS),
 }
 REFUSED = {
     "kappa": go.objectives.kappa_objective("absolute", GRADES),

@@ -22,10 +22,11 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import rows_start_alike
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import Request
+from gbdt_objectives.adapters._arguments import ABSENT, Request
 from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin, warn_if_few
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.library import LIBRARY
@@ -46,7 +47,7 @@ def train(
     data: xgb_dask.DaskDMatrix,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[xgb_dask.DaskDMatrix, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -461,3 +462,6 @@ class Fitting(xgb.callback.TrainingCallback):
         found = base64.b64encode(pickle.dumps(self.objective)).decode()
         model.set_attr(**{ATTRIBUTE: found})
         return False
+
+
+__getattr__, __dir__ = room(__name__, ["fitted_objective", "train"])
