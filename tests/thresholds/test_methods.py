@@ -286,11 +286,29 @@ def test_rounding_that_is_no_better_than_one_class_is_said() -> None:
         optimize_thresholds(y, 2.0 - y, method="rounding")
     with pytest.warns(UserWarning, match="every row gets the class 0: rounding fits nothing"):
         optimize_thresholds([0, 0, 1, 1], [0, 0.1, 0.2, 0.3], method="rounding")
+    with pytest.warns(UserWarning, match="no row gets the class 2, of at least 10%.*: rounding"):
+        optimize_thresholds(y, 0.6 * y, method="rounding")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimize_thresholds(y, y + 0.1, method="rounding")
         found = optimize_thresholds([1, 0], [0.7, 0.1], method="rounding", labels=LABELS)
     assert found.tolist() == [0.5, 1.5]
+
+
+def test_a_frequent_class_that_no_row_gets_is_said() -> None:
+    y, score = np.repeat([0, 1, 1, 2], 15), np.repeat([0.0, 0.0, 1.0, 1.0], 15)
+    for told in (
+        lambda: optimize_thresholds(y, score),
+        lambda: optimize_thresholds(y, score, sample_weight=np.where(y == 1, 0.3, 1)),
+        lambda: ThresholdStatistics.of(y, score, labels=LABELS).thresholds(),
+    ):
+        with pytest.warns(UserWarning, match="no row gets the class 1, of at least 10% .* rows"):
+            told()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimize_thresholds(y, y + score)
+        optimize_thresholds(y, score, metric="accuracy")  # whose best thresholds may skip one
+        optimize_thresholds(y, score, sample_weight=np.where(y == 1, 0.1, 1))  # 9 %
 
 
 @pytest.mark.parametrize("method", ["plugin", "curved"])
