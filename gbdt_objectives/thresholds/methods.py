@@ -33,8 +33,9 @@ WORST = sys.float_info.max
 """The worst loss: finite, as scipy subtracts losses."""
 
 
-FREQUENT = 0.1
-"""A class of this share gets rows by the best thresholds of any score that tells classes apart."""
+FREQUENT, FEW = 0.1, 15
+"""A class of this share gets rows by the best thresholds of any score that tells classes apart; of
+fewer rows, chance decides."""
 
 EVERY = 2000
 """So many cuts are all looked at."""
@@ -200,7 +201,7 @@ def default_method(metric: Target) -> str:
     """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
     if is_qwk(metric):
         return "plugin"
-    return "exact" if isinstance(metric, ClassMetric) else "nelder-mead"
+    return "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
 
 
 def resolve_method(method: str | None, metric: Target) -> str:
@@ -214,6 +215,11 @@ def resolve_method(method: str | None, metric: Target) -> str:
                 f"metric is a function, and method={method!r} cannot optimise one: pass "
                 "method='nelder-mead', or a metric of gbdt_objectives.metrics"
             )
+    elif method == "exact" and metric.exact_method is None:
+        raise ValueError(
+            f"metric {metric.name!r} does not say how method='exact' finds its best thresholds: "
+            "write it as a RatioMetric, or pass method='nelder-mead'"
+        )
     elif method in ("plugin", "curved") and not is_qwk(metric):
         raise ValueError(
             f"method={method!r} is for metric='qwk' only, found {metric.name!r}: pass "
@@ -303,7 +309,7 @@ def left_out(thresholds: Array, rows: Scored) -> Any:
     """The first frequent class that no row gets, or None."""
     cuts = _rows.threshold_to_cut(rows.score, thresholds)
     got = np.diff(cuts, prepend=0, append=len(rows.score)) > 0
-    frequent = rows.class_weight >= FREQUENT * rows.class_weight.sum()
+    frequent = rows.class_weight >= max(FREQUENT * rows.class_weight.sum(), FEW)
     return next((rows.labels[k] for k in np.flatnonzero(frequent & ~got)), None)
 
 
