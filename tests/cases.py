@@ -64,6 +64,29 @@ def each(
     return decorate
 
 
+def refusals(*rows: tuple[Any, ...]) -> Callable[[], None]:
+    """A test of calls that are refused: each row is a call, words that the message must hold (a
+    pattern) and, where it is no ValueError, the error.
+
+    ``test_refusals = refusals((lambda: int("x"), "invalid literal .*'x'"), ...)``
+    """
+    return refusals_of(lambda call: call(), *rows)
+
+
+def refusals_of(call: Callable[..., Any], *rows: tuple[Any, ...]) -> Callable[[], None]:
+    """The same of one call, with the arguments of each row."""
+    split = [row if isinstance(row[-1], type) else (*row, ValueError) for row in rows]
+    cases = [(arguments, words, error) for *arguments, words, error in split]
+    assert all(words and isinstance(words, str) for _, words, _ in cases), "a row without words"
+
+    @each(("arguments", "words", "error"), cases, ids=[words for _, words, _ in cases])
+    def test(arguments: list[Any], words: str, error: type[Exception]) -> None:
+        with pytest.raises(error, match=words):
+            call(*arguments)
+
+    return test
+
+
 def shown(value: Any, ids: Any) -> str:
     name = ids(value) if callable(ids) else None
     return str(getattr(value, "__name__", repr(value)) if name is None else name)[:60]

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tests.cases import each
+from tests.cases import each, refusals, refusals_of
 
 
 def test_every_case_is_tried_and_those_that_fail_are_named() -> None:
@@ -43,3 +43,15 @@ def test_an_error_that_was_not_raised_is_a_failure_and_all_skipped_is_skipped() 
         skipped()
     with pytest.raises(AssertionError, match="no cases of value"):
         each("value", [])
+
+
+def test_a_refusal_needs_its_words_and_its_error() -> None:
+    refusals((lambda: int("x"), "literal .*'x'"), (lambda: len(0), "no len", TypeError))()
+    rows = [("x", "'x'"), ("y", "'x'"), ("1", "'1'"), (None, "int", ValueError)]
+    refusals_of(int, rows[0])()
+    with pytest.raises(AssertionError, match="3 of 4 cases failed") as caught:
+        refusals_of(int, *rows)()
+    for line in ("['x'] AssertionError: Regex", "['1'] Failed: DID NOT RAISE", "[int] TypeError"):
+        assert line in str(caught.value)
+    with pytest.raises(AssertionError, match="a row without words"):
+        refusals_of(int, ("x", ""))
