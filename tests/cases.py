@@ -64,27 +64,42 @@ def each(
     return decorate
 
 
-def refusals(*rows: tuple[Any, ...]) -> Callable[[], None]:
-    """A test of calls that are refused: each row is a call, words that the message must hold (a
-    pattern) and, where it is no ValueError, the error.
+def refused(*rows: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """A test that each call is refused, in one test as with each.
 
-    ``test_refusals = refusals((lambda: int("x"), "invalid literal .*'x'"), ...)``
+    A row holds the last arguments of the call, words that the message must hold (a pattern) and,
+    where it is no ValueError, the error. The first arguments, if there are more, are fixtures.
     """
-    return refusals_of(lambda call: call(), *rows)
-
-
-def refusals_of(call: Callable[..., Any], *rows: tuple[Any, ...]) -> Callable[[], None]:
-    """The same of one call, with the arguments of each row."""
     split = [row if isinstance(row[-1], type) else (*row, ValueError) for row in rows]
     cases = [(arguments, words, error) for *arguments, words, error in split]
     assert all(words and isinstance(words, str) for _, words, _ in cases), "a row without words"
 
-    @each(("arguments", "words", "error"), cases, ids=[words for _, words, _ in cases])
-    def test(arguments: list[Any], words: str, error: type[Exception]) -> None:
-        with pytest.raises(error, match=words):
-            call(*arguments)
+    def decorate(call: Callable[..., Any]) -> Callable[..., None]:
+        needed = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+        fixtures = needed[: max(0, len(needed) - len(cases[0][0]))]
 
-    return test
+        def test(arguments: list[Any], words: str, error: type[Exception], **given: Any) -> None:
+            with pytest.raises(error, match=words):
+                call(*given.values(), *arguments)
+
+        parameters = list(inspect.signature(test).parameters.values())[:3]
+        signature = inspect.Signature([*parameters, *fixtures])
+        test.__signature__ = signature  # type: ignore[attr-defined]
+        tried = each(("arguments", "words", "error"), cases, ids=[row[1] for row in cases])(test)
+        tried.__dict__.update(getattr(call, "__dict__", {}))  # its marks
+        return tried
+
+    return decorate
+
+
+def refusals_of(call: Callable[..., Any], *rows: tuple[Any, ...]) -> Callable[..., None]:
+    """The test of one call: ``test_bad = refusals_of(int, ("x", "literal .*'x'"), ...)``"""
+    return refused(*rows)(call)
+
+
+def refusals(*rows: tuple[Any, ...]) -> Callable[..., None]:
+    """The test of many calls: ``test_bad = refusals((lambda: int("x"), "literal .*'x'"), ...)``"""
+    return refused(*rows)(lambda call: call())
 
 
 def shown(value: Any, ids: Any) -> str:
