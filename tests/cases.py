@@ -76,14 +76,14 @@ def refused(*rows: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[.
 
     def decorate(call: Callable[..., Any]) -> Callable[..., None]:
         needed = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
-        fixtures = needed[: max(0, len(needed) - len(cases[0][0]))]
+        first = needed[: max(0, len(needed) - len(cases[0][0]))]
 
         def test(arguments: list[Any], words: str, error: type[Exception], **given: Any) -> None:
             with pytest.raises(error, match=words):
-                call(*given.values(), *arguments)
+                call(*(given[p.name] for p in first), *arguments)
 
         parameters = list(inspect.signature(test).parameters.values())[:3]
-        signature = inspect.Signature([*parameters, *fixtures])
+        signature = inspect.Signature([*parameters, *first])
         test.__signature__ = signature  # type: ignore[attr-defined]
         tried = each(("arguments", "words", "error"), cases, ids=[row[1] for row in cases])(test)
         tried.__dict__.update(getattr(call, "__dict__", {}))  # its marks
