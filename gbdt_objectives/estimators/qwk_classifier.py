@@ -30,7 +30,12 @@ from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
+from gbdt_objectives.thresholds.methods import (
+    METHODS,
+    fit_thresholds,
+    warn_if_chance,
+    warn_if_useless,
+)
 from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
@@ -39,6 +44,10 @@ OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
     "segment_shift_",
 )  # fmt: skip
+CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
+"""Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
+exceed; more if folds stop early on the rows that they hold out, which favours these rows."""
+
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
@@ -281,7 +290,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "nothing that holds on new rows"
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
-        if useful:
+        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        if useful and not warn_if_chance(cuts, rows, limit):
             warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         several = isinstance(self.estimator, list)
         found: dict[str, Any] = {}
