@@ -395,7 +395,10 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
         ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
         ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
-        ("correct nan.csv --score p --negative-keep-rate 0.1", "--score p must be finite, found n"),
+        (
+            "correct nan.csv --score p --negative-keep-rate 0.1",
+            "--score p must be in [0, 1], found nan at row 0: remove or repair such rows first",
+        ),
         ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
         ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
         ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),

@@ -889,3 +889,15 @@ def test_rates_by_row_are_asked_the_same() -> None:
 def test_a_log_that_was_sampled_before_is_told() -> None:
     with pytest.warns(UserWarning, match="drops rows of 0, of which 200 .* 500 .*sampled before"):
         negative_downsample(np.repeat([0, 1], [2000, 500]), 0.1, random_state=0)
+
+
+def test_numbers_of_rows_are_no_rates() -> None:
+    """As imblearn's sampling_strategy holds them: 100 would be a hundred copies of each row."""
+    counts, y = {0: 100, 1: 100}, np.repeat([0, 1], [1000, 100])
+    for refuses in (
+        lambda: resample_classes(y, counts), lambda: log_odds_shift(class_keep_rates=counts),
+        lambda: correct_probability([0.5], class_keep_rates=[100, 100]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="rates are above 1 for all classes, .* divide"):
+            refuses()
+    assert len(resample_classes(y, {0: 1, 1: 10}, random_state=0)) == 2000

@@ -85,6 +85,9 @@ def fitted_logit(**given: Any) -> Any:
 
 CAT = "categories"
 REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
+    "threads": (
+        lambda: unfitted(classifier("xgboost").model.set_params(nthread=5000)),
+        r"at most 1024 threads, found 5000: .* set_params\(nthread="),
     "unfitted classifier": (
         lambda: unfitted(estimator("lightgbm", "Classifier")), "not fitted|fit"),
     "unfitted XGBoost": (lambda: unfitted(estimator("xgboost", "Regressor")), "not fitted|fit"),
@@ -404,3 +407,22 @@ def test_calls_of_the_program_that_are_none(tmp_path: Path) -> None:
     assert run_script(folder, "--check") == ("not as exported: ['check.npz']", "")
     (folder / "booster_0.txt").unlink()
     assert "copy the whole folder again: " in run_script(folder, "--check")[0]
+
+
+def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch) -> None:
+    fitted, own = regressor("lightgbm"), serving.folder.write
+
+    def meanwhile(*given: Any) -> None:
+        own(*given)
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / "model.json").write_text("theirs")
+
+    monkeypatch.setattr(serving.folder, "write", meanwhile)
+    with pytest.raises(ValueError, match="^folder .*model exists: give a new name, or delete it"):
+        serving.export(fitted.model, tmp_path / "model", fitted.X)
+    assert [*tmp_path.iterdir()] == [tmp_path / "model"]
+    assert (tmp_path / "model" / "model.json").read_text() == "theirs"
+    with pytest.raises(ValueError, match="write it by export_onnx"):
+        serving.export(fitted.model, tmp_path / "model.ONNX", fitted.X)
+    with pytest.raises(TypeError, match="^folder must be a path, .* found Booster"):
+        serving.load(fitted.model.booster_)
