@@ -44,6 +44,7 @@ PHRASES = {
     "every class in labels": "every class in --labels",
     "raise its rate": "raise --negative-keep-rate",
     r" or label_range=.* of threshold_metric": "",
+    r"pass 1 - y, or .* it is meant": "swap labels 0 and 1, unless --negative-keep-rate is meant",
     r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",
     r"pass class_keep_rates=.*": "give --train-prior and --target-prior",
     r"delta must have shape .*": "a shift is for models of one output, for label 1",

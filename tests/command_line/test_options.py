@@ -254,6 +254,14 @@ def test_options_that_may_be_repeated(log) -> None:
         assert run(command).exit_code == 0
 
 
+def test_a_rate_of_the_rare_class_is_said_in_options(log) -> None:
+    write("rare.csv", {"y": (np.arange(90) % 3 > 0).astype(int)})
+    result = run("sample rare.csv --label y --negative-keep-rate 0.5 -o new.csv")
+    assert result.exit_code == 0
+    assert "swap labels 0 and 1, unless --negative-keep-rate is meant" in result.stderr
+    assert not PYTHONS.search(result.stderr)
+
+
 def test_decimal_commas_and_other_separators(log) -> None:
     Path("comma.csv").write_text("y;p\n0;2,1257\n1;1.234,5\n")
     line = refused("thresholds comma.csv --delimiter ; --label y --score p")
