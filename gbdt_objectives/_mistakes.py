@@ -27,7 +27,12 @@ OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 MATRICES = ("score", "probability", "y_pred", "margin")
-OF_CLASSES = ("train_prior", "target_prior", "class_keep_rates")
+COSTS = ("matrix", "cost")
+OF_CLASSES = {
+    "columns": (*MATRICES, "out_of_fold", *COSTS),
+    "index": ("train_prior", "target_prior", "class_keep_rates", *COSTS),
+}
+"""Arguments that have one number of each class, and what names the classes if it is of pandas."""
 OTHERS = ("X", *MATRICES)
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
@@ -125,7 +130,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     own = set(parameters).difference(OBJECT)
     of_method = len(own) < len(parameters) and not own.isdisjoint(MATRICES)
-    takes_columns = len(own) > 1 or of_method
+    takes_columns = len(own) > 1 or of_method or own == {"matrix"}
     same = SAME if called in ("train", "cv") else {}
     if function in GUARDED or called in HOT:
         return function
@@ -221,23 +226,25 @@ def check_index(given: Mapping[str, Any]) -> None:
 def check_classes(given: Mapping[str, Any]) -> None:
     """Raise if a frame has a column for each class, or a Series a number, named so, but in another
     order than theirs."""
-    for name in (*MATRICES, "out_of_fold", *OF_CLASSES):
-        values = given.get(name)
+    for what, name in ((what, name) for what, names in OF_CLASSES.items() for name in names):
+        values: Any = given.get(name)
         if isinstance(values, tuple | list) and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
-        what = "index" if name in OF_CLASSES else "columns"
         names = getattr(values, what, None)
         if names is None or callable(names) or len(names) < 2:
             continue
-        classes, found = classes_of(given), class_keys(names)
+        found, classes = class_keys(names), classes_of(given)
         usual = [list(range(k, k + len(names))) for k in (0, 1)]
+        if name in COSTS and isinstance(found[0], str):
+            usual = [list(values.index)]
         for known in usual if classes is None else [classes]:
             order = class_keys(known)
             if found != order and set(found) == set(order):
                 right = [list(names)[found.index(key)] for key in order]
+                where = "" if what == "columns" else ".loc"
                 raise ValueError(
                     f"the {what} of {name}, {shown(list(names))}, would be read as that of the "
-                    f"classes {shown(known)}: pass {name}[{shown(right)}], or "
+                    f"classes {shown(known)}: pass {name}{where}[{shown(right)}], or "
                     f"{name}.to_numpy() if they are in this order"
                 )
 
@@ -245,12 +252,15 @@ def check_classes(given: Mapping[str, Any]) -> None:
 def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
     """The classes in the order of columns, if the call says them, or what it is a method of."""
     own, rates = given.get("self"), given.get("class_keep_rates")
-    span = getattr(given.get("metric"), "label_range", None)
-    said: list[Any] = [range(span[0], span[1] + 1)] if span else []
-    said += [given.get("labels"), getattr(own, "labels", None), getattr(own, "classes_", None)]
-    if isinstance(rates, Mapping):
-        with suppress(TypeError):  # labels of several types, which are refused elsewhere
-            said.append(sorted(rates))
+    span = given.get("label_range", getattr(given.get("metric"), "label_range", None))
+    said: list[Any] = [
+        given.get("labels"),
+        getattr(own, "labels", None),
+        getattr(own, "classes_", None),
+    ]
+    with suppress(TypeError, ValueError):  # what is refused elsewhere
+        said += [range(int(span[0]), int(span[1]) + 1)] if span else []
+        said += [sorted(rates)] if isinstance(rates, Mapping) else []
     return next((np.asarray(labels).tolist() for labels in said if np.ndim(labels) == 1), None)
 
 

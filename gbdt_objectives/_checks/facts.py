@@ -66,5 +66,4 @@ class Facts:
     to_name: str = ""  # how to name the class
     parameters: Sequence[tuple[str, str, Any]] = ()
     """(as it is written, its main name, value) of an estimator that is wrapped, and of its parts"""
-    neutral: Mapping[str, Any] = field(default_factory=dict)  # those that must keep this value
-    why: str = ""  # what any other value does, and the remedy
+    why: str = ""  # what weights of classes there would do, and the remedy

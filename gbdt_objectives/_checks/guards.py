@@ -520,25 +520,19 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
         )
 
 
-CLASS_WEIGHTS = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None,
-    "scale_pos_weight": 1, "is_unbalance": False, "pos_bagging_fraction": 1,
-    "neg_bagging_fraction": 1,
-}  # fmt: skip
-"""Parameters that weigh or draw the rows of a class, and the value, besides None, that does not."""
-
 REWEIGHTING = {
-    **CLASS_WEIGHTS, "priors": None, "class_prior": None, "fit_prior": True,
-    "sampling_strategy": None,
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
 }  # fmt: skip
-"""The same for all parameters that move the log-odds by themselves."""
+"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
 
 
 def classes_count_alike(facts: Facts) -> None:
-    """A wrapped estimator must not weigh classes by itself where that is ignored or undone."""
+    """A wrapped estimator must not weigh classes where that is ignored, undone or not corrected."""
     for written, name, value in facts.parameters:
-        neutral = np.isscalar(value) and value == facts.neutral.get(name)
-        if name in facts.neutral and not (value is None or neutral):
+        neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
+        if name in REWEIGHTING and not (value is None or neutral):
             raise ValueError(f"{facts.name} has {written}={value!r}, {facts.why}")
 
 
@@ -546,62 +540,61 @@ def class_weight_has_positions(facts: Facts) -> None:
     """Weights of labels must not be read as weights of the positions that an estimator gets."""
     classes = list(facts.classes)
     for written, name, value in facts.parameters:
-        if name != "class_weight" or not isinstance(value, Mapping):
-            continue
-        if classes != list(range(len(classes))) and all(label in classes for label in value):
+        names_labels = name == "class_weight" and isinstance(value, Mapping)
+        if names_labels and classes != [*range(len(classes))] and set(value) <= set(classes):
             raise ValueError(
                 f"{facts.name} has {written}={value!r}, which names labels, but it is trained on "
                 f"their positions: write {class_weights(written, value, classes)!r}"
             )
 
 
-def is_made_for_positions(facts: Facts) -> None:
-    """What was made for the labels, in their unit, must not be given their positions."""
-    top = len(facts.classes) - 1
-    moved = list(facts.classes) != list(range(top + 1))
-    of_labels = {
-        "objective": (facts.objective, ("label_range",)),
-        "eval_metric": (facts.metric, ("label_range", "thresholds", "center", "spread")),
-    }
-    for kind, (made, names) in of_labels.items():
-        for name in names:
-            given = getattr(made, name, None)
-            if given is not None and (given != (0, top) if name == "label_range" else moved):
-                instead = "qwk_objective()" if kind == "objective" else "qwk_metric()"
-                raise ValueError(
-                    f"{kind} has {name} {given}, but {facts.name} trains on class positions 0 to "
-                    f"{top}: make it without labels, such as {instead} (centre and spread are "
-                    "of positions, too)"
-                )
-
-
 def own_takes_labels(facts: Facts) -> None:
     """A library's own objective must take the least and the greatest label that it gets."""
-    low, high = getattr(facts.library, "takes", {}).get(str(facts.own), (-np.inf, np.inf))
-    least, most = facts.ends
-    if least < low or most > high:
-        takes = "from 0 to 1" if high == 1 else "above 0"
-        raise ValueError(
-            f"{facts.name} has objective={facts.own!r}, which takes labels {takes}, but learns "
-            f"numbers from {least:g} to {most:g}: leave it out, or pass target=, numbers {takes}, "
-            "to fit"
-        )
+    (least, most), takes = facts.ends, getattr(facts.library, "takes", {})
+    for written, name, value in facts.parameters:
+        low, high = takes.get(str(value) if name == "objective" else "", (least, most))
+        if least < low or most > high:
+            numbers = "from 0 to 1" if high == 1 else "above 0"
+            raise ValueError(
+                f"{facts.name} has {written}={value!r}, which takes labels {numbers}, but learns "
+                f"{least:g} to {most:g}: leave it out, or pass target=, numbers {numbers}, to fit"
+            )
+
+
+def is_made_for_positions(facts: Facts) -> None:
+    """What was made for labels, in their unit, must not be given positions."""
+    top = len(facts.classes) - 1
+    moved = list(facts.classes) != list(range(top + 1))
+    for written, name, value in facts.parameters:
+        if name not in ("objective", "metric", "eval_metric"):
+            continue
+        made = getattr(value, "metric", value)
+        wrong = getattr(made, "label_range", None) not in (None, (0, top))
+        if wrong or (moved and name != "objective" and any(
+            getattr(made, unit, None) is not None for unit in ("center", "spread", "thresholds")
+        )):  # fmt: skip
+            raise ValueError(
+                f"{facts.name} trains on class positions 0 to {top}, but {written} is made for "
+                f"labels, {made!r}: make it without them, such as qwk_objective() or qwk_metric(); "
+                "centre and spread are of positions, too"
+            )
 
 
 def function_answers_positions(facts: Facts) -> None:
     """A user's function must say of positions what it says of labels that start elsewhere."""
-    own, first = facts.own, facts.classes[0]
-    if not callable(own) or hasattr(own, "link") or isinstance(first, str) or first == 0:
-        return
-    y, f = _RANDOM(0).integers(0, len(facts.classes), 99).astype(float), _RANDOM(1).normal(1, 1, 99)
-    same = True  # if it cannot be asked: its own call will say what is wrong
-    with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        weight = [np.ones(99)] * (len(signature(own).parameters) - 2)
-        same = np.allclose(own(y, f, *weight), own(y + first, f + first, *weight))
-    if not same:
-        warn(
-            f"{facts.name} has a function as objective, whose answer depends on where the labels "
-            f"start, and gets their positions from 0, not {facts.classes}: write it for these, or "
-            "pass target=, the numbers that it is for, to fit"
-        )
+    first = facts.classes[0]
+    for written, name, own in facts.parameters:
+        if name != "objective" or not callable(own) or hasattr(own, "link") or first == 0:
+            continue
+        y, f = _RANDOM(0).integers(len(facts.classes), size=99) * 1.0, _RANDOM(1).normal(1, 1, 99)
+        same = True  # if it cannot be asked: its own call will say what is wrong
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            w = [np.ones(99)] * (len(signature(own).parameters) - 2)
+            same = np.allclose(own(y, f, *w), own(y + first, f + first, *w))
+        if not same:
+            warn(
+                f"{facts.name} has a function as {written}, whose answer depends on where labels "
+                f"start, and gets their positions from 0, not {facts.classes}: write it for these, "
+                "or pass target=, the numbers that it is for, to fit"
+            )

@@ -10,7 +10,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import REWEIGHTING, classes_count_alike
+from gbdt_objectives._checks.guards import classes_count_alike
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
 from gbdt_objectives.adapters._library import Library
@@ -26,7 +26,8 @@ OWN_STOPPING = (
 )  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
-SEARCHES = ("param_grid", "param_distributions")
+METRIC = ("metric", "eval_metric")
+"""The main names of what is measured."""
 
 
 def refuse_parameters(
@@ -42,21 +43,20 @@ def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
     """Those of an estimator and its parts, and of what a search tries: as written, the main name,
     the value."""
     given = estimator.get_params()
-    libraries = [library_in_role(part, "") for part in (estimator, *given.values())]
-    mains = {
-        alias: main
-        for library in libraries
-        for main, names in (() if library is None else library.aliases.items())
-        for alias in names
-    }
-    found = list(given.items())
-    for name, value in given.items():
+    mains: dict[str, str] = {}
+    for part in (estimator, *given.values()):
+        if library := library_in_role(part, ""):
+            mains |= {own: main for main, names in library.aliases.items() for own in names}
+    found = [(written, written.split("__")[-1], value) for written, value in given.items()]
+    for written, name, value in list(found):
         for grid in value if isinstance(value, list) else [value]:
-            if name.split("__")[-1] in SEARCHES and isinstance(grid, Mapping):
-                tried = {k: v if isinstance(v, list | tuple) else [v] for k, v in grid.items()}
-                found += [(f"{name}: {k}", one) for k, v in tried.items() for one in v]
-    last = [(name, name.split(" ")[-1].split("__")[-1], value) for name, value in found]
-    return [(name, mains.get(own, own), value) for name, own, value in last]
+            if name in ("param_grid", "param_distributions") and isinstance(grid, Mapping):
+                found += [
+                    (f"{written}: {own}", own.split("__")[-1], one)
+                    for own, tried in grid.items()
+                    for one in (tried if isinstance(tried, list | tuple) else [tried])
+                ]
+    return [(written, mains.get(name, name), value) for written, name, value in found]
 
 
 def check_correctable(estimator: Any) -> None:
@@ -66,7 +66,7 @@ def check_correctable(estimator: Any) -> None:
         if library is not None:
             check_log_odds(part, library)
     classes_count_alike(Facts(
-        name="estimator", parameters=all_parameters(estimator), neutral=REWEIGHTING,
+        name="estimator", parameters=all_parameters(estimator),
         why="which moves the log-odds by itself, so that the corrected probabilities would be "
         "wrong: leave it out, or pass correction=None",
     ))  # fmt: skip
@@ -109,17 +109,13 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
-def metric_names(library: Library) -> tuple[str, ...]:
-    return ("eval_metric", *library.aliases.get("metric", ()))
-
-
-def take_metric(estimator: Any, library: Library) -> Metric | None:
-    """The metric of ours among its parameters, which is taken out of them, as fit gets it."""
-    for name, value in estimator.get_params().items():
-        if name in metric_names(library) and isinstance(value, METRICS):
-            estimator.set_params(**{name: None})
-            return value if isinstance(value, Metric) else value.metric
-    return None
+def find_metric(estimator: Any) -> tuple[str, Any]:
+    """What it is to measure, one of ours as a Metric, and the parameter that says so."""
+    for written, name, value in all_parameters(estimator):
+        if name in METRIC and value is not None:
+            one = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+            return written, one.metric if isinstance(one, METRICS[1:]) else one
+    return "", None
 
 
 def check_best_round(parameters: dict[str, Any]) -> None:

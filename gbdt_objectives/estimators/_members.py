@@ -19,7 +19,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
-    CLASS_WEIGHTS,
     class_weight_has_positions,
     classes_count_alike,
     function_answers_positions,
@@ -28,8 +27,10 @@ from gbdt_objectives._checks.guards import (
 )
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import METRICS, check_name
+from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.estimators import _base
+from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -126,33 +127,28 @@ def fresh(estimator: Any) -> Any:
         ) from error
 
 
-def take_class_weight(members: Members) -> tuple[Members, Any]:
-    """The regressors without class_weight, and what it was for all of them. They have no classes:
-    it is the weight of the classifier's rows, whose thresholds would else undo it."""
-    given = [last_step(each).get_params(deep=False).get("class_weight") for _, each in members]
-    if any(one != given[0] for one in given):
+def take_class_weight(
+    members: Members, classes: Array, position: Array, w: Array | None
+) -> tuple[Members, Array | None]:
+    """The regressors without class_weight, and the weights of the rows times it. Regressors have no
+    classes: it is the classifier's, whose thresholds would else undo it."""
+    regressors = [last_step(each) for _, each in members]
+    weight, *others = (each.get_params(deep=False).get("class_weight") for each in regressors)
+    if any(other != weight for other in others) or (weight and (position < 0).any()):
         raise ValueError(
-            f"estimator has class_weight={given} in its regressors, in this order, but the "
-            "thresholds need one weight for each row: leave it out, and pass to fit "
+            f"estimator has class_weight={[weight, *others]}, which must be the same for all "
+            "regressors, and needs the class of every row: leave it out, and pass to fit "
             "sample_weight=compute_sample_weight(class_weight, y) of sklearn.utils.class_weight"
         )
-    if given[0] is not None:
-        members = [(name, fresh(each)) for name, each in members]
-        for _, each in members:
-            last_step(each).set_params(class_weight=None)
-    return members, given[0]
-
-
-def weigh_classes(weight: object, classes: Array, position: Array) -> Array:
-    """The weight of each row by its class."""
-    if (position < 0).any():
-        raise ValueError(
-            f"class_weight={weight!r} weighs classes, but y is missing in some rows: leave it out, "
-            "and pass sample_weight= to fit"
-        )
+    if weight is None:
+        return members, w
+    members = [(name, fresh(each)) for name, each in members]
+    for _, each in members:
+        last_step(each).set_params(class_weight=None)
     if not (isinstance(weight, str) and weight == "balanced"):
         weight = _checks.class_weights("class_weight", weight, classes.tolist())
-    return np.asarray(compute_sample_weight(weight, position))
+    w = compute_sample_weight(weight, position) * (1.0 if w is None else w)
+    return members, _base.check_weights(w, len(position), *regressors, name="class_weight")
 
 
 def check_labels(
@@ -160,32 +156,26 @@ def check_labels(
 ) -> None:
     """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
     positions or the target. ``asking`` is the QWKClassifier."""
+    unread = () if asking.early_stopping_rounds is not None else _wrapped.METRIC
     for name, estimator in members:
-        last, found = last_step(estimator), _wrapped.all_parameters(estimator)
+        last = last_step(estimator)
         facts = Facts(
-            name=name if len(members) == 1 else f"estimator {name!r}", neutral=CLASS_WEIGHTS,
-            classes=classes.tolist(), ends=(float(goal.min()), float(goal.max())), why=WEIGH,
+            name=name if len(members) == 1 else f"estimator {name!r}", classes=classes.tolist(),
+            ends=(float(goal.min()), float(goal.max())), why=WEIGH,
+            parameters=_wrapped.all_parameters(estimator),
         )  # fmt: skip
-        owns: list[Any] = [asking.objective]
         for part in (last, *last.get_params().values()):
             library = library_inside(getattr(part, "estimator", part))  # also of a search for it
-            if library is None:
-                continue
-            given = _wrapped.all_parameters(part)
-            classes_count_alike(replace(facts, parameters=given))
-            owns += [own for _, parameter, own in given if parameter == "objective"]
-            for own in owns:
-                own_takes_labels(replace(facts, own=own, library=library))
-        class_weight_has_positions(replace(facts, parameters=found))
-        if not is_target:
-            stops = asking.early_stopping_rounds is not None
-            names = ("metric", "eval_metric") if stops else ()
-            metrics = [getattr(v, "metric", v) for _, name, v in found if name in names]
-            for own in owns:
-                function_answers_positions(replace(facts, own=own))
-                is_made_for_positions(replace(facts, objective=own))
-            for metric in metrics:
-                is_made_for_positions(replace(facts, metric=metric))
+            if library is not None:
+                given = [one for one in _wrapped.all_parameters(part) if one[1] not in unread]
+                given.append(("objective", "objective", asking.objective))
+                asked = replace(facts, parameters=given, library=library)
+                classes_count_alike(asked)
+                own_takes_labels(asked)
+                if not is_target:
+                    is_made_for_positions(asked)
+                    function_answers_positions(asked)
+        class_weight_has_positions(facts)
 
 
 def check_trainable(members: Members, objective: object) -> None:
@@ -216,48 +206,40 @@ def check_trainable(members: Members, objective: object) -> None:
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
             f"{objective!r}"
         )
-    boosters = [last_step(estimator) for _, estimator in members if library_inside(estimator)]
+    boosters = boosters_of(members)
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
             f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    for booster in boosters:
-        library = library_inside(booster)
-        assert library is not None
+    for booster, library in boosters:
         _wrapped.refuse_parameters(
-            booster.get_params(),
-            ("objective",),
-            library.defaults["Regressor"],
+            booster.get_params(), ("objective",), library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
-        )
+        )  # fmt: skip
 
 
 def check_early_stopping(members: Members, stopping_rounds: object, objective: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
-    regressors = [last_step(estimator) for _, estimator in members]
-    boosters = [each for each in regressors if library_inside(each)]
-    for each in regressors:
-        parameters = each.get_params()
-        if library := library_inside(each):
-            callbacks = parameters.get("callbacks") or ()
-            stops = any(isinstance(callback, library.stops) for callback in callbacks)
+    boosters = boosters_of(members)
+    for booster, library in boosters:
+        parameters = booster.get_params()
+        callbacks = parameters.get("callbacks") or ()
+        stops = any(isinstance(callback, library.stops) for callback in callbacks)
+        _wrapped.refuse_parameters(
+            parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )  # fmt: skip
+    for _, estimator in members:
+        parameters = last_step(estimator).get_params()
+        if "validation_fraction" not in parameters:  # of the rows that it is trained on
             _wrapped.refuse_parameters(
-                parameters,
-                (*_wrapped.OWN_STOPPING, *["callbacks"] * stops),
-                (),
-                "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
-                "early_stopping_rounds= to QWKClassifier",
-            )
-        elif "validation_fraction" not in parameters:  # of the rows that it is trained on
-            _wrapped.refuse_parameters(
-                parameters,
-                ("early_stopping_rounds",),
-                (),
+                parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
-            )
+            )  # fmt: skip
     if stopping_rounds is None:
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
@@ -267,16 +249,21 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
             "splits off rows itself"
         )
-    for booster in boosters:
-        library, parameters = library_inside(booster), booster.get_params()
-        assert library is not None
-        _wrapped.check_best_round(parameters)
-        _wrapped.refuse_parameters(
-            {name: v for name, v in parameters.items() if not isinstance(v, METRICS)},
-            _wrapped.metric_names(library), SQUARED_ERROR if objective is None else (),
-            "but early stopping looks at the loss of the class positions, or at a metric of "
-            "gbdt_objectives: pass qwk_metric(), or leave it out",
-        )  # fmt: skip
+    for booster, _ in boosters:
+        _wrapped.check_best_round(booster.get_params())
+        written, metric = _wrapped.find_metric(booster)
+        if not isinstance(metric, Metric):
+            _wrapped.refuse_parameters(
+                {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
+                "but early stopping looks at the loss of the class positions, or at a metric of "
+                "gbdt_objectives: pass qwk_metric(), or leave it out",
+            )  # fmt: skip
+
+
+def boosters_of(members: Members) -> list[tuple[Any, Library]]:
+    """Each LGBMRegressor or XGBRegressor that a member ends in, and its library."""
+    found = ((last_step(estimator), library_inside(estimator)) for _, estimator in members)
+    return [(booster, library) for booster, library in found if library is not None]
 
 
 def kinds_of(members: Members) -> str:

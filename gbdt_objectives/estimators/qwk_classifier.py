@@ -30,7 +30,12 @@ from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
+from gbdt_objectives.thresholds.methods import (
+    METHODS,
+    fit_thresholds,
+    warn_if_chance,
+    warn_if_useless,
+)
 from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
@@ -39,6 +44,10 @@ OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
     "segment_shift_",
 )  # fmt: skip
+CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
+"""Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
+exceed; more if folds stop early on the rows that they hold out, which favours these rows."""
+
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
@@ -220,17 +229,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             that does not rise with the class, regressors that cannot be cloned, splits that hold
             out some rows more often than others, and what the regressor raises.
         """
-        members, of_class, beta = self._read_parameters()
+        members, beta = self._read_parameters()
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        accepting = [last_step(m) for _, m in members]
-        w = _base.check_weights(sample_weight, len(given), *accepting)
+        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
-        if of_class is not None:
-            by_class = _members.weigh_classes(of_class, classes, position)
-            by_class = by_class if w is None else by_class * w
-            w = _base.check_weights(by_class, len(given), *accepting, name="class_weight")
+        members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
         _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
@@ -285,7 +290,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "nothing that holds on new rows"
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
-        if useful:
+        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        if useful and not warn_if_chance(cuts, rows, limit):
             warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         several = isinstance(self.estimator, list)
         found: dict[str, Any] = {}
@@ -329,9 +335,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
         return self
 
-    def _read_parameters(self) -> tuple[Members, Any, Array | None]:
-        """The regressors, their class_weight, and their own weights if they are given; all
-        parameters are checked."""
+    def _read_parameters(self) -> tuple[Members, Array | None]:
+        """The regressors, and their weights if they are given; all parameters are checked."""
         members = _members.read_members(self.estimator)
         if isinstance(self.estimator, list):
             self._validate_names([name for name, _ in members])
@@ -354,7 +359,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
         _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
-        return *_members.take_class_weight(members), beta
+        return members, beta
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""
@@ -482,22 +487,21 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             try:
                 return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
             except ValueError as error:
-                if not re.search(r"\by\b", str(error)):
+                if re.search(r"\by\b", str(error)) is None:
                     raise
-                raise ValueError(
-                    f"{error} The regressor learns class positions from 0, or target= of fit: pass "
-                    "there the numbers that it takes"
-                ) from error
+                remedy = "It learns class positions from 0: pass target=, numbers that it takes"
+                raise ValueError(f"{error} {remedy}, to fit") from error
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
-        metric = _wrapped.take_metric(model, library)
-        if metric is None and held_out is not None:
-            metric = metrics.squared_error_metric()
-            if objective is not None:
-                metric = metrics.loss_metric(objective)
+        written, metric = _wrapped.find_metric(model)
+        if isinstance(metric, metrics.Metric):
+            model.set_params(**{written: None})  # fit gets it
+        elif held_out is not None:
+            squares = metrics.squared_error_metric()
+            metric = squares if objective is None else metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 

@@ -595,8 +595,10 @@ def test_class_weight_is_of_the_classes_beside_a_target(data) -> None:
 
 
 THRESHOLDS_UNDO = "which is not for class positions, and which the thresholds would undo: leave it"
-FROM_0_TO_1 = "which takes labels from 0 to 1, but learns numbers from 0 to 3: leave it out, or"
-MADE_FOR = r"has label_range \(1.*, 4.*\), but estimator trains on class positions 0 to 3: make"
+FROM_0_TO_1 = "which takes labels from 0 to 1, but learns 0 to 3: leave it out, or"
+MADE_FOR = (
+    r"is made for labels, .*label_range=\(1.*, 4.*\).*: make it without them, such as qwk_objective"
+)
 SELECTION = SelectFromModel(LogisticRegression(class_weight={4: 9}))
 RANGED = qwk_metric(label_range=(1, 4))
 
@@ -608,7 +610,7 @@ RANGED = qwk_metric(label_range=(1, 4))
         (LGBM(class_weight="balance"), {}, r"must be 'balanced' or \{label: weight\}, found 'bal"),
         (LGBM(class_weight={4: "9"}), {}, r"class_weight\[4\] must be a number, found str '9'"),
         (LGBM(class_weight={4: -9}), {}, "class_weight must not be negative"),
-        ([("a", LGBM(class_weight={4: 9})), ("b", XGB())], {}, "one weight for each row: leave it"),
+        ([("a", LGBM(class_weight={4: 9})), ("b", XGB())], {}, "must be the same for all regr"),
         (XGB(scale_pos_weight=9), {}, f"estimator has scale_pos_weight=9, {THRESHOLDS_UNDO}"),
         (LGBM(unbalance=True), {}, f"estimator has unbalance=True, {THRESHOLDS_UNDO}"),
         (LGBM(neg_bagging=0.1), {}, f"estimator has neg_bagging=0.1, {THRESHOLDS_UNDO}"),
@@ -623,13 +625,13 @@ RANGED = qwk_metric(label_range=(1, 4))
         (BaggingRegressor(LGBM(objective="binary")), {}, FROM_0_TO_1),
         (XGB(objective="reg:gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
         (LGBM(objective="gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
-        (GammaRegressor(), {}, "or target= of fit: pass there the numbers that it takes"),
-        (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"objective {MADE_FOR}"),
-        (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"objective {MADE_FOR}"),
+        (GammaRegressor(), {}, "from 0: pass target=, numbers that it takes, to fit"),
+        (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"but objective {MADE_FOR}"),
+        (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"but objective {MADE_FOR}"),
         (LGBM(objective=weighted_logloss_objective(1.0)), {}, "has the link 'logit': scores must"),
-        (XGB(eval_metric=RANGED), {"early_stopping_rounds": 5}, f"eval_metric {MADE_FOR}"),
+        (XGB(eval_metric=RANGED), {"early_stopping_rounds": 5}, f"but eval_metric {MADE_FOR}"),
         (LGBM(metric=extended_qwk_metric(center=2.0)), {"early_stopping_rounds": 5},
-         "eval_metric has center 2.0, .* make it without labels, such as qwk_metric"),
+         "but metric is made for labels, .*center=2.0"),
         (XGB(eval_metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks"),
         (LGBM(metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks at"),
         (XGB(eval_metric=max), {"early_stopping_rounds": 5}, "max>, but early stopping looks at"),
@@ -646,7 +648,7 @@ def test_words_for_labels_are_not_read_as_of_positions(data, estimator, options,
 def test_class_weight_needs_classes(data) -> None:
     X, y, total = data
     missing = np.where(np.arange(600) < 9, np.nan, y)
-    with pytest.raises(ValueError, match="y is missing in some rows: leave it out"):
+    with pytest.raises(ValueError, match="needs the class of every row: leave it out"):
         QWKClassifier(LGBM(class_weight={3: 9}), cv=3).fit(X, missing, target=total)
 
 
@@ -656,7 +658,7 @@ def test_class_weight_needs_classes(data) -> None:
         (LGBM(objective="gamma"), True), (XGB(objective="reg:gamma"), True),
         (GammaRegressor(), True), (LGBM(objective=qwk_objective(label_range=(1, 4))), True),
         (XGB(eval_metric=max), False), (XGB(eval_metric=RANGED), False),
-        (LGBM(metric=qwk_metric()), False), (XGB(scale_pos_weight=1.0), False),
+        (LGBM(metric=[qwk_metric()]), False), (XGB(scale_pos_weight=1.0), False),
         (make_pipeline(SelectFromModel(LogisticRegression(class_weight="balanced")), Ridge()),
          False),
     ],
@@ -724,5 +726,5 @@ def test_a_function_for_labels_that_start_elsewhere(data, function, labels, warn
         QWKClassifier(LGBM(objective=function), cv=2, labels=labels).fit(X, y)
         if warns:  # the remedy
             QWKClassifier(LGBM(objective=function), cv=2).fit(X, y, target=y)
-    found = [str(one.message) for one in told if "depends on where the labels" in str(one.message)]
+    found = [str(one.message) for one in told if "depends on where labels" in str(one.message)]
     assert len(found) == warns

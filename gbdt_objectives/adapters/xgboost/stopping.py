@@ -40,7 +40,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return stops
 
     def after_training(self, model: Any) -> Any:
-        if self.seen:
+        if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, str(self.metric_name))
         return super().after_training(model)
