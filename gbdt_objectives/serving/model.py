@@ -124,9 +124,10 @@ class ServedModel(Exported):
         """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
         model = self.model
         own = -getattr(getattr(getattr(model, "objective", None), "equations", None), "offset", 0.0)
-        if getattr(model, "correction", None) is not None and len(model.classes_) == 2:
-            own = -np.diff(np.log(model.keep_rates_.mean(axis=0)))[0]
-        if own and abs(np.diff(np.append(0.0, self.shift)[-2:])[0] - own) < SAME_SHIFT:
+        rates = np.atleast_2d(getattr(model, "keep_rates_", 1.0)).mean(axis=0)
+        if len(rates) == 2 and model.correction is not None:
+            own = -np.diff(np.log(rates))[0]
+        if own and abs(np.diff(np.append(0.0, np.asarray(self.shift))[-2:])[0] - own) < SAME_SHIFT:
             warn(
                 f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "
                 "shift is much the same, which would count twice: leave shift out, unless the rows "
