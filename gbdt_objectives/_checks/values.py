@@ -308,7 +308,7 @@ def in_unit_interval(name: str, p: Array) -> None:
         return
     wrong = ~((p >= 0) & (p <= 1))
     row, found = int(np.argwhere(wrong)[0][0]) if p.ndim else 0, p[wrong][0]
-    remedy = "margins need the logistic function or softmax first"
+    remedy = "margins need the logistic function or softmax first, percentages a division by 100"
     if np.isnan(found):
         remedy = "remove or repair such rows first"
     raise ValueError(f"{name} must be in [0, 1], found {found} at row {row}: {remedy}")
