@@ -45,7 +45,7 @@ FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
     target = new_path("folder", folder)
-    if target.suffix == ".onnx":
+    if target.suffix.lower() == ".onnx":
         raise ValueError(
             f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
         )
@@ -57,8 +57,10 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     try:
         write(temporary, model, plan, features, X, check_rows)
         temporary.rename(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            new_path("folder", folder)  # somebody else may have written it meanwhile
         raise
 
 
@@ -284,6 +286,8 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
 
 
 def load(folder: Any) -> Any:
+    if not isinstance(folder, str | PathLike):
+        raise TypeError(f"folder must be a path, that of export, found {type(folder).__name__}")
     folder = Path(folder)
     document = read_document(folder)
     try:

@@ -47,6 +47,8 @@ CALIBRATORS = (
 )  # fmt: skip
 ISOTONIC = "sklearn.IsotonicRegression"
 
+THREADS = {"n_jobs", "nthread", "nthreads", "num_thread", "num_threads"}
+MOST_THREADS = 1024
 SEGMENT_KEYS = ("format", *SegmentShift._saved)
 
 
@@ -116,11 +118,23 @@ def parameters_of(estimator: Any) -> Tree:
     labels = given.get("labels")
     if labels is not None:
         given["labels"] = np.asarray(labels).tolist()
-    return {
+    return check_threads({
         name: as_json(value)
         for name, value in given.items()
         if name != "estimator" and is_plain(value)
-    }
+    })  # fmt: skip
+
+
+def check_threads(parameters: Tree) -> Tree:
+    """Refuse numbers of threads that no machine has: some libraries would start them all."""
+    for name in THREADS & parameters.keys():
+        n = parameters[name]
+        if n is not None and not (isinstance(n, int) and abs(n) <= MOST_THREADS):
+            raise ValueError(
+                f"{name} must be None or a whole number of at most {MOST_THREADS} threads, found "
+                f"{shown(n)}: give the estimator another by set_params({name}=...)"
+            )
+    return parameters
 
 
 def as_json(value: Any) -> Any:
@@ -131,10 +145,10 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(parameters: Tree) -> Tree:
-    return {
+    return check_threads({
         name: dict(value["pairs"]) if isinstance(value, dict) else value
         for name, value in parameters.items()
-    }
+    })  # fmt: skip
 
 
 def unfitted(estimator: Any) -> Tree | None:

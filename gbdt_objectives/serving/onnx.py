@@ -131,6 +131,7 @@ def write(target: Path, graph: bytes) -> None:
     temporary = target.with_name(f".{target.name}-{uuid4().hex}")
     try:
         temporary.write_bytes(graph)
+        new_path("path", target)  # somebody else may have written it meanwhile
         temporary.rename(target)
     finally:
         temporary.unlink(missing_ok=True)

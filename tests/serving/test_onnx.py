@@ -410,5 +410,16 @@ def test_a_graph_is_written_whole_or_not_at_all(error, tmp_path, monkeypatch) ->
         with pytest.raises(type(error)):
             serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert not list(tmp_path.iterdir())
+
+    def meanwhile(path: Any, data: bytes) -> None:
+        write(path, data)
+        write(tmp_path / "model.onnx", b"theirs")
+
+    with monkeypatch.context() as busy:
+        busy.setattr(type(tmp_path), "write_bytes", meanwhile)
+        with pytest.raises(ValueError, match="model.onnx exists: give a new name"):
+            serving.export_onnx(model, tmp_path / "model.onnx", X)
+    assert (tmp_path / "model.onnx").read_bytes() == b"theirs"
+    (tmp_path / "model.onnx").unlink()
     serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
