@@ -7,6 +7,7 @@ so that bins do not depend on how quantile sketches were merged.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import threading
@@ -514,6 +515,20 @@ def test_weights_and_labels_of_all_partitions_together(client) -> None:
                     objective=go.qwk_objective(),
                 )
             )  # fmt: skip
+
+
+def test_what_is_returned_is_a_booster_and_no_dict(client) -> None:
+    booster = within(
+        lambda: ours.train(
+            client, PARAMETERS, matrix(client, thirds(2)), 3, objective=go.qwk_objective()
+        )
+    )
+    for key in ("booster", "history"):
+        with pytest.raises(TypeError, match=rf"leave \['{key}'\] out; evals_result="):
+            booster[key]
+    for same in (pickle.loads(pickle.dumps(booster)), booster.copy(), booster[:3]):
+        assert type(same) is xgb.Booster
+        assert same.get_dump() == booster.get_dump()
 
 
 def test_arguments_are_refused_with_the_remedy(client) -> None:
