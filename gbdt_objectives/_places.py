@@ -156,8 +156,7 @@ class Device:
         if 0 in values.shape:
             return True
         if isinstance(domain, Interval):
-            low, high = self.extremes(values)
-            return domain.low <= low and high <= domain.high and math.isfinite(low + high)
+            return domain.spans(*self.extremes(values))
         found = values == domain.values[0]
         for value in domain.values[1:]:
             found = found | (values == value)

@@ -64,3 +64,6 @@ class Facts:
     rows_of: tuple[float, float] = (np.inf, 0.0)  # how many rows it and the others had
     kept: float = np.inf  # how many of its rows are left
     to_name: str = ""  # how to name the class
+    parameters: Sequence[tuple[str, str, Any]] = ()
+    """(as it is written, its main name, value) of an estimator that is wrapped, and of its parts"""
+    why: str = ""  # what weights of classes there would do, and the remedy

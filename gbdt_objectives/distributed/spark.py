@@ -29,6 +29,7 @@ except ImportError as error:
 from gbdt_objectives import _checks
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import starts_near_intercept
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._mistakes import room
 from gbdt_objectives._rows import Rows, RowsOfParts
@@ -46,7 +47,7 @@ from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
-INSTEAD = _arguments.by_name({
+INSTEAD = each_word({
     "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",

@@ -42,7 +42,7 @@ class Metric:
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
         How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
-        only); None if the metric is not one of classes.
+        only); None if it cannot.
     """
 
     name: ClassVar[str]

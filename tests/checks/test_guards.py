@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, softmax
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
@@ -66,7 +66,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "q", "link": LOGIT, "estimator_of": LIGHTGBM, "role": "Classifier"},
      "returns raw scores as probabilities.* import LGBMClassifier from"),
     ("estimator_reads_margins",
-     {"name": "q", "link": softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
+     {"name": "q", "link": Link.softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
      "would take the logistic function or softmax .* import XGBClassifier from"),
     ("booster_predicts_by_link",
      {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
@@ -217,7 +217,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("earlier_margins_are_read", {"link": FOCAL.link, "came": IDENTITY}),  # so is it named
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
     ("shift_moves_log_odds", {"link": LOGIT}),
-    ("shift_moves_log_odds", {"link": softmax(None)}),
+    ("shift_moves_log_odds", {"link": Link.softmax(None)}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),

@@ -615,10 +615,19 @@ GUARDS = [
           {"train", "cv", "estimator"},
           {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
     Guard("weights: of classes, of a wrapped regressor",
-          Call(GRADES, None, params={"lightgbm": {"class_weight": {3: 20, 4: 20}}}),
+          Call(GRADES, None, params={
+              name: {"class_weight": {3: 20, 4: 20}} for name in BY_LIBRARY}),
           heavy_grades_count, {"wrapped-numbers"},
-          {kind: "only a wrapped regressor's classes are not the labels" for kind in KINDS},
-          ("lightgbm",), "XGBoost's regressor has no class_weight"),
+          {kind: "only a wrapped regressor's classes are not the labels" for kind in KINDS}),
+    Guard("weights: of label 1, of a wrapped estimator",
+          Call(EVENTS, None, params={name: {"scale_pos_weight": 10.0} for name in BY_LIBRARY}),
+          never, {"wrapped-numbers", "wrapped-classes"},
+          {kind: "no position stands for a label, and no rate is corrected" for kind in KINDS}),
+    Guard("labels: more than the library's own objective takes",
+          Call(GRADES, None, params={"xgboost": {"objective": "binary:hinge"},
+                                     "lightgbm": {"objective": "binary"}}), never,
+          {"wrapped-numbers"},
+          {kind: "the library is asked for its objective by name" for kind in KINDS}),
     Guard("parameters: what the library would ignore",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
                params={name: {"scale_pos_weight": 10.0} for name in BY_LIBRARY}), never,
@@ -649,15 +658,7 @@ GUARDS = [
 ]  # fmt: skip
 
 
-def known(name: str, words: str, *doors: str) -> dict[tuple[str, str], str]:
-    return {(name, door): words for door in doors}
-
-
-KNOWN = {
-    **known("weights: of classes, of a wrapped regressor",
-            "QWKClassifier trains on positions, but class_weight={4: 20} means labels",
-            "lightgbm-QWKClassifier"),
-}  # fmt: skip
+KNOWN: dict[tuple[str, str], str] = {}
 """Cells that fall short, and the words of the issue that will mend them."""
 
 

@@ -88,6 +88,7 @@ def early_stopping(
     >>> early_stopping(extended_qwk_metric(), 50).maximize
     True
     """
+    _checks.check_called("metric", metric)
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"
