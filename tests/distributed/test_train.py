@@ -537,7 +537,7 @@ def test_arguments_are_refused_with_the_remedy(client) -> None:
         ({"timeout": 0}, "timeout must be"),
         ({"objective": go.objective(faults.squared_error_by_row, rows=["cost"])}, "in their order"),
         ({"evals": [(alone(), "v")], "metric": go.qwk_metric()}, "a xgboost.dask.DaskDMatrix"),
-        ({"dtrain": data}, "second argument, data"),
+        ({"dtrain": data}, "got data twice"),
         ({"params": {"scale_pos_weight": 3}}, "pass weights to the DMatrix"),
     ):
         given = {"params": PARAMETERS, "objective": objective, **options}
