@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbdt_objectives._steps import formulas
+
 Array = NDArray[Any]
 Transform = Callable[[Array], Array]
 
@@ -23,19 +25,7 @@ def _same(margin: Array) -> Array:
     return margin
 
 
-def _special(name: str, values: Array) -> Array:
-    from scipy import special  # which takes long to import
-
-    return np.asarray(getattr(special, name)(values))
-
-
-_expit, _logit = partial(_special, "expit"), partial(_special, "logit")
-
-
-def _softmax(margin: Array) -> Array:
-    from scipy.special import softmax
-
-    return np.asarray(softmax(margin, axis=1))
+_log_odds = partial(formulas.apply, formula="log_odds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +144,7 @@ class Link:
         if self.reader is not None:
             return self.reader(margin)
         if margin.ndim == 1 and self.name == "logit":
-            return np.column_stack([_expit(-margin), _expit(margin)])
+            return np.column_stack([formulas.sigmoid(-margin), formulas.sigmoid(margin)])
         return self.inverse(margin)
 
 
@@ -168,7 +158,7 @@ LOG = Link(
     metric="pass loss_metric(objective)", lowest=0.0,
 )  # fmt: skip
 LOGIT = Link(
-    "logit", "log-odds of label 1", _expit, _logit, n_classes=2,
+    "logit", "log-odds of label 1", formulas.sigmoid, _log_odds, n_classes=2,
     xgboost="binary:logistic", lightgbm="binary sigmoid:1", refits="binary",
     metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
 )  # fmt: skip
@@ -176,8 +166,9 @@ UNDECLARED = Link("undeclared", "margins of a function whose link is not declare
 
 
 _SOFTMAX = Link(
-    "softmax", "margins of a softmax", _softmax, xgboost="multi:softprob", lightgbm="multiclass",
-    refits="multiclass", metric="pass class_logloss_metric(...)", lowest=0.0, highest=1.0,
+    "softmax", "margins of a softmax", formulas.softmax, xgboost="multi:softprob",
+    lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric(...)",
+    lowest=0.0, highest=1.0,
 )  # fmt: skip
 
 BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}

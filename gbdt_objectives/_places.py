@@ -130,7 +130,7 @@ class Device:
             return values
         if xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
             return xp.astype(values, xp.float64)
-        raise _checks.not_real(name, values.dtype)
+        raise _checks.not_real(name, values)
 
     def cast(self, values: DeviceArray, dtype: Any) -> DeviceArray:
         """The values in float32 or float64, given as a dtype of either library."""

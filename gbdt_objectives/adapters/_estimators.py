@@ -480,14 +480,17 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
 
 def sounding_like(name: str, what: str) -> str:
     """What to write for the name of a metric or an objective that the library does not know."""
-    kappas = "quadratic_kappa", "quadratic_weighted_kappa", "cohen_kappa", "cohen_kappa_score"
-    sounds = dict.fromkeys((*kappas, "kappa"), f"qwk_{what}")
     names = names_of_metrics if what == "metric" else names_of_objectives
-    sounds |= {fit.removesuffix(f"_{what}"): fit for fit in names if fit.endswith(f"_{what}")}
+    sounds = {fit.removesuffix(f"_{what}"): f"{fit}(...)" for fit in names if fit.endswith(what)}
+    sounds |= dict.fromkeys(("quadratic_kappa", "quadratic_weighted_kappa"), f"qwk_{what}(...)")
+    both = f"qwk_{what}(...), which is quadratic, or " + {
+        "metric": "threshold_metric('kappa')", "objective": "kappa_objective(...)",
+    }[what]  # fmt: skip
+    sounds |= dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"), both)
     own = name.lower().removesuffix("_loss").removesuffix(f"_{what}")
     near = difflib.get_close_matches(own, sounds, 1, 0.75)
     if near:
-        return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
+        return f"pass {sounds[near[0]]} of gbdt_objectives, not its name"
     return f"correct the name, or pass one of gbdt_objectives.{what}s"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from gbdt_objectives._checks import check_called
 from gbdt_objectives._mistakes import room
 from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
@@ -158,6 +159,8 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     """
     import pytest
 
+    for obj in objectives:
+        check_called("objectives", obj)
     checks = [partial(check_objective, obj, **options) for obj in objectives]
     names = [getattr(obj, "__name__", repr(obj)) for obj in objectives]
     names = [re.sub(r" at 0x[0-9a-fA-F]+", "", name) for name in names]  # other in each process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -65,7 +66,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
         ends in one, whose steps are fitted in each fold. Several are a list with names:
-        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged.
+        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged. Its
+        ``class_weight``, "balanced" or {label: weight}, multiplies ``sample_weight`` of ``fit``.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
         error of the out-of-fold scores' weighted sum plus a constant for each fold.
@@ -97,9 +99,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         thresholds.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
-        improved for this many rounds (squared error with ``objective=None``); a refit uses the
-        mean of their best rounds. It makes the out-of-fold scores slightly optimistic. Of several
-        regressors these two kinds stop, the others train as they are.
+        improved for this many rounds (squared error with ``objective=None``), or the metric of
+        this package that is the regressor's ``eval_metric``; a refit uses the mean of their best
+        rounds. It makes the out-of-fold scores slightly optimistic. Of several regressors these two
+        kinds stop, the others train as they are.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
@@ -232,7 +235,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
+        members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
+        _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -353,7 +358,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
-        _members.check_early_stopping(members, self.early_stopping_rounds)
+        _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
         return members, beta
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
@@ -479,22 +484,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             return model
         library = library_inside(model)
         if library is None:
-            return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
+            try:
+                return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
+            except ValueError as error:
+                if re.search(r"\by\b", str(error)) is None:
+                    raise
+                remedy = "It learns class positions from 0: pass target=, numbers that it takes"
+                raise ValueError(f"{error} {remedy}, to fit") from error
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
-            given = getattr(objective, "label_range", None)
-            if given not in (None, (0, K - 1)):
-                raise ValueError(
-                    f"objective has label_range {given}, but QWKClassifier trains on class "
-                    f"positions 0 to {K - 1}: pass objective='qwk', or make the objective without "
-                    "labels (centre and spread are of positions, too)"
-                )
             objective = objective.measured(goal, w)
-        metric: metrics.Metric = metrics.squared_error_metric()
-        if objective is not None and held_out is not None:
-            metric = metrics.loss_metric(objective)
+        written, metric = _wrapped.find_metric(model)
+        if isinstance(metric, metrics.Metric):
+            model.set_params(**{written: None})  # fit gets it
+        elif held_out is not None:
+            squares = metrics.squared_error_metric()
+            metric = squares if objective is None else metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 

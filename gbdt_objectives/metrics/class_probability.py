@@ -51,6 +51,8 @@ class ClassProbabilityMetric(MeanMetric):
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)
+        if self.input_space == "probability":
+            _checks.not_classes("y_pred", p)
         if several() and not p.size:  # XGBoost does not keep the shape
             p = p.reshape(0, self.n_classes or 2)
         if p.ndim != 2 or p.shape[1] < 2:

@@ -87,8 +87,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        if hasattr(y_pred, "get_label"):  # of a booster
-            return super().__call__(y_true, y_pred)
+        if hasattr(y_pred, "get_label") or hasattr(type(y_true), "predict"):  # boosters, scorers
+            return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
             labels = _checks.category_order("y_true", y_true, ordinal=False)

@@ -280,6 +280,7 @@ def objective(
                 f"{given[0]} is given, but {function!r} declares it itself: leave it out"
             )
         return Objective(function)
+    _checks.check_called("function", function)
     if isinstance(function, type) or not callable(function):
         hint = ": make an instance of it" if isinstance(function, type) else ""
         raise TypeError(f"function must be callable, found {type(function).__name__}{hint}")

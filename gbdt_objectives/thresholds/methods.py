@@ -117,6 +117,7 @@ def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], 
     score = rows.score[as_given]
     y_true = rows.labels[rows.position[as_given]]
     weight = None if rows.weight is None else rows.weight[as_given]
+    check_direction(metric, y_true, weight)
 
     def loss(thresholds: Array) -> float:
         y_pred = rows.labels[np.searchsorted(thresholds, score, side="right")]
@@ -195,6 +196,20 @@ def resolve_metric(metric: MetricArgument) -> Target:
     except ValueError:
         pass  # it has no signature to look at
     return metric
+
+
+def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:
+    """Raise for a function that is an error: at the labels themselves it must not be lower than at
+    the same labels in another order."""
+    shuffled = np.random.default_rng(0).permutation(y_true)
+    best, other = (float(metric(y_true, y, weight)) for y in (y_true, shuffled))
+    if best < other:
+        name = getattr(metric, "__name__", "metric")
+        raise ValueError(
+            f"metric must be a function of which greater is better, found {best:.4g} of {name} for "
+            f"the labels themselves, and {other:.4g} for the same labels shuffled: negate it, "
+            f"lambda y, p, w: -{name.replace('<lambda>', 'metric')}(y, p, w)"
+        )
 
 
 def default_method(metric: Target) -> str:

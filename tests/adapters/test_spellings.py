@@ -475,9 +475,9 @@ def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, 
     wrap = r"write objective=gbdt_objectives\.objective\(function\)"
     built_in = "binary:logistic" if lib is XGB else "binary"
     for params, more, message in (
-        ({}, {"obj": own_gradient}, f"got obj=: {wrap}"),
+        ({}, {"obj": own_gradient}, r"wrap .* with gbdt_objectives\.objective\(function\)"),
         ({}, {"fobj": own_gradient}, f"got fobj=: {wrap}"),
-        ({}, {"obj": go.qwk_objective()}, "got obj=: write objective=$"),
+        ({}, {"loss": go.qwk_objective()}, "got loss=: write objective=$"),
         ({"objective": built_in}, {}, r"of the library call its own.*pass objective= to"),
         ({"objective": own_gradient}, {}, f"objective= is missing: {wrap}"),
         ({"objective": go.qwk_objective()}, {}, rf"pass it to {name}\(\), objective="),

@@ -104,12 +104,6 @@ def test_plugin_survives_a_score_with_hardly_any_signal():
     assert kappa(y, score, thresholds) > 0
 
 
-def test_plugin_refuses_falling_scores():
-    y, score = sample()
-    with pytest.raises(ValueError, match=r"score falls .* pass -score"):
-        optimize_thresholds(y, -score)
-
-
 def test_the_default_method_is_the_one_that_suits_the_metric():
     y, score = sample()
     for metric, method in [

@@ -76,6 +76,8 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
+    takes={"gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary", "cross_entropy", "xentropy", "cross_entropy_lambda", "xentlambda"), (0, 1))},
     correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
     knows_objective=knows_objective,
     classifies=(

@@ -83,6 +83,8 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
+    takes={"reg:gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
     functions_are_log_odds=True, zero_rounds_stop=True,
