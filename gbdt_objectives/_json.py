@@ -131,6 +131,16 @@ def read_numbers(key: str, values: object) -> Array:
     return np.array([read_number(key, value) for value in values], np.float64)
 
 
+def read_range(key: str, values: Any) -> tuple[float, float] | None:
+    """The lowest and the highest of some numbers; None if they are not known."""
+    if values is None:
+        return None
+    low, *_, high = ends = read_numbers(key, values).tolist() * 2
+    if len(ends) != 4 or low > high:
+        raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
+    return low, high
+
+
 def read_flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")

@@ -64,6 +64,44 @@ def each(
     return decorate
 
 
+def refused(*rows: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """A test that each call is refused, in one test as with each.
+
+    A row holds the last arguments of the call, words that the message must hold (a pattern) and,
+    where it is no ValueError, the error. The first arguments, if there are more, are fixtures.
+    """
+    split = [row if isinstance(row[-1], type) else (*row, ValueError) for row in rows]
+    cases = [(arguments, words, error) for *arguments, words, error in split]
+    assert all(words and isinstance(words, str) for _, words, _ in cases), "a row without words"
+
+    def decorate(call: Callable[..., Any]) -> Callable[..., None]:
+        needed = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+        first = needed[: max(0, len(needed) - len(cases[0][0]))]
+
+        def test(arguments: list[Any], words: str, error: type[Exception], **given: Any) -> None:
+            with pytest.raises(error, match=words):
+                call(*(given[p.name] for p in first), *arguments)
+
+        parameters = list(inspect.signature(test).parameters.values())[:3]
+        signature = inspect.Signature([*parameters, *first])
+        test.__signature__ = signature  # type: ignore[attr-defined]
+        tried = each(("arguments", "words", "error"), cases, ids=[row[1] for row in cases])(test)
+        tried.__dict__.update(getattr(call, "__dict__", {}))  # its marks
+        return tried
+
+    return decorate
+
+
+def refusals_of(call: Callable[..., Any], *rows: tuple[Any, ...]) -> Callable[..., None]:
+    """The test of one call: ``test_bad = refusals_of(int, ("x", "literal .*'x'"), ...)``"""
+    return refused(*rows)(call)
+
+
+def refusals(*rows: tuple[Any, ...]) -> Callable[..., None]:
+    """The test of many calls: ``test_bad = refusals((lambda: int("x"), "literal .*'x'"), ...)``"""
+    return refused(*rows)(lambda call: call())
+
+
 def shown(value: Any, ids: Any) -> str:
     name = ids(value) if callable(ids) else None
     return str(getattr(value, "__name__", repr(value)) if name is None else name)[:60]

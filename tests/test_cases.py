@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tests.cases import each
+from tests.cases import each, refusals, refusals_of, refused
 
 
 def test_every_case_is_tried_and_those_that_fail_are_named() -> None:
@@ -43,3 +43,26 @@ def test_an_error_that_was_not_raised_is_a_failure_and_all_skipped_is_skipped() 
         skipped()
     with pytest.raises(AssertionError, match="no cases of value"):
         each("value", [])
+
+
+def test_a_refusal_needs_its_words_and_its_error() -> None:
+    refusals((lambda: int("x"), "literal .*'x'"), (lambda: len(0), "no len", TypeError))()
+    rows = [("x", "'x'"), ("y", "'x'"), ("1", "'1'"), (None, "argument", ValueError)]
+
+    @pytest.mark.slow
+    @each("base", [10, 16])
+    @refused(*rows)
+    @pytest.mark.ci
+    def test(base, fixture, text):
+        assert fixture == 0
+        return int(text, base) if text else int(text)
+
+    assert [mark.name for mark in test.pytestmark] == ["ci", "slow"]
+    assert list(inspect.signature(test).parameters) == ["fixture"]
+    with pytest.raises(AssertionError, match="(?s)2 of 2 .*3 of 4 cases failed") as caught:
+        test(fixture=0)
+    for found in ("['x'] AssertionError: Regex", "['1'] Failed: DID NOT RAISE", "[argument] TypeE"):
+        assert found in str(caught.value)
+    refusals_of(lambda text, base=10: int(text, base), rows[0])()
+    with pytest.raises(AssertionError, match="a row without words"):
+        refused(("x", ""))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
+from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import rows as _rows
@@ -224,10 +225,12 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
         if not usable and (self._is_named or calibrator not in (None, "auto")):
+            ours = where(calibrator) if isinstance(calibrator, str) else None
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
                 'LogitCalibrator() ("sigmoid") and ROCConvexHullCalibrator() ("isotonic") do, or '
                 f"be 'auto' or None, found {_checks.shown(calibrator)}"
+                + (f": {ours}, pass an instance" if ours else "")
             )
         if getattr(calibrator, "labels", None) is not None:
             raise ValueError(

@@ -43,6 +43,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Base class of the maps from one score to the probability of label 1."""
 
     _fit: Callable[[LabelledRows, Offset], None]
+    score_range_: tuple[float, float] | None = None  # of margins
     _step: Callable[[], Step]
     """The map: the formula with its numbers, by which this class and served models predict."""
     _takes_one_rate: ClassVar[bool] = False
@@ -90,12 +91,24 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         rows = _rows.score_rows("y", y, check_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
+        is_margin = getattr(self, "input_space", "") == "margin"
+        self.score_range_ = _checks.unit_range(rows.p) if is_margin else None
         return self
+
+    def _score_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of ``fit``, if they say in what unit scores are."""
+        known = getattr(self, "scores_", np.empty(0)).tolist()
+        return (known[0], known[-1]) if known else self.score_range_
+
+    def _read(self, score: ArrayLike) -> Array:
+        check_is_fitted(self)
+        s = check_score(score)
+        _checks.in_unit_of(self._score_range(), f"this {type(self).__name__} is", s)
+        return s
 
     def predict(self, score: ArrayLike) -> Array:
         """Return the probability of label 1 at each ``score`` on the scale of ``fit``, (n,)."""
-        check_is_fitted(self)
-        return evaluate(self._checked(check_score(score)), self._step())
+        return evaluate(self._checked(self._read(score)), self._step())
 
     def _checked(self, score: Array) -> Array:
         """The score, if it is what the map reads."""
@@ -119,6 +132,11 @@ class LogOddsCalibrator(Calibrator):
 
     _map: Callable[[], Step]
     """The name and the numbers of the map of finite log-odds."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._saved = {**cls._saved, "score_range": _json.read_range}
+        cls._left_out = {**cls._left_out, "score_range": None}
 
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
         self.input_space = input_space

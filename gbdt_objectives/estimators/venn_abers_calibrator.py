@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
@@ -21,7 +20,6 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     Calibrator,
     Offset,
@@ -79,6 +77,9 @@ class VennAbersCalibrator(Calibrator):
            [0.75, 1.  ]])
     """
 
+    def __init__(self) -> None:
+        """It has no parameters; with this, a call with some is answered as everywhere."""
+
     _takes_one_rate = True
     _saved: ClassVar = {
         "scores": calibrators.read_rising,
@@ -115,8 +116,7 @@ class VennAbersCalibrator(Calibrator):
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
         """
-        check_is_fitted(self)
-        s, both = check_score(score), (lambda lower, upper: lower, lambda lower, upper: upper)
+        s, both = self._read(score), (lambda lower, upper: lower, lambda lower, upper: upper)
         return np.column_stack([evaluate(s, self._table(p)) for p in both])
 
     @classmethod

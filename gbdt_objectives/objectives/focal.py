@@ -20,7 +20,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Classes
-from gbdt_objectives._links import Link, score
+from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
@@ -44,7 +44,7 @@ class FocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, 2)
+        return Link.score(self.probability, 2)
 
     def probability(self, z: Array) -> Array:
         """The class probabilities at a margin of least expected loss, (n, 2).
@@ -112,7 +112,7 @@ class MulticlassFocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def outputs(self) -> int:
@@ -237,7 +237,7 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
 
 
 def focal_objective(
-    gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
+    gamma: float, *, alpha: float | Sequence[float] | None = None, n_classes: int = 2
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
-from gbdt_objectives._links import Link, score
+from gbdt_objectives._links import Link
 from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._steps.steps import Step, evaluate
@@ -84,7 +84,7 @@ class OrdinalLogitLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def hessian(self) -> HessianKind:

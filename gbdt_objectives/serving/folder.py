@@ -12,6 +12,7 @@ import runpy
 import shutil
 import sys
 from importlib.resources import files as resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -63,6 +64,11 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
 
 def new_path(name: str, path: Any) -> Path:
     """Check that nothing is at this path yet, and that its folder exists."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"{name} must be a path, found {type(path).__name__}: the model comes first, then the "
+            "path, then X"
+        )
     target = Path(path)
     if target.exists():
         raise ValueError(f"{name} {path} exists: give a new name, or delete it first")

@@ -86,6 +86,27 @@ class ServedModel(Exported):
                 f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
                 "LogitCalibrator().fit(p, y) returned"
             )
+        if not self.is_booster or name_of(self.model) is not None:
+            self._check_units()
+
+    def _check_units(self) -> None:
+        """Raise for thresholds, or a calibrator, of margins where the score is a probability."""
+        cuts, calibrator = self.thresholds, self.calibrator
+        known: dict[str, Any] = {}
+        if cuts is not None and self._has_probability():
+            known["thresholds"] = [
+                *cuts.values[np.isfinite(cuts.values)],
+                *(cuts.score_range or ()),
+            ]
+        if self.classes_ is not None and getattr(calibrator, "input_space", "") != "margin":
+            known["calibrator"] = getattr(calibrator, "_score_range", tuple)() or ()
+        for name, scores in known.items():
+            if len(scores) and (min(scores) < 0 or max(scores) > 1):
+                raise ValueError(
+                    f"{name} must be of probabilities, as the model predicts them, found scores "
+                    f"from {min(scores):.4g} to {max(scores):.4g}: make it of predict_proba(X)[:, "
+                    "1] of a ServedModel without it"
+                )
 
     def _check_shift(self) -> None:
         """Raise for a shift of what are no log-odds."""

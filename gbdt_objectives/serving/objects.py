@@ -242,7 +242,7 @@ def read_objective(value: Tree | None) -> Objective | None:
     if value["name"] == "qwk":
         return qwk_objective(label_range=tuple(value["label_range"]))
     if value["name"] == "focal":
-        return focal_objective(value["gamma"], value["alpha"])
+        return focal_objective(value["gamma"], alpha=value["alpha"])
     if value["name"] == "ordinal_logit":
         theta = tuple(map(float, value["thresholds"]))
         return Objective(OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta))

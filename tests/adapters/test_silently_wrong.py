@@ -800,8 +800,10 @@ def test_calls_in_the_style_of_other_interfaces_are_explained(lib: Library, ordi
         lib.train({}, X, y, objective=obj)
     with pytest.raises(TypeError, match=r"train\(\) got obj=: write objective="):
         lib.train({}, data, 2, obj=obj, objective=obj)
-    with pytest.raises(TypeError, match="objective"):
-        lib.train({}, data, 2, obj=obj)
+    own = {"dtrain" if lib is XGB else "train_set": data}
+    same = lib.train({}, num_boost_round=2, obj=obj, **own)  # the library's own words
+    ours = lib.train({}, data, 2, objective=obj)
+    np.testing.assert_allclose(lib.predict(same, X), lib.predict(ours, X), rtol=1e-6)  # float32
 
 
 def test_a_hundred_thousand_values_make_no_endless_message(ordinal) -> None:

@@ -8,7 +8,7 @@ from sklearn.calibration import calibration_curve
 
 import gbdt_objectives as go
 from tests.calibration.reference import expected_calibration_error
-from tests.cases import each
+from tests.cases import each, refused
 
 
 def simulated(seed, n=600):
@@ -141,20 +141,16 @@ def test_several_classes_is_about_the_predicted_one() -> None:
     assert go.calibration.expected_calibration_error([0], [[0.5, 0.5]]) == 0.5
 
 
-@each(
-    ("options", "message"),
-    [
-        ({"n_bins": 0}, "n_bins must be a whole number >= 1, found 0"),
-        ({"n_bins": 10**30}, "n_bins must be at most 1,000,000, found 10{30}"),
-        ({"n_bins": 2.5}, "n_bins must be a whole number >= 1, found 2.5"),
-        ({"n_bins": True}, "n_bins must be a whole number >= 1, found True"),
-        ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
-    ],
-)
 @each("function", [go.calibration.expected_calibration_error, go.calibration.reliability_bins])
-def test_bad_bins(function, options, message) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        function([0, 1], [0.1, 0.2], **options)
+@refused(
+    ({"n_bins": 0}, "n_bins must be a whole number >= 1, found 0"),
+    ({"n_bins": 10**30}, "n_bins must be at most 1,000,000, found 10{30}"),
+    ({"n_bins": 2.5}, "n_bins must be a whole number >= 1, found 2.5", TypeError),
+    ({"n_bins": True}, "n_bins must be a whole number >= 1, found True", TypeError),
+    ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
+)
+def test_bad_bins(function, options) -> None:
+    function([0, 1], [0.1, 0.2], **options)
 
 
 def test_prints_as_a_table() -> None:

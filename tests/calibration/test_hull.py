@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import gbdt_objectives as go
 from tests.calibration.reference import area, pooled, roc_points, upper_hull
-from tests.cases import each
+from tests.cases import each, refusals, refusals_of
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 
@@ -249,34 +249,19 @@ def test_extremes() -> None:
     assert (equal.auc, equal.probability().tolist()) == (0.5, [0.5])
 
 
-@each(
-    ("arguments", "options", "message"),
-    [
-        (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),
-        (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]},
-         "y_true holds the single class 0 among rows of weight above 0"),
-        (([1, 2], [0.1, 0.2]), {}, "y_true must be 0 .negative. or 1 .positive., found 2"),
-        (([1, 0], [0.1, np.nan]), {}, "score must be finite, found nan at row 1"),
-        (([1, 0], [0.1]), {}, "score has 1 rows, but the labels have 2"),
-        (([1, 0], [[0.1, 0.9], [0.2, 0.8]]), {}, "score must be one-dimensional"),
-        (([0.1, 0.7], [1, 0]), {}, "y_true must be 0 .negative. or 1 .positive., found 0.1"),
-        (([], []), {}, "y_true is empty"),
-        (([1, 0], [0.1, 0.2]), {"sample_weight": [-1, 1]}, "sample_weight must not be negative"),
-    ],
+test_bad_input = refusals_of(
+    lambda arguments, options: go.calibration.roc_convex_hull(*arguments, **options),
+    (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),
+    (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]},
+     "y_true holds the single class 0 among rows of weight above 0"),
+    (([1, 2], [0.1, 0.2]), {}, "y_true must be 0 .negative. or 1 .positive., found 2"),
+    (([1, 0], [0.1, np.nan]), {}, "score must be finite, found nan at row 1"),
+    (([1, 0], [0.1]), {}, "score has 1 rows, but the labels have 2"),
+    (([1, 0], [[0.1, 0.9], [0.2, 0.8]]), {}, "score must be one-dimensional"),
+    (([0.1, 0.7], [1, 0]), {}, "y_true must be 0 .negative. or 1 .positive., found 0.1"),
+    (([], []), {}, "y_true is empty"),
+    (([1, 0], [0.1, 0.2]), {"sample_weight": [-1, 1]}, "sample_weight must not be negative"),
 )  # fmt: skip
-def test_bad_input(arguments, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        go.calibration.roc_convex_hull(*arguments, **options)
-
-
-def test_bad_smoothing() -> None:
-    hull = go.calibration.roc_convex_hull([0, 1], [0.1, 0.2])
-    with pytest.raises(ValueError, match="m must not be negative"):
-        hull.probability(m=-1)
-    with pytest.raises(ValueError, match="prior must sum to 1"):
-        hull.probability(m=1, prior=[0.5, 0.6])
-    with pytest.raises(TypeError, match="monotone must be True or False"):
-        hull.probability(monotone=1)
 
 
 def test_prints_as_a_table() -> None:
@@ -289,3 +274,12 @@ def test_prints_as_a_table() -> None:
     assert lines[0].startswith(f"ROCConvexHull: {len(hull.low)} segments, AUC {hull.auc:.4f}")
     assert lines[12] == f"... {len(hull.low) - 20} more ..."
     assert lines[-1].split()[-1] == f"{hull.probability()[-1]:.4g}"
+
+
+STEP = go.calibration.roc_convex_hull([0, 1], [0.1, 0.2])
+
+test_refusals = refusals(
+    (lambda: STEP.probability(m=-1), "m must not be negative"),
+    (lambda: STEP.probability(m=1, prior=[0.5, 0.6]), "prior must sum to 1"),
+    (lambda: STEP.probability(monotone=1), "monotone must be True or False", TypeError),
+)  # fmt: skip

@@ -15,6 +15,7 @@ from gbdt_objectives.calibration.rows import (
     sampling_offset,
     sums_by,
 )
+from tests.cases import refusals
 
 
 def test_the_error_of_a_mean_counts_owners_and_not_rows() -> None:
@@ -43,14 +44,6 @@ def test_what_sampling_added_to_log_odds() -> None:
     np.testing.assert_allclose(found, np.log([2, 5, 10]))
 
 
-@pytest.mark.parametrize(
-    ("given", "other"), [((0.1, None), "negative_keep_rate"), ((None, [0.1]), "keep_rate")]
-)
-def test_rates_given_twice_are_named(given, other) -> None:
-    with pytest.raises(ValueError, match=f"class_keep_rates and {other} are both given"):
-        read_rates(*given, {0: 0.1, 1: 1.0})
-
-
 ROWS = probability_rows([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], None, [1, 2, 0, 1])
 
 
@@ -75,23 +68,18 @@ def test_the_offset_of_a_single_row() -> None:
     assert sampling_offset(None, [0.5], None, row) == pytest.approx(math.log(2), rel=1e-15)
 
 
-def test_rates_that_follow_the_label_have_a_remedy() -> None:
-    with pytest.raises(
-        ValueError, match="^keep_rate is 1 in every row with .* negative_keep_rate="
-    ):
-        sampling_offset(None, [0.5, 1, 0.1, 1], None, ROWS)
-
-
-@pytest.mark.parametrize("other", ["negative_keep_rate", "keep_rate"])
-def test_two_ways_to_say_the_rates(other: str) -> None:
-    rates = {"negative_keep_rate": None, "keep_rate": None, other: 0.5}
-    with pytest.raises(ValueError, match=f"class_keep_rates and {other} are both given"):
-        read_rates(**rates, class_keep_rates={0: 0.5, 1: 1.0})
-
-
 def test_sums_of_groups_without_rows_are_0() -> None:
     g, x = np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0])
     found = sums_by(g, 4, lambda at: [x[at], np.ones(3)[at]])
     np.testing.assert_array_equal(found, [[2, 0, 5, 0], [1, 0, 2, 0]])
     none = sums_by(g[:0], 4, lambda at: [x[:0], x[:0]])
     np.testing.assert_array_equal(none, np.zeros((2, 4)))
+
+
+test_refusals = refusals(
+    *((lambda given=given, other=other: read_rates(*given, {0: 0.1, 1: 1.0}),
+     f"class_keep_rates and {other} are both given")
+      for given, other in [((0.1, None), "negative_keep_rate"), ((None, [0.1]), "keep_rate")]),
+    (lambda: sampling_offset(None, [0.5, 1, 0.1, 1], None, ROWS),
+     "^keep_rate is 1 in every row with .* negative_keep_rate="),
+)  # fmt: skip

@@ -15,6 +15,7 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.plotting import ReliabilityDisplay
 from gbdt_objectives.priors import measured_keep_rates
+from tests.cases import refusals_of
 
 RATE = 0.125  # of which 1/r is exact
 
@@ -78,32 +79,24 @@ def test_measured_rates_are_a_description() -> None:
     assert calibration_ratio(y, p) < 0.6  # what the kept rows alone say
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(
-    ("how", "error", "message"),
-    [
-        ({"negative_keep_rate": 0.5, "keep_rate": [0.5, 0.5]}, ValueError, "are both given"),
-        (
-            {"class_keep_rates": {0: 0.5, 1: 1}, "keep_rate": [0.5, 0.5]},
-            ValueError,
-            "keep_rate are",
-        ),
-        ({"negative_keep_rate": [0.5, 0.5]}, TypeError, "pass rates of each row as keep_rate="),
-        ({"negative_keep_rate": {0: 0.5, 1: 1}}, TypeError, "write class_keep_rates="),
-        ({"negative_keep_rate": 0}, ValueError, r"negative_keep_rate must be in \(0, 1\]"),
-        ({"keep_rate": 0.5}, TypeError, "pass one rate of all negatives as negative_keep_rate="),
-        ({"keep_rate": {0: 0.5}}, TypeError, "write class_keep_rates="),
-        ({"keep_rate": [0.5, 2.0]}, ValueError, r"keep_rate must be in \(0, 1\], found 2.0 at row"),
-        ({"keep_rate": [0.5]}, ValueError, "keep_rate has 1 rows, but the labels have 2"),
-        ({"class_keep_rates": 0.5}, TypeError, "class_keep_rates must be a mapping"),
-        ({"class_keep_rates": {0: 0.5}}, ValueError, r"each of the labels \[0, 1\] and no other"),
-        ({"class_keep_rates": {0: 0.5, 1: 0.5}}, ValueError, r"\[1\] must be 1, found 0.5"),
-        ({"class_keep_rates": {0: 0.0, 1: 1}}, ValueError, r"class_keep_rates\[0\] must be in"),
-    ],
-)
-def test_other_descriptions_are_refused(name, how, error, message) -> None:
-    with pytest.raises(error, match=message):
-        FUNCTIONS[name]([0, 1], np.array([0.2, 0.4]), **how)
+test_other_descriptions_are_refused = refusals_of(
+    lambda name, how: FUNCTIONS[name]([0, 1], np.array([0.2, 0.4]), **how),
+    *((name, *row) for name in FUNCTIONS for row in [
+        ({"negative_keep_rate": 0.5, "keep_rate": [0.5, 0.5]}, "are both given"),
+        ({"class_keep_rates": {0: 0.5, 1: 1}, "keep_rate": [0.5, 0.5]}, "keep_rate are"),
+        ({"negative_keep_rate": [0.5, 0.5]}, "pass rates of each row as keep_rate=", TypeError),
+        ({"negative_keep_rate": {0: 0.5, 1: 1}}, "write class_keep_rates=", TypeError),
+        ({"negative_keep_rate": 0}, r"negative_keep_rate must be in \(0, 1\]"),
+        ({"keep_rate": 0.5}, "pass one rate of all negatives as negative_keep_rate=", TypeError),
+        ({"keep_rate": {0: 0.5}}, "write class_keep_rates=", TypeError),
+        ({"keep_rate": [0.5, 2.0]}, r"keep_rate must be in \(0, 1\], found 2.0 at row"),
+        ({"keep_rate": [0.5]}, "keep_rate has 1 rows, but the labels have 2"),
+        ({"class_keep_rates": 0.5}, "class_keep_rates must be a mapping", TypeError),
+        ({"class_keep_rates": {0: 0.5}}, r"each of the labels \[0, 1\] and no other"),
+        ({"class_keep_rates": {0: 0.5, 1: 0.5}}, r"\[1\] must be 1, found 0.5"),
+        ({"class_keep_rates": {0: 0.0, 1: 1}}, r"class_keep_rates\[0\] must be in"),
+    ])
+)  # fmt: skip
 
 
 ROWS = 1_000_000
@@ -181,18 +174,13 @@ def test_priors_of_classes_need_as_many_groups() -> None:
         priors.estimate_prior(p, [0.3, 0.3, 0.4], groups=np.arange(200) % 2)
 
 
-@pytest.mark.parametrize(
-    ("rates", "message"),
-    [
-        ({0: 0.2}, r"found \[0\]: write \{0: rate, 1: rate\}, 1 for a label that is kept whole"),
-        ({"no": 0.2, "yes": 1}, r"labels \[0, 1\] .* write \{0: rate, 1: rate\}"),
-        ([0.2, 1], r"found \[0.2, 1\]: write \{0: rate, 1: rate\}"),
-        (pd.Series({0: 0.2, 1: 1.0}), r"pass class_keep_rates.to_dict\(\)"),
-    ],
+test_rates_of_labels_in_other_words = refusals_of(
+    lambda rates: calibration.calibration_ratio([0, 1], [0.2, 0.3], class_keep_rates=rates),
+    ({0: 0.2}, r"found \[0\]: write \{0: rate, 1: rate\}, 1 for a label that is kept whole"),
+    ({"no": 0.2, "yes": 1}, r"labels \[0, 1\] .* write \{0: rate, 1: rate\}"),
+    ([0.2, 1], r"found \[0.2, 1\]: write \{0: rate, 1: rate\}", TypeError),
+    (pd.Series({0: 0.2, 1: 1.0}), r"pass class_keep_rates.to_dict\(\)", TypeError),
 )
-def test_rates_of_labels_in_other_words(rates, message) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        calibration.calibration_ratio([0, 1], [0.2, 0.3], class_keep_rates=rates)
 
 
 def test_weights_of_dropped_positives_are_refused_with_what_works() -> None:

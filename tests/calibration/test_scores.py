@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import gbdt_objectives as go
 from tests.calibration.reference import half_squared_error
-from tests.cases import each
+from tests.cases import refusals, refusals_of
 
 
 def brier_terms(y, p, labels=None, scale_by_half=True):
@@ -86,10 +86,9 @@ BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability
 WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 
-@each("function", FUNCTIONS + BINARY_FUNCTIONS)
-@each(
-    ("y", "p", "message"),
-    [
+test_bad_rows = refusals_of(
+    lambda function, y, p: function(y, p),
+    *((function, *row) for function in FUNCTIONS + BINARY_FUNCTIONS for row in [
         ([0, 1], [0.1, 1.5], r"probability must be in \[0, 1\], found 1.5 at row 1"),
         ([0, 1], [-0.1, 0.5], r"probability must be in \[0, 1\], found -0.1 at row 0"),
         ([0, 1], [0.1, np.nan], r"probability must be in \[0, 1\], found nan at row 1"),
@@ -98,19 +97,15 @@ WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
         ([0, 1, 1], [0.1, 0.5], "probability has 2 rows, but the labels have 3"),
         ([], [], "probability must be"),
         ([0], 0.5, "probability must be"),
-        (["no", "yes"], [0.1, 0.5], "y_true must hold real numbers"),
-        ([0, 1], ["low", "high"], "probability must hold real numbers"),
-    ],
-)
-def test_bad_rows(function, y, p, message) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        function(y, p)
+        (["no", "yes"], [0.1, 0.5], "y_true must hold real numbers", TypeError),
+        ([0, 1], ["low", "high"], "probability must hold real numbers", TypeError),
+    ])
+)  # fmt: skip
 
 
-@each("function", FUNCTIONS)
-@each(
-    ("y", "p", "options", "message"),
-    [
+test_bad_columns = refusals_of(
+    lambda function, y, p, options: function(y, p, **options),
+    *((function, *row) for function in FUNCTIONS for row in [
         ([0, 1], [[0.5, 0.5], [0.5, 0.4]], {}, "rows of probability must sum to 1, found 0.9 at r"),
         ([0, 1], [[0.5, 0.5], [1.5, -0.5]], {}, r"must be in \[0, 1\], found 1.5 at row 1"),
         ([0, 2], [[0.5, 0.5], [0.5, 0.5]], {}, r"y_true holds .*2.* at row 1"),
@@ -119,37 +114,19 @@ def test_bad_rows(function, y, p, message) -> None:
         (["a", "b"], [[0.5, 0.5]] * 2, {"labels": ["a", "c"]}, "y_true holds .*b.* at row 1"),
         (["a", "b"], [[0.5, 0.5]] * 2, {"labels": ["a", "b", "c"]}, "labels has 3 classes, but"),
         ([0, 1], [0.5, 0.5], {"labels": [0, 1]}, "labels name the columns"),
-    ],
-)
-def test_bad_columns(function, y, p, options, message) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        function(y, p, **options)
+    ])
+)  # fmt: skip
 
 
-@each("function", WEIGHTED)
-@each(
-    ("w", "message"),
-    [
+test_bad_weights = refusals_of(
+    lambda function, w: function([0, 1], [0.1, 0.5], sample_weight=w),
+    *((function, *row) for function in WEIGHTED for row in [
         ([1.0], "sample_weight has 1 rows, but the labels have 2"),
         ([1.0, -1.0], "sample_weight must not be negative"),
         ([0, 0], "sample_weight is 0 in all"),
         ([1.0, np.nan], "sample_weight must be finite"),
-    ],
-)
-def test_bad_weights(function, w, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        function([0, 1], [0.1, 0.5], sample_weight=w)
-
-
-@pytest.mark.parametrize("function", BINARY_FUNCTIONS)
-def test_one_class_at_a_time(function) -> None:
-    with pytest.raises(ValueError, match="pass one class at a time"):
-        function([0, 1], [[0.5, 0.5]] * 2)
-
-
-def test_half_is_a_flag() -> None:
-    with pytest.raises(TypeError, match="scale_by_half must be True or False"):
-        brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)
+    ])
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -222,14 +199,18 @@ def test_calibration_ratio_sees_uncorrected_downsampling() -> None:
     assert go.calibration.calibration_ratio(y, sampled) > 10
 
 
-@pytest.mark.parametrize("y", [[0, 0], [0, 1]])
-def test_no_positive(y) -> None:
-    with pytest.raises(ValueError, match="y_true holds no label 1"):
-        go.calibration.calibration_ratio(y, [0.1, 0.2], sample_weight=[1, 0])
-
-
 @pytest.mark.parametrize("p", [[0.1, 0.2], [[0.9, 0.1], [0.8, 0.2]]])
 def test_one_class(p) -> None:
     for y, w in (([1, 1], None), ([0, 1], [0, 1])):
         with pytest.raises(ValueError, match="y_true holds the single class at column 1"):
             go.calibration.normalized_entropy(y, p, sample_weight=w)
+
+
+test_refusals = refusals(
+    *((lambda function=function: function([0, 1], [[0.5, 0.5]] * 2), "pass one class at a time")
+      for function in BINARY_FUNCTIONS),
+    (lambda: brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5),
+     "scale_by_half must be True or False", TypeError),
+    *((lambda y=y: go.calibration.calibration_ratio(y, [0.1, 0.2], sample_weight=[1, 0]),
+     "y_true holds no label 1") for y in [[0, 0], [0, 1]]),
+)  # fmt: skip

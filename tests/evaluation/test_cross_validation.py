@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from gbdt_objectives import cross_validate_thresholds, optimize_thresholds
 from gbdt_objectives.metrics import threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds
-from tests.cases import each
+from tests.cases import refused
 
 
 @pytest.fixture
@@ -208,30 +208,26 @@ def test_a_function_as_metric(rows) -> None:
     assert 0.2 < found.score[0] < 1
 
 
-@each(
-    ("change", "message"),
-    [
-        ({"method": "best"}, "method must be one of 'plugin'.*found 'best'"),
-        ({"method": []}, "method must name different methods"),
-        ({"method": ["exact", "exact"]}, "method must name different methods"),
-        ({"method": "plugin", "metric": "mae"}, "method='plugin' is for metric='qwk' only"),
-        ({"method": "rounding", "labels": [3, 2, 1, 0]}, "rising numbers, found \\[3, 2, 1, 0\\]"),
-        ({"cv": 1}, "cv must be at least 2 folds, found 1"),
-        ({"cv": None}, "cv is None: give a number"),
-        ({"cv": 1000}, "at least 1000 rows"),
-        ({"cv": ShuffleSplit(3, random_state=0)}, "hold each row out exactly once"),
-        ({"n_bootstrap": -1}, "n_bootstrap must be a whole number >= 0, found -1"),
-        ({"confidence_level": 95}, "confidence_level must be in \\(0, 1\\), found 95"),
-        ({"groups": [1, 2]}, "groups has 2 rows"),
-        ({"score": np.arange(600) * np.nan}, "score must be finite"),
-        ({"labels": [0, 1, 2]}, "y_true holds np.int64\\(3\\)|y_true holds 3"),
-    ],
+@refused(
+    ({"method": "best"}, "method must be one of 'plugin'.*found 'best'"),
+    ({"method": []}, "method must name different methods"),
+    ({"method": ["exact", "exact"]}, "method must name different methods"),
+    ({"method": "plugin", "metric": "mae"}, "method='plugin' is for metric='qwk' only"),
+    ({"method": "rounding", "labels": [3, 2, 1, 0]}, "rising numbers, found \\[3, 2, 1, 0\\]"),
+    ({"cv": 1}, "cv must be at least 2 folds, found 1"),
+    ({"cv": None}, "cv is None: give a number"),
+    ({"cv": 1000}, "at least 1000 rows"),
+    ({"cv": ShuffleSplit(3, random_state=0)}, "hold each row out exactly once"),
+    ({"n_bootstrap": -1}, "n_bootstrap must be a whole number >= 0, found -1"),
+    ({"confidence_level": 95}, "confidence_level must be in \\(0, 1\\), found 95"),
+    ({"groups": [1, 2]}, "groups has 2 rows"),
+    ({"score": np.arange(600) * np.nan}, "score must be finite"),
+    ({"labels": [0, 1, 2]}, "y_true holds np.int64\\(3\\)|y_true holds 3"),
 )
-def test_bad_input(rows, change, message) -> None:
+def test_bad_input(rows, change) -> None:
     y, score = rows
     arguments = {"y_true": y, "score": score, **change}
-    with pytest.raises(ValueError, match=message):
-        cross_validate_thresholds(arguments.pop("y_true"), arguments.pop("score"), **arguments)
+    cross_validate_thresholds(arguments.pop("y_true"), arguments.pop("score"), **arguments)
 
 
 def test_folds_that_cannot_be_scored_are_named(rows) -> None:

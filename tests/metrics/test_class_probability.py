@@ -18,7 +18,7 @@ from gbdt_objectives import _workers
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 from gbdt_objectives.metrics import class_probability
-from tests.cases import each
+from tests.cases import refusals, refusals_of
 
 METRICS = [go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric]
 
@@ -100,10 +100,9 @@ def test_ranked_score_knows_the_order_and_logloss_does_not():
         assert (metric([0], near) < metric([0], far)) is differs
 
 
-@each("make", METRICS)
-@each(
-    ("arguments", "y", "p", "message"),
-    [
+test_bad_predictions_and_labels = refusals_of(
+    lambda make, arguments, y, p: make(**arguments)(y, p),
+    *((make, *row) for make in METRICS for row in [
         ({}, [0, 1], [0.2, 0.3], r"must be \(n, K\), a column per class, found shape \(2,\): for"),
         ({}, [0, 1], [[0.2], [0.3]], r"must be \(n, K\).*weighted_logloss_metric\(1\)"),
         ({"n_classes": 3}, [0, 1], [[1, 2], [3, 4]], "2 columns, but n_classes is 3: .*num_class"),
@@ -112,28 +111,11 @@ def test_ranked_score_knows_the_order_and_logloss_does_not():
         ({}, [0.5, 0], [[1, 2], [3, 4]], "y_true must hold classes, found 0.5"),
         ({}, [0, 1], [[1, np.inf], [3, 4]], "y_pred must be finite"),
         ({}, [0, 1], [[0.2, 0.3, 0.5], [0, 0, 1]], 'probabilities, as.*input_space="probability"'),
-        (
-            {"input_space": "probability"},
-            [0, 1],
-            [[0, 1], [-1.5, 1]],
-            r'found \[-1.5, 1.0\] at row 1: for margins use input_space="margin"',
-        ),
+        ({"input_space": "probability"}, [0, 1], [[0, 1], [-1.5, 1]],
+         r'found \[-1.5, 1.0\] at row 1: for margins use input_space="margin"'),
         ({"input_space": "probability"}, [0, 1], [[0.5, 0.4], [1, 0]], "must sum to 1, found 0.9"),
-    ],
+    ])
 )  # fmt: skip
-def test_bad_predictions_and_labels(make, arguments, y, p, message):
-    with pytest.raises(ValueError, match=message):
-        make(**arguments)(y, p)
-
-
-@pytest.mark.parametrize("make", METRICS)
-def test_bad_arguments(make):
-    with pytest.raises(ValueError, match="n_classes must be a whole number >= 2, found 1"):
-        make(1)
-    with pytest.raises(TypeError, match="n_classes must be a whole number"):
-        make([0, 1, 2])
-    with pytest.raises(ValueError, match="input_space must be one of"):
-        make(input_space="label")
 
 
 @pytest.mark.parametrize("make", METRICS)
@@ -208,12 +190,6 @@ def test_regressors_stop_on_a_loss_in_label_units_only():
             XGBRegressor(eval_metric=go.loss_metric(other)).fit(X, y, eval_set=[(X, y)])
 
 
-def test_strings_are_to_be_encoded():
-    metric = go.metrics.class_logloss_metric(2, input_space="probability")
-    with pytest.raises(TypeError, match="y_true has dtype <U1: encode the classes as 0..K-1"):
-        metric(["a", "b"], [[0.3, 0.7], [0.5, 0.5]])
-
-
 def test_is_a_scorer_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.random((200, 2))
@@ -268,3 +244,15 @@ def test_a_worker_without_rows_has_columns_all_the_same(make, n_classes, monkeyp
     monkeypatch.setattr(class_probability, "several", lambda: True)
     assert metric._read_columns(np.zeros(0)).shape == (0, n_classes or 2)
     assert metric._read_columns(np.zeros((3, 4))).shape == (3, 4)
+
+
+test_refusals = refusals(
+    *((lambda make=make: make(1), "n_classes must be a whole number >= 2, found 1")
+      for make in METRICS),
+    *((lambda make=make: make([0, 1, 2]), "n_classes must be a whole number", TypeError)
+      for make in METRICS),
+    *((lambda make=make: make(input_space="label"), "input_space must be one of")
+      for make in METRICS),
+    (lambda: METRICS[0](2, input_space="probability")(["a", "b"], [[0.3, 0.7], [0.5, 0.5]]),
+     "y_true has dtype <U1: encode the classes as 0..K-1", TypeError),
+)  # fmt: skip

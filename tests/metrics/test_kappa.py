@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.classes import rounded
 from gbdt_objectives.metrics.kappa import class_counts, merged, moments
-from tests.cases import each
+from tests.cases import each, refusals_of
 
 classes = st.integers(1, 60).flatmap(
     lambda n: st.tuples(
@@ -92,27 +93,22 @@ def test_undefined_is_nan_with_a_warning_as_in_scikit_learn() -> None:
     assert math.isnan(value)
 
 
-@each(
-    ("arguments", "options", "error", "message"),
-    [
-        (([0, 1], [0.5, 1]), {}, ValueError, "y_pred must hold classes, found 0.5 at row 0"),
-        (([0, 1.5], [0, 1]), {}, ValueError, "y_true must hold classes, found 1.5 at row 1"),
-        (([0, 1], [0]), {}, ValueError, "y_pred has 1 rows, but the labels have 2"),
-        (([], []), {}, ValueError, "y_true is empty"),
-        (([[0, 1]], [0, 1]), {}, ValueError, "one-dimensional"),
-        (([0, np.nan], [0, 1]), {}, ValueError, "y_true must be finite"),
-        ((["a", "b"], ["a", "b"]), {}, TypeError, r"y_true has dtype <U1: pass labels="),
-        (([0, 1], [0, 1]), {"sample_weight": [1, -1]}, ValueError, "negative"),
-        (([0, 1], [0, 3]), {"labels": [0, 1]}, ValueError, r"y_pred holds .*3.* at row 1"),
-        (([0, 1], [0, 1]), {"labels": [0, 1, 1]}, ValueError, "different from each other"),
-        (([0, 1], [0, 1]), {"labels": [0]}, ValueError, "at least two classes"),
-        (([0, 1], [0, 1]), {"labels": ["a", "b"]}, TypeError, "y_true has dtype"),
-        ((["a", "c"], ["a", "b"]), {"labels": ["a", "b"]}, ValueError, "not in labels"),
-    ],
+test_bad_input = refusals_of(
+    lambda arguments, options: quadratic_weighted_kappa(*arguments, **options),
+    (([0, 1], [0.5, 1]), {}, "y_pred must hold classes, found 0.5 at row 0"),
+    (([0, 1.5], [0, 1]), {}, "y_true must hold classes, found 1.5 at row 1"),
+    (([0, 1], [0]), {}, "y_pred has 1 rows, but the labels have 2"),
+    (([], []), {}, "y_true is empty"),
+    (([[0, 1]], [0, 1]), {}, "one-dimensional"),
+    (([0, np.nan], [0, 1]), {}, "y_true must be finite"),
+    ((["a", "b"], ["a", "b"]), {}, r"y_true has dtype <U1: pass labels=", TypeError),
+    (([0, 1], [0, 1]), {"sample_weight": [1, -1]}, "negative"),
+    (([0, 1], [0, 3]), {"labels": [0, 1]}, r"y_pred holds .*3.* at row 1"),
+    (([0, 1], [0, 1]), {"labels": [0, 1, 1]}, "different from each other"),
+    (([0, 1], [0, 1]), {"labels": [0]}, "at least two classes"),
+    (([0, 1], [0, 1]), {"labels": ["a", "b"]}, "y_true has dtype", TypeError),
+    ((["a", "c"], ["a", "b"]), {"labels": ["a", "b"]}, "not in labels"),
 )
-def test_bad_input(arguments, options, error, message) -> None:
-    with pytest.raises(error, match=message):
-        quadratic_weighted_kappa(*arguments, **options)
 
 
 def test_metric_rounds_to_the_nearest_label_in_the_range() -> None:
@@ -133,28 +129,23 @@ def test_metric_cuts_at_thresholds() -> None:
     assert always_two(y, score) == 0
 
 
-@each(
-    ("arguments", "options", "message"),
-    [
-        (((0, 0),), {}, "single value 0"),
-        (((3, 0),), {}, "swap the two"),
-        (((0, 2.5),), {}, "must hold integers"),
-        ((), {"thresholds": [0.5]}, "thresholds need label_range"),
-        (((0, 3),), {"thresholds": [0.5]}, "must be 3 numbers for labels 0 to 3, found 1"),
-        (((0, 2),), {"thresholds": [1, 0]}, "must be sorted"),
-        (((0, 2),), {"thresholds": [1, float("nan")]}, "thresholds must not be NaN"),
-    ],
+test_labels_outside_the_range = refusals_of(
+    lambda y: go.qwk_metric((0, 2))(y, [0.0, 1.0]),
+    ([0, 3], r"label_range \(0, 2\), found 3"),
+    ([0, 0.5], r"y_true must hold classes, found 0.5"),
 )
-def test_bad_arguments_of_the_metric(arguments, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        go.qwk_metric(*arguments, **options)
 
 
-def test_metric_refuses_labels_outside_its_range() -> None:
-    with pytest.raises(ValueError, match=r"label_range \(0, 2\), found 3"):
-        go.qwk_metric((0, 2))([0, 3], [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"y_true must hold classes, found 0.5"):
-        go.qwk_metric((0, 2))([0, 0.5], [0.0, 1.0])
+test_bad_arguments_of_the_metric = refusals_of(
+    lambda arguments, options: go.qwk_metric(*arguments, **options),
+    (((0, 0),), {}, "single value 0"),
+    (((3, 0),), {}, "swap the two"),
+    (((0, 2.5),), {}, "must hold integers"),
+    ((), {"thresholds": [0.5]}, "thresholds need label_range"),
+    (((0, 3),), {"thresholds": [0.5]}, "must be 3 numbers for labels 0 to 3, found 1"),
+    (((0, 2),), {"thresholds": [1, 0]}, "must be sorted"),
+    (((0, 2),), {"thresholds": [1, float("nan")]}, "thresholds must not be NaN"),
+)
 
 
 @given(rows=classes)
@@ -175,6 +166,24 @@ def test_extended_uses_the_given_moments() -> None:
     from_prior = go.extended_qwk_metric(target_prior={0: 0.5, 1: 0.5})
     assert (from_prior.center, from_prior.spread) == (0.5, 0.25)
     assert go.extended_qwk_metric([0, 1, 2]).center == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"center": 20.0, "spread": 1.0}, "center=20 and spread=1 say that they are elsewhere"),
+        ({"y_true": [1, 2, 3, 4, 5]}, "those given before are from 1 to 5"),
+        ({"target_prior": dict.fromkeys(range(1, 6), 0.2)}, "those given before are from 1 to 5"),
+    ],
+)
+def test_extended_warns_of_moments_of_other_labels(given, said: str) -> None:
+    y = np.array([0, 1, 2, 3, 4])
+    with pytest.warns(UserWarning, match=f"labels from 0 to 4, of mean 2, but {said}"):
+        go.extended_qwk_metric(**given)(y, y + 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        go.extended_qwk_metric(center=0.5, spread=1.0)(y, y + 0.1)  # common ones were left out
+        go.extended_qwk_metric(y)(y[:2], y[:2] + 0.1)
 
 
 def test_best_score_is_a_stretch_of_the_conditional_mean() -> None:

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 import gbdt_objectives as go
 from gbdt_objectives.metrics.loss import WeightedLoglossMetric
-from tests.cases import each
+from tests.cases import each, refusals
 
 
 @each("weighted", [False, True])
@@ -35,19 +35,6 @@ def test_margins_beyond_float_probabilities() -> None:
     assert probability([1, 0, 1], [0.5, 0.5, 0.0], [1, 1, 0]) == pytest.approx(np.log(2))
 
 
-def test_bad_input() -> None:
-    for space in ("margin", "probability"):
-        with pytest.raises(ValueError, match="must be 0 .*found 2.0"):
-            go.weighted_logloss_metric(0.5, input_space=space)([0, 2], [0.1, 0.2])
-    probability = go.weighted_logloss_metric(0.5, input_space="probability")
-    with pytest.raises(ValueError, match=r"probabilities in \[0, 1\], found 1.5 at row 1"):
-        probability([0, 1], [0.5, 1.5])
-    with pytest.raises(ValueError, match="input_space must be one of"):
-        go.weighted_logloss_metric(0.5, input_space="label")
-    with pytest.raises(ValueError, match=r"negative_keep_rate must be in \(0, 1\]"):
-        go.weighted_logloss_metric(0)
-
-
 def test_squared_error_equals_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     y, p, w = rng.random((3, 100))
@@ -67,3 +54,13 @@ def test_float32_rows_are_not_copied_to_float64() -> None:
     metric = Seen(negative_keep_rate=0.5, input_space="margin")
     metric(np.float32([0, 1]), np.float32([0.5, 2.0]))
     assert seen == {"float32"}
+
+
+test_refusals = refusals(
+    *((lambda space=space: go.weighted_logloss_metric(0.5, input_space=space)([0, 2], [0.1, 0.2]),
+     "must be 0 .*found 2.0") for space in ("margin", "probability")),
+    (lambda: go.weighted_logloss_metric(0.5, input_space="probability")([0, 1], [0.5, 1.5]),
+     r"probabilities in \[0, 1\], found 1.5 at row 1"),
+    (lambda: go.weighted_logloss_metric(0.5, input_space="label"), "input_space must be one of"),
+    (lambda: go.weighted_logloss_metric(0), r"negative_keep_rate must be in \(0, 1\]"),
+)  # fmt: skip

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm, xgboost
 from gbdt_objectives.objectives import LOGIT
+from tests.cases import refusals
 from tests.contract import squared_error, squared_error_loss
 
 
@@ -82,24 +83,6 @@ def costly_loss(y, f, w, *, cost):
     return float(cost @ (f - y) ** 2 / 2)
 
 
-def test_what_has_no_loss_is_refused():
-    with pytest.raises(ValueError, match="has no loss, only a gradient: pass loss= to objective"):
-        go.loss_metric(go.objective(squared_error))
-    by_row = go.offset_logloss_objective(np.array([0.1, 1.0]))
-    with pytest.raises(ValueError, match="values of the training rows.*weighted_logloss_metric"):
-        go.loss_metric(by_row)
-    with pytest.raises(ValueError, match="values of the training rows"):
-        go.loss_metric(go.objective(costly, loss=costly_loss, rows=["cost"]))
-    for wrong in (
-        go.qwk_objective,
-        "binary:logistic",
-        squared_error,
-        go.metrics.squared_error_metric(),
-    ):
-        with pytest.raises(TypeError, match="objective must be an objective, found .*call the"):
-            go.loss_metric(wrong)
-
-
 @pytest.mark.parametrize(
     "objective",
     [
@@ -141,3 +124,17 @@ def test_training_stops_on_what_it_trains(objective, ordinal, rare):
 def test_probabilities_of_0_and_1_are_probabilities():
     metric = go.weighted_logloss_metric(1, input_space="probability")
     assert metric([0, 1, 1], [0.0, 1.0, 0.5]) == pytest.approx(np.log(2) / 3)
+
+
+test_refusals = refusals(
+    (lambda: go.loss_metric(go.objective(squared_error)),
+     "has no loss, only a gradient: pass loss= to objective"),
+    (lambda: go.loss_metric(go.offset_logloss_objective(np.array([0.1, 1.0]))),
+     "values of the training rows.*weighted_logloss_metric"),
+    (lambda: go.loss_metric(go.objective(costly, loss=costly_loss, rows=["cost"])),
+     "values of the training rows"),
+    *((lambda wrong=wrong: go.loss_metric(wrong),
+       "objective must be an objective, found .*call the", TypeError)
+      for wrong in (go.qwk_objective, "binary:logistic", squared_error,
+                    go.metrics.squared_error_metric())),
+)  # fmt: skip

@@ -13,7 +13,7 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives.objectives import delayed_logloss_objective
 from gbdt_objectives.priors import delay_distribution
-from tests.cases import each
+from tests.cases import each, refusals, refused
 
 LABELS = np.array([0.0, 1, 0, 0, 1, 0])
 ARRIVED = np.array([0.2, 0.9, 1.0, 0.0, 0.3, 0.6])
@@ -126,40 +126,21 @@ def test_the_start_is_what_a_search_finds() -> None:
     assert copies.intercept == pytest.approx(start, abs=1e-12)
 
 
-@each(
-    ("F", "y"),
-    [([0.5, 0.5], [0, 1]), ([0.1, 0.1, 0.1], [1, 0, 0]), ([1.0, 0.0], [1, 0])],
-)
-def test_more_labels_than_can_have_arrived_are_refused(F, y) -> None:
-    with pytest.raises(ValueError, match="arrived is too small for the labels, found weight 1"):
-        delayed_logloss_objective(F).measured(y)
-
-
-def test_one_class_has_no_start() -> None:
-    for label in (0, 1):
-        with pytest.raises(ValueError, match="one class only"):
-            delayed_logloss_objective([0.5] * 3).measured([label] * 3)
-
-
-@each(
-    ("arrived", "error", "message"),
-    [
-        ([0.1, 1.5], ValueError, r"arrived must be in \[0, 1\], found 1.5 at row 1: it is F\(age"),
-        ([-0.1, 1], ValueError, "found -0.1 at row 0"),
-        ([3, 30], ValueError, "found 3.0 at row 0: .* not the age"),
-        ([0.1, np.nan], ValueError, "arrived must be finite, found nan at row 1"),
-        ([True, False], TypeError, "found True and False: it is not whether the label has arrived"),
-        ([], ValueError, "arrived is empty"),
-        (0.5, ValueError, "arrived must be one-dimensional"),
-        ([[0.5]], ValueError, "arrived must be one-dimensional"),
-        (["0.5"], TypeError, "arrived must hold real numbers"),
-    ],
-)
-def test_bad_probabilities(arrived, error, message) -> None:
-    with pytest.raises(error, match=message):
-        delayed_logloss_objective(arrived)
-    with pytest.raises(error, match=message):
-        delayed_logloss_objective().with_rows({"arrived": arrived})
+@each("make", [delayed_logloss_objective,
+               lambda F: delayed_logloss_objective().with_rows({"arrived": F})])  # fmt: skip
+@refused(
+    ([0.1, 1.5], r"arrived must be in \[0, 1\], found 1.5 at row 1: it is F\(age"),
+    ([-0.1, 1], "found -0.1 at row 0"),
+    ([3, 30], "found 3.0 at row 0: .* not the age"),
+    ([0.1, np.nan], "arrived must be finite, found nan at row 1"),
+    ([True, False], "found True and False: it is not whether the label has arrived", TypeError),
+    ([], "arrived is empty"),
+    (0.5, "arrived must be one-dimensional"),
+    ([[0.5]], "arrived must be one-dimensional"),
+    (["0.5"], "arrived must hold real numbers", TypeError),
+)  # fmt: skip
+def test_bad_probabilities(make, arrived) -> None:
+    make(arrived)
 
 
 def test_a_label_that_cannot_have_arrived_is_refused() -> None:
@@ -174,14 +155,6 @@ def test_a_label_that_cannot_have_arrived_is_refused() -> None:
         with pytest.raises(ValueError, match=message):
             call()
     objective([1, 0], z)
-
-
-def test_another_number_of_rows_is_refused_with_the_remedy() -> None:
-    message = r"y_true has 2 rows, but arrived has 6: .*delayed_logloss_objective\(\) and pass"
-    with pytest.raises(ValueError, match=message):
-        delayed_logloss_objective(ARRIVED)([0, 1], [0, 0])
-    with pytest.raises(ValueError, match=r"needs arrived of each row, but has only its name"):
-        delayed_logloss_objective()([0, 1], [0, 0])
 
 
 def test_it_is_a_value_of_its_rows() -> None:
@@ -207,3 +180,16 @@ def test_the_unit_of_the_weights_does_not_move_the_start(unit: float) -> None:
     start = delayed_logloss_objective(ARRIVED).measured(LABELS, w).intercept
     found = delayed_logloss_objective(ARRIVED).measured(LABELS, w * unit).intercept
     assert found == pytest.approx(start, abs=1e-12)
+
+
+test_refusals = refusals(
+    *((lambda F=F, y=y: delayed_logloss_objective(F).measured(y),
+     "arrived is too small for the labels, found weight 1")
+      for F, y in [([0.5, 0.5], [0, 1]), ([0.1, 0.1, 0.1], [1, 0, 0]), ([1.0, 0.0], [1, 0])]),
+    *((lambda label=label: delayed_logloss_objective([0.5] * 3).measured([label] * 3),
+     "one class only") for label in (0, 1)),
+    (lambda: delayed_logloss_objective(ARRIVED)([0, 1], [0, 0]),
+     r"y_true has 2 rows, but arrived has 6: .*delayed_logloss_objective\(\) and pass"),
+    (lambda: delayed_logloss_objective()([0, 1], [0, 0]),
+     r"needs arrived of each row, but has only its name"),
+)  # fmt: skip

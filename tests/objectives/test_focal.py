@@ -16,7 +16,7 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier
-from tests.cases import each
+from tests.cases import each, refusals, refused
 
 GAMMAS = [0.0, 0.5, 2.0, 5.0]
 
@@ -49,7 +49,7 @@ def is_close(found, expected, *, in_float32=None) -> None:
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("alpha", [None, 0.25])
 def test_loss_and_gradient_in_both_tails(gamma, alpha) -> None:
-    obj = go.focal_objective(gamma, alpha)
+    obj = go.focal_objective(gamma, alpha=alpha)
     for z, y in product((-80.0, -17.0, -3.0, -0.1, 0.0, 2.0, 17.0, 40.0, 80.0), (0, 1)):
         z = float(np.float32(z))
         c = 1 if alpha is None else alpha if y else 1 - alpha
@@ -237,7 +237,7 @@ def test_half_the_hessian_would_overshoot_where_all_margins_move() -> None:
     alpha=st.none() | st.floats(0.01, 0.99),
 )
 def test_class_probability_inverts_the_margin_of_least_expected_loss(p, gamma, alpha) -> None:
-    obj = go.focal_objective(gamma, alpha)
+    obj = go.focal_objective(gamma, alpha=alpha)
 
     def expected(z: float) -> float:
         return p * obj.loss([1], [z]) + (1 - p) * obj.loss([0], [z])
@@ -285,7 +285,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
         the least floats, which have few digits."""
         return bool((np.diff(p) >= -1e-12 * p[1:] - 1e-322).all())
 
-    for obj in (go.focal_objective(2.0), go.focal_objective(0.3, 0.9)):
+    for obj in (go.focal_objective(2.0), go.focal_objective(0.3, alpha=0.9)):
         p = obj.class_probability(z)
         assert p.dtype == np.float64
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
@@ -294,7 +294,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
         assert (np.diff(p[np.abs(z) < 5, 1]) > 0).all()
     for obj in (
         go.focal_objective(2.0, n_classes=3),
-        go.focal_objective(0.3, [1, 2, 3], n_classes=3),
+        go.focal_objective(0.3, alpha=[1, 2, 3], n_classes=3),
     ):
         for fixed in (0.0, 500.0):
             p = obj.class_probability(
@@ -310,7 +310,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
 @pytest.mark.parametrize("alpha", [None, 0.1])
 def test_the_intercept_is_the_constant_of_least_loss(alpha) -> None:
     y, w = np.array([0] * 97 + [1] * 3), np.arange(1, 101.0)
-    obj = go.focal_objective(2.0, alpha).measured(y, w)
+    obj = go.focal_objective(2.0, alpha=alpha).measured(y, w)
     gradient, _ = obj.gradient_hessian(y, np.full(100, obj.intercept), w)
     assert abs(gradient.sum()) <= 1e-9 * np.abs(gradient).sum()
     probability = obj.class_probability([obj.intercept])[0, 1]
@@ -390,7 +390,7 @@ def test_probabilities_of_real_models_of_two_classes(estimator, options) -> None
     X = rng.normal(size=(10_000, 3))
     truth = expit(1.5 * X[:, 0] - 2.0)
     y = (rng.random(10_000) < truth).astype(int)
-    obj = go.focal_objective(2.0, 0.75)
+    obj = go.focal_objective(2.0, alpha=0.75)
     model = estimator(n_estimators=60, learning_rate=0.2, objective=obj, **options).fit(X, y)
     p = model.predict_proba(X)[:, 1]
     margin = {"raw_score": True} if estimator is LGBMClassifier else {"output_margin": True}
@@ -412,45 +412,26 @@ def test_gamma_0_trains_as_the_libraries_softmax() -> None:
     assert found[0] == pytest.approx(found[1], rel=0.02)
 
 
-@each(
-    ("arguments", "error", "message"),
-    [
-        ((-0.1,), ValueError, "gamma must be at least 0, found -0.1"),
-        ((float("nan"),), ValueError, "gamma must be finite"),
-        (("2",), TypeError, "gamma must be a number"),
-        ((2, 0), ValueError, "alpha must be above 0 and below 1, found 0"),
-        ((2, 1), ValueError, "alpha must be above 0 and below 1, found 1"),
-        ((2, float("nan")), ValueError, "alpha must be finite"),
-        ((2, [0.25, 0.75]), TypeError, "alpha must be a number for two classes"),
-        ((2, None, 1), ValueError, "n_classes must be a whole number >= 2, found 1"),
-        ((2, None, 3.0), TypeError, "n_classes must be a whole number"),
-        ((2, 0.25, 3), TypeError, "alpha must hold one weight for each of the 3 classes, found"),
-        ((2, [0.5, 0.5], 3), ValueError, "one weight for each of the 3 classes, found 2"),
-        ((2, [0.5, 0, 1], 3), ValueError, "alpha must be above 0, found 0 for label 1"),
-        ((2, [0.5, -1, 1], 3), ValueError, "alpha must be above 0, found -1 for label 1"),
-        ((2, [0.5, np.nan, 1], 3), ValueError, "alpha must be finite, found nan"),
-        ((-1, None, 3), ValueError, "gamma must be at least 0"),
-    ],
+@refused(
+    ((-0.1,), "gamma must be at least 0, found -0.1"),
+    ((float("nan"),), "gamma must be finite"),
+    (("2",), "gamma must be a number", TypeError),
+    ((2, 0), "alpha must be above 0 and below 1, found 0"),
+    ((2, 1), "alpha must be above 0 and below 1, found 1"),
+    ((2, float("nan")), "alpha must be finite"),
+    ((2, [0.25, 0.75]), "alpha must be a number for two classes", TypeError),
+    ((2, None, 1), "n_classes must be a whole number >= 2, found 1"),
+    ((2, None, 3.0), "n_classes must be a whole number", TypeError),
+    ((2, 0.25, 3), "alpha must hold one weight for each of the 3 classes, found", TypeError),
+    ((2, [0.5, 0.5], 3), "one weight for each of the 3 classes, found 2"),
+    ((2, [0.5, 0, 1], 3), "alpha must be above 0, found 0 for label 1"),
+    ((2, [0.5, -1, 1], 3), "alpha must be above 0, found -1 for label 1"),
+    ((2, [0.5, np.nan, 1], 3), "alpha must be finite, found nan"),
+    ((-1, None, 3), "gamma must be at least 0"),
 )
-def test_bad_arguments(arguments, error, message) -> None:
+def test_bad_arguments(arguments) -> None:
     gamma, alpha, K = (*arguments, None, 2)[:3] if len(arguments) < 3 else arguments
-    with pytest.raises(error, match=message):
-        go.focal_objective(gamma, alpha, n_classes=K or 2)
-
-
-def test_one_class_only() -> None:
-    with pytest.raises(ValueError, match="y_true has one class only"):
-        go.focal_objective(2.0).measured([1, 1])
-    with pytest.raises(ValueError, match="y_true has one class only, found label 1"):
-        go.focal_objective(2.0, n_classes=3).measured([1, 1])
-    with pytest.raises(ValueError, match="y_true has one class only, found label 0"):
-        go.focal_objective(2.0, n_classes=3).measured([0, 1], [1, 0])
-
-
-@pytest.mark.parametrize("margin", [[[0, 0]], [0, 0, 0], [[0, 0, np.nan]]])
-def test_bad_margins_have_no_probability(margin) -> None:
-    with pytest.raises(ValueError, match="3 margins per row|margin must be finite"):
-        go.focal_objective(2.0, n_classes=3).class_probability(margin)
+    go.focal_objective(gamma, alpha, n_classes=K or 2)
 
 
 def test_plain_classifiers_are_refused() -> None:
@@ -464,3 +445,15 @@ def test_plain_classifiers_are_refused() -> None:
                 TypeError, match="import .*Classifier from gbdt_objectives.adapters"
             ):
                 model(n_estimators=2, objective=obj).fit(X, label)
+
+
+test_refusals = refusals(
+    (lambda: go.focal_objective(2.0).measured([1, 1]), "y_true has one class only"),
+    (lambda: go.focal_objective(2.0, n_classes=3).measured([1, 1]),
+     "y_true has one class only, found label 1"),
+    (lambda: go.focal_objective(2.0, n_classes=3).measured([0, 1], [1, 0]),
+     "y_true has one class only, found label 0"),
+    *((lambda margin=margin: go.focal_objective(2.0, n_classes=3).class_probability(margin),
+     "3 margins per row|margin must be finite")
+      for margin in [[[0, 0]], [0, 0, 0], [[0, 0, np.nan]]]),
+)  # fmt: skip

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives._values import RowValues
-from tests.cases import each
+from tests.cases import each, refusals_of, refused
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
 every_factory = each("factory", FACTORIES, ids=lambda f: f.__name__)
@@ -86,22 +86,18 @@ def test_rate_one_is_plain_logloss(factory) -> None:
 
 
 @every_factory
-@each(
-    ("rate", "error", "message"),
-    [
-        (0, ValueError, r"negative_keep_rate must be in \(0, 1\], found 0"),
-        (-0.1, ValueError, "found -0.1"),
-        (1.5, ValueError, "found 1.5"),
-        (float("nan"), ValueError, "must be finite, found nan"),
-        ("0.1", TypeError, "must be a number, found str"),
-        (None, TypeError, "must be a number, found NoneType"),
-        (True, TypeError, "must be a number, found bool"),
-        (np.array(0.1), TypeError, "must be a number, found ndarray"),
-    ],
+@refused(
+    (0, r"negative_keep_rate must be in \(0, 1\], found 0"),
+    (-0.1, "found -0.1"),
+    (1.5, "found 1.5"),
+    (float("nan"), "must be finite, found nan"),
+    ("0.1", "must be a number, found str", TypeError),
+    (None, "must be a number, found NoneType", TypeError),
+    (True, "must be a number, found bool", TypeError),
+    (np.array(0.1), "must be a number, found ndarray", TypeError),
 )
-def test_bad_rates(factory, rate, error, message) -> None:
-    with pytest.raises(error, match=message):
-        factory(rate)
+def test_bad_rates(factory, rate) -> None:
+    factory(rate)
 
 
 def test_one_class_has_no_intercept() -> None:
@@ -193,23 +189,18 @@ def test_pandas_rates_count_by_position() -> None:
     assert go.offset_logloss_objective(series) == go.offset_logloss_objective(RATES)
 
 
-@each(
-    ("rates", "error", "message"),
-    [
-        ([0.1, 0], ValueError, r"negative_keep_rate must be in \(0, 1\], found 0.0 at row 1"),
-        ([0.1, 2], ValueError, "found 2.0 at row 1.* 0.02 for 2 %"),
-        ([0.1, -0.1], ValueError, "found -0.1 at row 1"),
-        ([0.1, np.nan], ValueError, "must be finite, found nan at row 1"),
-        ([], ValueError, "negative_keep_rate is empty"),
-        ([[0.1, 0.2]], ValueError, "must be one-dimensional"),
-        (["0.1"], TypeError, "must hold real numbers"),
-        ([True, False], TypeError, "is it a mask"),
-        ({0: 0.1, 1: 1}, TypeError, "must be a number, found dict"),
-    ],
+test_bad_rates_by_row = refusals_of(
+    go.offset_logloss_objective,
+    ([0.1, 0], r"negative_keep_rate must be in \(0, 1\], found 0.0 at row 1"),
+    ([0.1, 2], "found 2.0 at row 1.* 0.02 for 2 %"),
+    ([0.1, -0.1], "found -0.1 at row 1"),
+    ([0.1, np.nan], "must be finite, found nan at row 1"),
+    ([], "negative_keep_rate is empty"),
+    ([[0.1, 0.2]], "must be one-dimensional"),
+    (["0.1"], "must hold real numbers", TypeError),
+    ([True, False], "is it a mask", TypeError),
+    ({0: 0.1, 1: 1}, "must be a number, found dict", TypeError),
 )
-def test_bad_rates_by_row(rates, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.offset_logloss_objective(rates)
 
 
 def test_another_number_of_rows_is_refused_with_the_remedy() -> None:

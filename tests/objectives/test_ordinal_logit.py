@@ -20,7 +20,7 @@ from gbdt_objectives import _workers
 from gbdt_objectives._domain import Classes
 from gbdt_objectives._places import BLOCK_BYTES
 from gbdt_objectives._rows import Rows
-from tests.cases import each
+from tests.cases import each, refusals_of
 from tests.contract import measured_in_parts
 
 INF = float("inf")
@@ -345,25 +345,20 @@ def test_what_it_is() -> None:
     assert all(a < b for a, b in pairwise(after.thresholds))
 
 
-@each(
-    ("arguments", "error", "message"),
-    [
-        ({"n_classes": 1}, ValueError, "n_classes must be a whole number >= 2, found 1"),
-        ({"n_classes": 3.0}, TypeError, "n_classes must be a whole number >= 2, found 3.0"),
-        ({"n_classes": True}, TypeError, "n_classes must be a whole number"),
-        ({"n_classes": [0, 1, 2]}, TypeError, "n_classes must be a whole number"),
-        ({"n_classes": 4, "thresholds": "free"}, ValueError, "one of 'refit', 'fixed'"),
-        ({"n_classes": 4, "thresholds": None}, TypeError, "thresholds must"),
-        ({"n_classes": 4, "thresholds": [0, 1]}, ValueError, "thresholds must be 3, one less"),
-        ({"n_classes": 3, "thresholds": [1, 0]}, ValueError, "increase, found 1 before 0"),
-        ({"n_classes": 3, "thresholds": [1, 1]}, ValueError, "increase, found 1 before 1"),
-        ({"n_classes": 3, "thresholds": [0, INF]}, ValueError, "thresholds must be finite"),
-        ({"n_classes": 3, "thresholds": [[0, 1]]}, ValueError, "thresholds must be one-dim"),
-    ],
+test_wrong_arguments = refusals_of(
+    lambda arguments: go.ordinal_logit_objective(**arguments),
+    ({"n_classes": 1}, "n_classes must be a whole number >= 2, found 1"),
+    ({"n_classes": 3.0}, "n_classes must be a whole number >= 2, found 3.0", TypeError),
+    ({"n_classes": True}, "n_classes must be a whole number", TypeError),
+    ({"n_classes": [0, 1, 2]}, "n_classes must be a whole number", TypeError),
+    ({"n_classes": 4, "thresholds": "free"}, "one of 'refit', 'fixed'"),
+    ({"n_classes": 4, "thresholds": None}, "thresholds must", TypeError),
+    ({"n_classes": 4, "thresholds": [0, 1]}, "thresholds must be 3, one less"),
+    ({"n_classes": 3, "thresholds": [1, 0]}, "increase, found 1 before 0"),
+    ({"n_classes": 3, "thresholds": [1, 1]}, "increase, found 1 before 1"),
+    ({"n_classes": 3, "thresholds": [0, INF]}, "thresholds must be finite"),
+    ({"n_classes": 3, "thresholds": [[0, 1]]}, "thresholds must be one-dim"),
 )
-def test_wrong_arguments(arguments, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.ordinal_logit_objective(**arguments)
 
 
 X = np.random.default_rng(5).random((1500, 4))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
 from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives import kappa_objective
 from gbdt_objectives.objectives.qwk import LabelMoments
-from tests.cases import each
+from tests.cases import each, refusals_of
 from tests.contract import own_sums, sums_of_all, with_fields
 
 
@@ -202,55 +205,38 @@ def test_a_start_near_the_centre_does_not_warn(ordinal) -> None:
 NAN, INF = float("nan"), float("inf")
 
 
-@each(
-    ("arguments", "error", "message"),
-    [
-        ({"y_true": []}, ValueError, "y_true is empty"),
-        ({"y_true": [0, 1, NAN]}, ValueError, "y_true must be finite, found nan at row 2"),
-        ({"y_true": [0, INF]}, ValueError, "y_true must be finite, found inf at row 1"),
-        ({"y_true": [2, 2, 2]}, ValueError, "labels of positive weight are constant, all 2"),
-        ({"y_true": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
-        ({"y_true": [[0, 1]]}, ValueError, r"one-dimensional, found shape \(1, 2\)"),
-        ({"y_true": ["a", "b"]}, TypeError, "y_true must hold real numbers, found dtype"),
-        ({"y_true": [0, 1], "sample_weight": [1]}, ValueError, "1 rows, but the labels have 2"),
-        ({"y_true": [0, 1], "sample_weight": [1, -2]}, ValueError, "negative, found -2.0 at row 1"),
-        ({"y_true": [0, 1], "sample_weight": [0, 0]}, ValueError, "0 in all 2 rows"),
-        ({"sample_weight": [1, 1]}, ValueError, "sample_weight is given without y_true"),
-        ({"y_true": [0, 1], "label_range": (1, 1)}, ValueError, "single value 1"),
-        ({"y_true": [0, 1], "label_range": (3, 0)}, ValueError, "swap the two"),
-        ({"y_true": [0, 1], "label_range": 3}, TypeError, "label_range must be a pair"),
-        ({"y_true": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
-        ({"y_true": [0, 1], "center": NAN}, ValueError, "center must be finite, found nan"),
-        ({"y_true": [0, 1], "center": "1"}, TypeError, "center must be a number, found str"),
-        ({"y_true": [0, 3], "center": 5}, ValueError, "center 5 lies outside label_range"),
-        ({"y_true": [0, 1], "spread": 0}, ValueError, "spread must be > 0"),
-        (
-            {"label_range": (0, 3), "center": 2.9, "spread": 1.6},
-            ValueError,
-            "spread 1.6 is impossible",
-        ),
-        (
-            {"y_true": [0, 1], "scale": "log"},
-            ValueError,
-            "scale must be one of 'residual', 'kappa'",
-        ),
-        ({"y_true": [0, 1], "clip": "yes"}, TypeError, "clip must be True or False"),
-        ({"y_true": [0, 1], "reduce": 3}, TypeError, "reduce must be callable"),
-        ({"target_prior": {0: 0.5, 1: 0.6}}, ValueError, "must sum to 1, found 1.1"),
-        ({"target_prior": {0: 1.5, 1: -0.5}}, ValueError, "probabilities >= 0, found -0.5"),
-        ({"target_prior": {0: 1.0, 1: 0.0}}, ValueError, "target_prior: .* constant, all 0"),
-        ({"target_prior": [0.5, 0.5]}, TypeError, "target_prior must be a mapping"),
-        ({"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}}, ValueError, "label 2 occurs"),
-        (
-            {"target_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2},
-            ValueError,
-            "all given",
-        ),
-    ],
+test_bad_arguments = refusals_of(
+    lambda arguments: go.qwk_objective(**arguments),
+    ({"y_true": []}, "y_true is empty"),
+    ({"y_true": [0, 1, NAN]}, "y_true must be finite, found nan at row 2"),
+    ({"y_true": [0, INF]}, "y_true must be finite, found inf at row 1"),
+    ({"y_true": [2, 2, 2]}, "labels of positive weight are constant, all 2"),
+    ({"y_true": [2, 3], "sample_weight": [1, 0]}, "constant, all 2"),
+    ({"y_true": [[0, 1]]}, r"one-dimensional, found shape \(1, 2\)"),
+    ({"y_true": ["a", "b"]}, "y_true must hold real numbers, found dtype", TypeError),
+    ({"y_true": [0, 1], "sample_weight": [1]}, "1 rows, but the labels have 2"),
+    ({"y_true": [0, 1], "sample_weight": [1, -2]}, "negative, found -2.0 at row 1"),
+    ({"y_true": [0, 1], "sample_weight": [0, 0]}, "0 in all 2 rows"),
+    ({"sample_weight": [1, 1]}, "sample_weight is given without y_true"),
+    ({"y_true": [0, 1], "label_range": (1, 1)}, "single value 1"),
+    ({"y_true": [0, 1], "label_range": (3, 0)}, "swap the two"),
+    ({"y_true": [0, 1], "label_range": 3}, "label_range must be a pair", TypeError),
+    ({"y_true": [0, 4], "label_range": (0, 3)}, "found 4.0 at row 1"),
+    ({"y_true": [0, 1], "center": NAN}, "center must be finite, found nan"),
+    ({"y_true": [0, 1], "center": "1"}, "center must be a number, found str", TypeError),
+    ({"y_true": [0, 3], "center": 5}, "center 5 lies outside label_range"),
+    ({"y_true": [0, 1], "spread": 0}, "spread must be > 0"),
+    ({"label_range": (0, 3), "center": 2.9, "spread": 1.6}, "spread 1.6 is impossible"),
+    ({"y_true": [0, 1], "scale": "log"}, "scale must be one of 'residual', 'kappa'"),
+    ({"y_true": [0, 1], "clip": "yes"}, "clip must be True or False", TypeError),
+    ({"y_true": [0, 1], "reduce": 3}, "reduce must be callable", TypeError),
+    ({"target_prior": {0: 0.5, 1: 0.6}}, "must sum to 1, found 1.1"),
+    ({"target_prior": {0: 1.5, 1: -0.5}}, "probabilities >= 0, found -0.5"),
+    ({"target_prior": {0: 1.0, 1: 0.0}}, "target_prior: .* constant, all 0"),
+    ({"target_prior": [0.5, 0.5]}, "target_prior must be a mapping", TypeError),
+    ({"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}}, "label 2 occurs"),
+    ({"target_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2}, "all given"),
 )
-def test_bad_arguments(arguments, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.qwk_objective(**arguments)
 
 
 def test_options_are_keywords() -> None:
@@ -269,6 +255,22 @@ def test_a_prior_of_labels_beyond_the_range_is_refused() -> None:
     prior = {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.15, 5: 0.1}
     with pytest.raises(ValueError, match="a label of target_prior must lie in label_range"):
         go.qwk_objective([0, 1, 2, 3], target_prior=prior)
+
+
+@each("clip", [True, False])
+@each("factory", [go.qwk_objective, partial(kappa_objective, "absolute")])
+def test_a_prior_says_which_labels_there_are(factory, clip: bool) -> None:
+    """With those of the training rows they were refused; here the rows come later."""
+    objective = factory(target_prior=dict.fromkeys(range(1, 6), 0.2), clip=clip)
+    assert objective.label_range == (1, 5)
+    with pytest.raises(ValueError, match=r"must lie in label_range \(1.0, 5.0\), found 0"):
+        objective([0, 1, 2, 3, 4], [1.0, 2, 3, 4, 4])
+    objective([1, 2, 2, 4, 4], [1.0, 2, 3, 4, 4])  # not all need occur
+
+
+def test_a_centre_far_from_all_labels_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="center=20 and spread=1 say that they are elsewhere"):
+        go.qwk_objective(center=20, spread=1).measured([0, 1, 2, 3])
 
 
 def test_the_loss_of_good_predictions_is_not_negative() -> None:

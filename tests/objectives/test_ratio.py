@@ -19,6 +19,7 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import XGBClassifier, train as xgboost_train
 from gbdt_objectives.objectives import ratio_objective
+from tests.cases import refusals_of
 from tests.contract import (
     COST,
     distance_from_one,
@@ -619,92 +620,63 @@ def free(y, p):
     return 0.0 * p, 0.0 * p
 
 
-@pytest.mark.parametrize(
-    ("cost", "arguments", "error", "message"),
-    [
-        ("linear", {}, ValueError, "cost must be 'squared' .* 'absolute' .linear kappa.*'linear'"),
-        (None, {}, TypeError, "cost must hold real numbers"),
-        ([[0, 1], [1, 0]], {"y_true": [0, 1, 2]}, ValueError, "2 classes of the cost matrix, 0 to"),
-        ([[0, 1, 2], [1, 0, 1]], {}, ValueError, r"shape \(K, K\).*found shape \(2, 3\)"),
-        ([0, 1], {}, ValueError, r"shape \(K, K\) with K >= 2 classes, found shape \(2,\)"),
-        ([[0]], {}, ValueError, r"found shape \(1, 1\)"),
-        ([[0, 1], [-1, 0]], {}, ValueError, "be >= 0, found -1 for true label 1, predicted 0"),
-        ([[0, 1], [1, 2]], {}, ValueError, "on the diagonal, found 2 for true label 1"),
-        ([[0, NAN], [1, 0]], {}, ValueError, "cost must be finite, found nan for true label 0"),
-        ([[0, INF], [1, 0]], {}, ValueError, "cost must be finite, found inf"),
-        ([["0", "1"], ["1", "0"]], {}, TypeError, "cost must hold real numbers"),
-        (COST, {"label_range": (0, 4)}, ValueError, r"shape \(4, 4\), but label_range is \(0"),
-        (COST, {"label_range": (0.5, 3.5)}, ValueError, "give the 4 consecutive integers"),
-        (COST, {"clip": False}, ValueError, "a cost matrix says nothing about predictions beyond"),
-        (COST, {"y_true": [1, 2, 3]}, ValueError, "no label is 0, but .* classes 0 to 3"),
-        (COST, {"y_true": [1, 2, 3, 4]}, ValueError, "classes .*0 to 3, found 4.0 at row 3"),
-        (COST, {"y_true": [0, 0.5]}, ValueError, "found 0.5 at row 1"),
-        (COST, {"y_true": [0, 0]}, ValueError, "constant, all 0: kappa is undefined"),
-        (COST, {"target_prior": {0: 0.5, 7: 0.5}}, ValueError, "target_prior must be one of the 4"),
-        (COST, {"target_prior": {1: 0.5, 2: 0.5}}, ValueError, "target_prior: no label is 0"),
-        ([[0, 0], [0, 0]], {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
-        ([[0, 1], [0, 0]], {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
-        (
-            "absolute",
-            {"y_true": [2, 2]},
-            ValueError,
-            "labels of positive weight are constant, all 2",
-        ),
-        ("absolute", {"y_true": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
-        ("absolute", {"y_true": []}, ValueError, "y_true is empty"),
-        ("absolute", {"y_true": [0, NAN]}, ValueError, "y_true must be finite, found nan"),
-        ("absolute", {"y_true": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
-        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without y_true"),
-        ("absolute", {"y_true": np.arange(1001)}, ValueError, "1001 different labels.*at most"),
-        ("absolute", {"y_true": np.sqrt(np.arange(1500))}, ValueError, "1500 different labels"),
-        (
-            "absolute",
-            {"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}},
-            ValueError,
-            "label 2 occurs",
-        ),
-        (
-            "absolute",
-            {"y_true": [0, 1], "target_prior": {0: 0.4, 1: 0.4, 5: 0.2}},
-            ValueError,
-            "a label of target_prior must lie in label_range",
-        ),
-        ("absolute", {"scale": "loss"}, ValueError, "scale must be one of 'residual', 'kappa'"),
-        ("absolute", {"clip": 1}, TypeError, "clip must be True or False"),
-        ("absolute", {"reduce": 3}, TypeError, "reduce must be callable"),
-        (go.qwk_objective(), {}, TypeError, "cost is an objective"),
-        (
-            go.metrics.threshold_metric("linear"),
-            {"y_true": [0, 1]},
-            TypeError,
-            "must return a tuple",
-        ),
-        (lambda y: y, {}, TypeError, r"cost must take \(y, p\)"),
-        (with_diagonal, {"y_true": [0, 1]}, ValueError, "cost with_diagonal must be 0 for agree"),
-        (negative, {"y_true": [0, 1]}, ValueError, "cost negative must be >= 0, found -1"),
-        (nan, {"y_true": [0, 1]}, ValueError, "cost nan must be finite"),
-        (only_value, {"y_true": [0, 1]}, TypeError, "must return a tuple .value, derivative"),
-        (short, {"y_true": [0, 1]}, ValueError, r"the value returned by short must hold"),
-        (free, {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
-    ],
-)
-def test_bad_arguments(cost, arguments, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.objectives.kappa_objective(cost, **arguments)
+test_bad_arguments = refusals_of(
+    lambda cost, arguments: go.objectives.kappa_objective(cost, **arguments),
+    ("linear", {}, "cost must be 'squared' .* 'absolute' .linear kappa.*'linear'"),
+    (None, {}, "cost must hold real numbers", TypeError),
+    ([[0, 1], [1, 0]], {"y_true": [0, 1, 2]}, "2 classes of the cost matrix, 0 to"),
+    ([[0, 1, 2], [1, 0, 1]], {}, r"shape \(K, K\).*found shape \(2, 3\)"),
+    ([0, 1], {}, r"shape \(K, K\) with K >= 2 classes, found shape \(2,\)"),
+    ([[0]], {}, r"found shape \(1, 1\)"),
+    ([[0, 1], [-1, 0]], {}, "be >= 0, found -1 for true label 1, predicted 0"),
+    ([[0, 1], [1, 2]], {}, "on the diagonal, found 2 for true label 1"),
+    ([[0, NAN], [1, 0]], {}, "cost must be finite, found nan for true label 0"),
+    ([[0, INF], [1, 0]], {}, "cost must be finite, found inf"),
+    ([["0", "1"], ["1", "0"]], {}, "cost must hold real numbers", TypeError),
+    (COST, {"label_range": (0, 4)}, r"shape \(4, 4\), but label_range is \(0"),
+    (COST, {"label_range": (0.5, 3.5)}, "give the 4 consecutive integers"),
+    (COST, {"clip": False}, "a cost matrix says nothing about predictions beyond"),
+    (COST, {"y_true": [1, 2, 3]}, "no label is 0, but .* classes 0 to 3"),
+    (COST, {"y_true": [1, 2, 3, 4]}, "classes .*0 to 3, found 4.0 at row 3"),
+    (COST, {"y_true": [0, 0.5]}, "found 0.5 at row 1"),
+    (COST, {"y_true": [0, 0]}, "constant, all 0: kappa is undefined"),
+    (COST, {"target_prior": {0: 0.5, 7: 0.5}}, "target_prior must be one of the 4"),
+    (COST, {"target_prior": {1: 0.5, 2: 0.5}}, "target_prior: no label is 0"),
+    ([[0, 0], [0, 0]], {"y_true": [0, 1]}, "always predicting 0 costs nothing"),
+    ([[0, 1], [0, 0]], {"y_true": [0, 1]}, "always predicting 0 costs nothing"),
+    ("absolute", {"y_true": [2, 2]}, "labels of positive weight are constant, all 2"),
+    ("absolute", {"y_true": [2, 3], "sample_weight": [1, 0]}, "constant, all 2"),
+    ("absolute", {"y_true": []}, "y_true is empty"),
+    ("absolute", {"y_true": [0, NAN]}, "y_true must be finite, found nan"),
+    ("absolute", {"y_true": [0, 4], "label_range": (0, 3)}, "found 4.0 at row 1"),
+    ("absolute", {"sample_weight": [1, 1]}, "given without y_true"),
+    ("absolute", {"y_true": np.arange(1001)}, "1001 different labels.*at most"),
+    ("absolute", {"y_true": np.sqrt(np.arange(1500))}, "1500 different labels"),
+    ("absolute", {"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}}, "label 2 occurs"),
+    ("absolute", {"y_true": [0, 1], "target_prior": {0: 0.4, 1: 0.4, 5: 0.2}},
+     "a label of target_prior must lie in label_range"),
+    ("absolute", {"scale": "loss"}, "scale must be one of 'residual', 'kappa'"),
+    ("absolute", {"clip": 1}, "clip must be True or False", TypeError),
+    ("absolute", {"reduce": 3}, "reduce must be callable", TypeError),
+    (go.qwk_objective(), {}, "cost is an objective", TypeError),
+    (go.metrics.threshold_metric("linear"), {"y_true": [0, 1]}, "must return a tuple", TypeError),
+    (lambda y: y, {}, r"cost must take \(y, p\)", TypeError),
+    (with_diagonal, {"y_true": [0, 1]}, "cost with_diagonal must be 0 for agree"),
+    (negative, {"y_true": [0, 1]}, "cost negative must be >= 0, found -1"),
+    (nan, {"y_true": [0, 1]}, "cost nan must be finite"),
+    (only_value, {"y_true": [0, 1]}, "must return a tuple .value, derivative", TypeError),
+    (short, {"y_true": [0, 1]}, r"the value returned by short must hold"),
+    (free, {"y_true": [0, 1]}, "always predicting 0 costs nothing"),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (("c", squared), TypeError, "numerator must be a function of .y, p., found 'c'"),
-        ((squared, None), TypeError, "denominator must be a function"),
-        ((squared, lambda: 1), TypeError, "denominator must take"),
-        ((go.qwk_objective(), squared), TypeError, "numerator is an objective"),
-    ],
+test_bad_functions_of_a_ratio = refusals_of(
+    lambda arguments: go.objectives.ratio_objective(*arguments),
+    (("c", squared), "numerator must be a function of .y, p., found 'c'", TypeError),
+    ((squared, None), "denominator must be a function", TypeError),
+    ((squared, lambda: 1), "denominator must take", TypeError),
+    ((go.qwk_objective(), squared), "numerator is an objective", TypeError),
 )
-def test_bad_functions_of_a_ratio(arguments, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.objectives.ratio_objective(*arguments)
 
 
 def test_bad_options_of_a_ratio() -> None:

@@ -16,6 +16,7 @@ from scipy.stats import chi2
 
 from gbdt_objectives import correct_probability, log_odds_shift
 from gbdt_objectives.priors import estimate, estimate_prior, prior_shift_test
+from tests.cases import refusals, refusals_of
 
 pytestmark = pytest.mark.slow
 
@@ -232,15 +233,6 @@ def test_equal_held_out_predictions_tell_nothing(value) -> None:
             prior_shift_test(new, out_of_fold=(y, np.full(103, value)))
 
 
-def test_predictions_that_equal_the_prior_tell_nothing() -> None:
-    with pytest.raises(ValueError, match="does not tell all classes apart"):
-        estimate_prior(np.full(50, 0.3), 0.3)
-    p = np.random.default_rng(0).dirichlet([1, 1], 300)
-    twins = np.column_stack([p[:, 0] / 2, p[:, 0] / 2, p[:, 1]])
-    with pytest.raises(ValueError, match="does not tell all classes apart"):
-        estimate_prior(twins, [0.25, 0.25, 0.5])
-
-
 def test_overconfident_predictions_do_not_go_in_circles() -> None:
     """Plain steps went from .611 to 3e-5 and back; the moment equation has one root, .0752."""
     rng = np.random.default_rng(3)
@@ -258,11 +250,6 @@ def test_overconfident_predictions_do_not_go_in_circles() -> None:
     assert estimate.prior == pytest.approx(0.0752, abs=1e-4)
     with pytest.raises(ValueError, match="probability has 1 row: at least two"):
         estimate_prior([0.4], out_of_fold=held_out)
-
-
-def test_equal_predictions_tell_nothing() -> None:
-    with pytest.raises(ValueError, match="do not tell the classes apart"):
-        estimate_prior([0.3, 0.3], out_of_fold=([0, 1, 0, 1], [0.3] * 4))
 
 
 def test_a_class_that_is_gone_collapses() -> None:
@@ -434,10 +421,9 @@ def test_results_are_frozen() -> None:
 # bad input
 
 
-@pytest.mark.parametrize("function", [estimate_prior, prior_shift_test])
-@pytest.mark.parametrize(
-    ("probability", "train_prior", "message"),
-    [
+test_bad_input = refusals_of(
+    lambda function, probability, train_prior: function(probability, train_prior),
+    *((function, *row) for function in [estimate_prior, prior_shift_test] for row in [
         ([0.5, 1.1], 0.5, "probability must be in .0, 1., found 1.1 at row 1"),
         ([0.5, np.nan], 0.5, "probability must be in .0, 1., found nan at row 1"),
         ([], 0.5, "and not empty, found shape"),
@@ -449,60 +435,19 @@ def test_results_are_frozen() -> None:
         ([0.5], np.nan, "train_prior must be finite"),
         ([[0.5, 0.5]], [0.5, 0.4], "train_prior must sum to 1"),
         ([[0.5, 0.5]], [1.0, 0.0], "train_prior must be above 0 for every class"),
-    ],
+    ])
+)  # fmt: skip
+
+
+test_bad_out_of_fold = refusals_of(
+    lambda y, probability: estimate_prior([0.5, 0.6], out_of_fold=(y, probability)),
+    ([0, 0], [0.4, 0.6], r"columns 0..1, each at least twice, found \{0.0: 2\}"),
+    ([0, 0, 1], [0.4, 0.6, 0.7], "each at least twice, found .*1.0: 1"),
+    ([0, 2], [0.4, 0.6], "labels of out_of_fold must be the columns 0..1"),
+    ([0, 1, 1], [0.4, 0.6], "the probability of out_of_fold has 2 rows, but the labels have 3"),
+    ([0, 1], [0.4, 1.2], "the probability of out_of_fold must be in .0, 1."),
+    ([0, 1], [[0.2, 0.3, 0.5]] * 2, "out_of_fold has 3 classes, but there must be 2"),
 )
-def test_bad_input(function, probability, train_prior, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        function(probability, train_prior)
-
-
-@pytest.mark.parametrize(
-    ("y", "probability", "message"),
-    [
-        ([0, 0], [0.4, 0.6], r"columns 0..1, each at least twice, found \{0.0: 2\}"),
-        ([0, 0, 1], [0.4, 0.6, 0.7], "each at least twice, found .*1.0: 1"),
-        ([0, 2], [0.4, 0.6], "labels of out_of_fold must be the columns 0..1"),
-        ([0, 1, 1], [0.4, 0.6], "the probability of out_of_fold has 2 rows, but the labels have 3"),
-        ([0, 1], [0.4, 1.2], "the probability of out_of_fold must be in .0, 1."),
-        ([0, 1], [[0.2, 0.3, 0.5]] * 2, "out_of_fold has 3 classes, but there must be 2"),
-    ],
-)
-def test_bad_out_of_fold(y, probability, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        estimate_prior([0.5, 0.6], out_of_fold=(y, probability))
-
-
-def test_one_prior_of_training() -> None:
-    y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
-    with pytest.raises(ValueError, match="found both: the labels of out_of_fold are the prior"):
-        estimate_prior([0.5], 0.5, out_of_fold=(y, p))
-    with pytest.raises(
-        ValueError, match="exactly one of train_prior and out_of_fold .* found none"
-    ):
-        estimate_prior([0.5])
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.1, 90])
-def test_bad_confidence_level(level) -> None:
-    with pytest.raises(ValueError, match=r"confidence_level must be in \(0, 1\), found"):
-        estimate_prior(FIVE, 0.5, confidence_level=level)
-
-
-@pytest.mark.parametrize("bad", [0, -1e-6, np.nan])
-def test_bad_tolerance(bad) -> None:
-    with pytest.raises(ValueError, match="tol must be"):
-        estimate_prior(FIVE, 0.5, tol=bad)
-
-
-def test_bad_max_iter() -> None:
-    with pytest.raises(ValueError, match="max_iter must be a whole number >= 1, found 0"):
-        estimate_prior(FIVE, 0.5, max_iter=0)
-
-
-@pytest.mark.parametrize("out_of_fold", [[0.5, 0.2, 0.3], (0.5,), "ab"])
-def test_out_of_fold_is_a_pair(out_of_fold) -> None:
-    with pytest.raises(TypeError, match="out_of_fold must be a pair"):
-        estimate_prior([0.5, 0.2], out_of_fold=out_of_fold)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of a collapse
@@ -613,23 +558,6 @@ def test_groups_widen_the_interval_of_users_with_many_rows(held_out) -> None:
     assert rejected[1] / draws < 0.05 + 3 * 0.028
 
 
-def test_bad_groups() -> None:
-    y, p = np.array([0, 0, 1, 1]), np.array([0.2, 0.4, 0.5, 0.7])
-    for groups, error, message in (
-        ([1, 2], ValueError, "groups has 2 rows, but the labels have 4"),
-        (([1] * 4, [1] * 4), TypeError, "a pair is for out_of_fold"),
-        ([1, None, 2, 2], ValueError, "groups must not be missing"),
-    ):
-        with pytest.raises(error, match=message):
-            estimate_prior(p, 0.5, groups=groups)
-    for groups, error, message in (
-        ([1, 2, 3, 4], TypeError, "groups must be a pair"),
-        ((None, [1, 2]), ValueError, "the groups of out_of_fold has 2 rows"),
-    ):
-        with pytest.raises(error, match=message):
-            estimate_prior(p, out_of_fold=(y, p), groups=groups)
-
-
 def test_a_rejected_edge_has_an_interval_of_z_errors() -> None:
     """No prior has a moment within z of its standard errors: 1, beside .01."""
 
@@ -640,3 +568,35 @@ def test_a_rejected_edge_has_an_interval_of_z_errors() -> None:
     assert ends == pytest.approx((0.4, 0.6), rel=1e-12)
     assert estimate.invert_test(rejected, 0.99, 0.05, 0.02, 2.0) == pytest.approx((0.88, 1.0))
     assert estimate.invert_test(rejected, 0.01, 0.05, 0.02, 2.0) == pytest.approx((0.0, 0.12))
+
+
+PAIRS = np.random.default_rng(0).dirichlet([1, 1], 300)
+TWINS = np.column_stack([PAIRS[:, 0] / 2, PAIRS[:, 0] / 2, PAIRS[:, 1]])
+OWN = ([0, 0, 1, 1], [0.2, 0.4, 0.5, 0.7])  # labels and probabilities held out
+
+test_refusals = refusals(
+    (lambda: estimate_prior([0.3, 0.3], out_of_fold=([0, 1, 0, 1], [0.3] * 4)),
+     "do not tell the classes apart"),
+    *((lambda level=level: estimate_prior(FIVE, 0.5, confidence_level=level),
+     r"confidence_level must be in \(0, 1\), found") for level in [0, 1, -0.1, 90]),
+    *((lambda bad=bad: estimate_prior(FIVE, 0.5, tol=bad), "tol must be")
+      for bad in [0, -1e-6, np.nan]),
+    (lambda: estimate_prior(FIVE, 0.5, max_iter=0),
+     "max_iter must be a whole number >= 1, found 0"),
+    *((lambda out_of_fold=out_of_fold: estimate_prior([0.5, 0.2], out_of_fold=out_of_fold),
+     "out_of_fold must be a pair", TypeError) for out_of_fold in [[0.5, 0.2, 0.3], (0.5,), "ab"]),
+    (lambda: estimate_prior(np.full(50, 0.3), 0.3), "does not tell all classes apart"),
+    (lambda: estimate_prior(TWINS, [0.25, 0.25, 0.5]), "does not tell all classes apart"),
+    (lambda: estimate_prior([0.5], 0.5, out_of_fold=OWN),
+     "found both: the labels of out_of_fold are the prior"),
+    (lambda: estimate_prior([0.5]), "exactly one of train_prior and out_of_fold .* found none"),
+    (lambda: estimate_prior(OWN[1], 0.5, groups=[1, 2]),
+     "groups has 2 rows, but the labels have 4"),
+    (lambda: estimate_prior(OWN[1], 0.5, groups=([1] * 4, [1] * 4)),
+     "a pair is for out_of_fold", TypeError),
+    (lambda: estimate_prior(OWN[1], 0.5, groups=[1, None, 2, 2]), "groups must not be missing"),
+    (lambda: estimate_prior(OWN[1], out_of_fold=OWN, groups=[1, 2, 3, 4]),
+     "groups must be a pair", TypeError),
+    (lambda: estimate_prior(OWN[1], out_of_fold=OWN, groups=(None, [1, 2])),
+     "the groups of out_of_fold has 2 rows"),
+)  # fmt: skip

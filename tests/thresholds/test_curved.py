@@ -16,7 +16,7 @@ from gbdt_objectives import (
 from gbdt_objectives._splines import POOLS, natural_spline
 from gbdt_objectives.thresholds import curved
 from gbdt_objectives.thresholds.rows import read_scored_rows
-from tests.cases import each
+from tests.cases import each, refusals
 
 BENDS = {"none": lambda m: m, "exp": np.exp, "cube": lambda m: m**3 + m / 20}
 
@@ -177,16 +177,6 @@ def test_few_rows_and_equal_scores_are_left_to_plug_in() -> None:
         optimize_thresholds([0, 1, 2] * 20, np.ones(60), method="curved")
 
 
-def test_refused() -> None:
-    y, m = draw(200, 5)
-    with pytest.raises(ValueError, match="score falls as the class rises"):
-        optimize_thresholds(y, -m, method="curved")
-    with pytest.raises(ValueError, match="method='curved' is for metric='qwk' only"):
-        optimize_thresholds(y, m, method="curved", metric="accuracy")
-    with pytest.raises(ValueError, match="method='curved' cannot optimise one"):
-        optimize_thresholds(y, m, method="curved", metric=lambda y, p, w: 0.0)
-
-
 def test_a_threshold_that_no_score_reaches_is_infinite() -> None:
     s, m = np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.2, 1.2])
     np.testing.assert_array_equal(
@@ -240,3 +230,14 @@ def test_the_search_starts_at_the_share_of_variance_that_the_curve_leaves(monkey
     ((s, of_pools, R),) = seen
     found = np.interp(score, s, of_pools)
     assert pytest.approx(1 - found.std() / y.std(), abs=0.01) == R  # pools are narrow, not points
+
+
+Y, M = draw(200, 5)
+
+test_refusals = refusals(
+    (lambda: optimize_thresholds(Y, -M, method="curved"), "score falls as the class rises"),
+    (lambda: optimize_thresholds(Y, M, method="curved", metric="accuracy"),
+     "method='curved' is for metric='qwk' only"),
+    (lambda: optimize_thresholds(Y, M, method="curved", metric=lambda y, p, w: 0.0),
+     "method='curved' cannot optimise one"),
+)  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from gbdt_objectives import decide, optimize_thresholds
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
-from tests.cases import each
+from tests.cases import each, refused
 
 COST = [[0, 1, 5], [2, 0, 1], [9, 3, 0]]
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]
@@ -80,28 +80,24 @@ def test_labels() -> None:
     np.testing.assert_array_equal(decide(P, threshold_metric("mae", (2, 4))), positions + 2)
 
 
-@each(
-    ("arguments", "error", "message"),
-    [
-        ({"probability": [0.2, 0.8]}, ValueError, r"must be \(n, K\).*numpy.column_stack"),
-        ({"probability": [[0.2, 0.7]]}, ValueError, "sum to 1"),
-        ({"probability": [[-0.2, 1.2]]}, ValueError, r"probability must be in \[0, 1\]"),
-        ({"probability": [[np.nan, 1.0]]}, ValueError, "nan"),
-        ({"probability": np.empty((0, 3))}, ValueError, "empty"),
-        ({"labels": ["a", "b"]}, ValueError, "labels must be 3 classes for 3 columns"),
-        ({"metric": lambda y, p, w: 0.0}, ValueError, "metric is a function"),
-        ({"metric": f_beta_metric(1)}, ValueError, "is for two classes, found 3"),
-        ({"metric": cost_metric([[0, 1], [1, 0]])}, ValueError, "but there are 3 classes"),
-        ({"metric": "matthews"}, ValueError, "metric 'matthews' is no ratio of sums"),
-        ({"metric": "auc"}, ValueError, "metric must be one of"),
-        ({"metric": threshold_metric("mae", (0, 3))}, ValueError, "labels must be 3 classes"),
-        ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
-    ],
+@refused(
+    ({"probability": [0.2, 0.8]}, r"must be \(n, K\).*numpy.column_stack"),
+    ({"probability": [[0.2, 0.7]]}, "sum to 1"),
+    ({"probability": [[-0.2, 1.2]]}, r"probability must be in \[0, 1\]"),
+    ({"probability": [[np.nan, 1.0]]}, "nan"),
+    ({"probability": np.empty((0, 3))}, "empty"),
+    ({"labels": ["a", "b"]}, "labels must be 3 classes for 3 columns"),
+    ({"metric": lambda y, p, w: 0.0}, "metric is a function"),
+    ({"metric": f_beta_metric(1)}, "is for two classes, found 3"),
+    ({"metric": cost_metric([[0, 1], [1, 0]])}, "but there are 3 classes"),
+    ({"metric": "matthews"}, "metric 'matthews' is no ratio of sums"),
+    ({"metric": "auc"}, "metric must be one of"),
+    ({"metric": threshold_metric("mae", (0, 3))}, "labels must be 3 classes"),
+    ({"sample_weight": [1.0]}, "sample_weight has 1 rows"),
 )
-def test_bad_input(arguments, error, message) -> None:
+def test_bad_input(arguments) -> None:
     given = {"probability": probabilities(4, 3, 0), **arguments}
-    with pytest.raises(error, match=message):
-        decide(**given)
+    decide(**given)
 
 
 @pytest.mark.parametrize("metric", ["qwk", "accuracy", "macro_recall"])

@@ -22,7 +22,7 @@ from gbdt_objectives.thresholds import (
     Thresholds,
     ThresholdStatistics,
 )
-from tests.cases import each
+from tests.cases import each, refusals_of
 
 WORDS = ["poor", "fair", "good"]
 
@@ -177,18 +177,13 @@ def test_numpy_reads_them_as_an_array(thresholds):
     assert repr(thresholds) == "Thresholds([-0.5, 0.75], labels=['poor', 'fair', 'good'])"
 
 
-@each(
-    ("cuts", "labels", "message"),
-    [
-        ([0.5], WORDS, "labels must be 2 classes for 1 thresholds, found 3"),
-        ([1.0, 0.5], WORDS, "thresholds must be sorted"),
-        ([np.nan, 0.5], WORDS, "thresholds must not be NaN"),
-        ([0.0, 0.5], [1, 1, 2], "labels must be different"),
-    ],
+test_wrong_ones_cannot_be_made = refusals_of(
+    Thresholds,
+    ([0.5], WORDS, "labels must be 2 classes for 1 thresholds, found 3"),
+    ([1.0, 0.5], WORDS, "thresholds must be sorted"),
+    ([np.nan, 0.5], WORDS, "thresholds must not be NaN"),
+    ([0.0, 0.5], [1, 1, 2], "labels must be different"),
 )
-def test_wrong_ones_cannot_be_made(cuts, labels, message):
-    with pytest.raises(ValueError, match=message):
-        Thresholds(cuts, labels)
 
 
 def test_infinite_ones_are_saved():
@@ -236,22 +231,17 @@ def test_apply_is_searchsorted_from_the_right():
     assert apply_thresholds([np.nextafter(0.25, 0)], thresholds, range(6)).tolist() == [2]
 
 
-@each(
-    ("arguments", "error", "message"),
-    [
-        (([0.1], [1, 0]), ValueError, r"thresholds must be sorted, found \[1.0, 0.0\]"),
-        (([0.1], [np.nan]), ValueError, "thresholds must not be NaN"),
-        (([0.1], []), ValueError, "thresholds must be one-dimensional and not empty"),
-        (([0.1], 0.5), ValueError, "thresholds must be one-dimensional"),
-        (([0.1], ["a"]), TypeError, "thresholds must hold real numbers"),
-        (([np.nan], [0]), ValueError, "score must be finite"),
-        (([0.1], [0], [0, 1, 2]), ValueError, "labels must be 2 classes for 1 thresholds, found 3"),
-        (([0.1], [0], [1, 1]), ValueError, "more than once"),
-    ],
+test_bad_input_to_apply = refusals_of(
+    lambda arguments: apply_thresholds(*arguments),
+    (([0.1], [1, 0]), r"thresholds must be sorted, found \[1.0, 0.0\]"),
+    (([0.1], [np.nan]), "thresholds must not be NaN"),
+    (([0.1], []), "thresholds must be one-dimensional and not empty"),
+    (([0.1], 0.5), "thresholds must be one-dimensional"),
+    (([0.1], ["a"]), "thresholds must hold real numbers", TypeError),
+    (([np.nan], [0]), "score must be finite"),
+    (([0.1], [0], [0, 1, 2]), "labels must be 2 classes for 1 thresholds, found 3"),
+    (([0.1], [0], [1, 1]), "more than once"),
 )
-def test_bad_input_to_apply(arguments, error, message):
-    with pytest.raises(error, match=message):
-        apply_thresholds(*arguments)
 
 
 def test_thresholds_of_other_labels_are_refused_by_the_metric() -> None:
