@@ -168,8 +168,7 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
     if name == "ServedModel":
         return {
             "class": "ServedModel", "model": describe(model.model, files),
-            **{name: as_dict(getattr(model, name)) for name in ("thresholds", "shift")},
-            "calibrator": as_dict(model.calibrator),
+            **{key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")},
         }  # fmt: skip
     if name == "QWKClassifier":
         several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")

@@ -265,22 +265,18 @@ def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     shifts = model._bag_shifts
     if model.average == "log_odds" and len(bags) > 1:
-        margins = [margin_plan(bag) for bag in bags]
+        if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
+            raise ValueError(
+                "average='log_odds' needs bags whose margins are log-odds: use "
+                "average='probability'"
+            )
+        margins = [replace(bag, score=()) for bag in bags]
         average = mean(margins, [1 / len(bags)] * len(bags))
         return average.then(*shifted(model.shift_), bags[0].score[-1])
     corrected = [correct(bag, d) for bag, d in zip(bags, shifts, strict=True)]
     if len(corrected) == 1:
         return corrected[0]
     return mean([plan.as_probability for plan in corrected], [1 / len(bags)] * len(bags))
-
-
-def margin_plan(plan: Plan) -> Plan:
-    """The log-odds, or logs of probabilities up to a constant, of a plan that ends in them."""
-    if plan.score not in ((SIGMOID,), (SOFTMAX,)):
-        raise ValueError(
-            "average='log_odds' needs bags whose margins are log-odds: use average='probability'"
-        )
-    return replace(plan, score=())
 
 
 def shifted(d: Any) -> Steps:
