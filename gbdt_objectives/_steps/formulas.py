@@ -21,7 +21,7 @@ Numbers = Any
 # One line each, as far as possible: they are read as a table, here and in predict.py.
 
 
-@np.errstate(divide="ignore", invalid="ignore")
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def apply(v: Array, formula: str, **numbers: Numbers) -> Array:
     return np.asarray(globals()[formula](v, **numbers))
 
@@ -31,7 +31,7 @@ def stretch(s: Array, stretch: float, center: float) -> Array:
     return center + stretch * (s - center)
 
 def exp(f: Array) -> Array: return np.exp(f)
-def sigmoid(z: Array) -> Array: return np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z)))
+def sigmoid(z: Array) -> Array: return 1 / (1 + np.exp(-z))
 def log_odds(p: Array) -> Array: return np.log(p) - np.log1p(-p)
 def softplus(z: Array) -> Array: return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
 def softmax(z: Array) -> Array:
