@@ -189,29 +189,25 @@ def source_of(document: dict[str, Any]) -> str:
 
 
 def formulas_of(wanted: set[str]) -> list[str]:
-    """The source of formulas, and of what they call, without types and in few lines."""
-    known = {
-        node.name: node
-        for node in ast.parse(inspect.getsource(formulas)).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    names: set[str] = set()
-    while found := (wanted & known.keys()) - names:
+    """The source of formulas, and of what they call, without types."""
+    module = ast.parse(inspect.getsource(formulas))
+    known = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    names, called = set[str](), wanted
+    while found := (called & known.keys()) - names:
         names |= found
-        called = (node for name in found for node in ast.walk(known[name]))
-        wanted = {node.id for node in called if isinstance(node, ast.Name)}
+        inside = (node for name in found for node in ast.walk(known[name]))
+        called = {node.id for node in inside if isinstance(node, ast.Name)}
     return [line for name in known if name in names for line in plain_source(known[name])]
 
 
 def plain_source(function: ast.FunctionDef) -> list[str]:
-    remark = ast.get_docstring(function)
+    remark, function.returns = ast.get_docstring(function), None
     function.body = function.body[1:] if remark else function.body
-    function.returns = None
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
             node.annotation = None
     *lines, last = ast.unparse(function).splitlines()
-    if remark is not None:
+    if remark:
         lines[0] += f"  # {remark}"
     elif len(function.body) == 1:
         last = f"{lines.pop()} {last.strip()}"

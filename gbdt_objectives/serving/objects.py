@@ -41,10 +41,12 @@ OURS = {
     kind.__name__: kind
     for kind in (QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier)
 }
-CALIBRATORS = (
-    "InterceptCalibrator", "LogitCalibrator", "BetaCalibrator", "SplineCalibrator",
-    "ROCConvexHullCalibrator", "VennAbersCalibrator", "TemperatureCalibrator",
-)  # fmt: skip
+VALUES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Thresholds, SegmentShift, LogOddsShift, *vars(estimators).values())
+    if isinstance(kind, type) and issubclass(kind, _json.SavedAsJSON)
+}
+"""What thresholds, shifts and calibrators are read from JSON by."""
 ISOTONIC = "sklearn.IsotonicRegression"
 
 THREADS = {"n_jobs", "nthread", "nthreads", "num_thread", "num_threads"}
@@ -90,12 +92,9 @@ def from_dict(value: Tree | None) -> Any:
         x, y = (np.array(_json.read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
         rises = bool(y[0] <= y[-1])
         return IsotonicRegression(out_of_bounds="clip", increasing=rises).fit(x, y)
-    kinds: dict[str, Any] = {kind.__name__: kind for kind in (Thresholds, SegmentShift)}
-    kinds |= {"LogOddsShift": LogOddsShift}
-    kinds |= {known: getattr(estimators, known) for known in CALIBRATORS}
-    if name not in kinds:
+    if name not in VALUES:
         raise ValueError(f"format {value['format']!r} is none of this package")
-    return kinds[name].from_json(json.dumps(value))
+    return VALUES[name].from_json(json.dumps(value))
 
 
 def plain(value: Any) -> Any:
@@ -177,15 +176,15 @@ def make(tree: Tree | None) -> Any:
 
 def describe(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
-    if isinstance(model, ThresholdClassifier):
+    name = type(model).__name__
+    if name == "ThresholdClassifier":
         return {"class": "ThresholdClassifier", "json": as_dict(model)}
-    if isinstance(model, ServedModel):
+    if name == "ServedModel":
         return {
             "class": "ServedModel", "model": describe(model.model, files),
-            **{name: as_dict(getattr(model, name)) for name in ("thresholds", "shift")},
-            "calibrator": as_dict(model.calibrator),
+            **{key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")},
         }  # fmt: skip
-    if isinstance(model, QWKClassifier):
+    if name == "QWKClassifier":
         several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
         members = model.estimator if several else [("estimator", model.estimator)]
         folds = model.estimators_ if ensemble else [model.estimator_]
@@ -201,14 +200,14 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
                 for fold in rows
             ],
         }  # fmt: skip
-    if isinstance(model, DownsampledClassifier):
+    if name == "DownsampledClassifier":
         return {
             **of_estimator(model), "estimator": unfitted(model.estimator),
             "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
             "shift": np.asarray(model.shift_).tolist(),
             "bags": [describe(bag, files) for bag in model.estimators_],
         }  # fmt: skip
-    if isinstance(model, CalibratedClassifier):
+    if name == "CalibratedClassifier":
         return {
             **of_estimator(model), "estimator": unfitted(model.estimator),
             "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
@@ -350,7 +349,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     x, y = (_json.read_numbers(key, curve[key]) for key in ("x", "y"))
     if len(x) != len(y) or (np.diff(x) < 0).any():
         raise ValueError("the probability's curve must have sorted numbers x, and as many y")
-    fitted: Any = OrdinalCurve(x, y, Objective(loss))
+    fitted: Any = OrdinalCurve(({"formula": "interpolate", "x": x, "y": y}, loss.step()))
     model.probability_curve_ = fitted
     return model
 

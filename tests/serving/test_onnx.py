@@ -336,7 +336,7 @@ def computed(build: Any, v: Any, kind: Any = None) -> Any:
     from onnx import TensorProto, helper
 
     g = graphs.Graph()
-    out = build(g)
+    out = build(g).name
     double = TensorProto.DOUBLE
     graph = helper.make_graph(
         g.nodes, "g", [helper.make_tensor_value_info("X", double, [None] * v.ndim)],
@@ -353,7 +353,7 @@ def computed(build: Any, v: Any, kind: Any = None) -> Any:
 def test_a_place_is_that_of_searchsorted(side):
     x = [-2.0, 0.0, 0.0, 1.5, 3.0]
     v = np.array([-np.inf, -3, -2, -1, 0, 1, 1.5, 2, 3, 4, np.inf])
-    found = computed(lambda g: g.place("X", x, side), v, onnx.TensorProto.INT64)
+    found = computed(lambda g: g.place(graphs.Value(g, "X"), x, side), v, onnx.TensorProto.INT64)
     np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
 
 
@@ -390,7 +390,7 @@ BETA = {"map": "beta", "a": 1.3, "b": 0.7, "c": 0.2}
     ({"formula": "calibrate", "input_space": "margin", "map": "cubic", **KNOTS}, Z[3:-3]),
 ])  # fmt: skip
 def test_a_step_is_the_formula_of_predict(step, v):
-    found = computed(lambda g: graphs.FORMULAS[step["formula"]](g, "X", step), v)
+    found = computed(lambda g: graphs.steps_of(graphs.Value(g, "X"), [step]), v)
     want = formulas.apply(v, **step)
     # exp of a number near 700 carries its rounding
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
