@@ -158,6 +158,23 @@ def metric_facts(metric: Any, stack: Stack) -> Facts:
     )  # fmt: skip
 
 
+def scorer_facts(metric: Any, y_pred: object, stack: Stack) -> Facts:
+    """What is known where a scorer of scikit-learn passes these predictions to a metric."""
+    at: dict[str, Any] = next(
+        (frame.f_locals for room, frame in stack
+         if room == "sklearn" and frame.f_code.co_name == "_score"), {}
+    )  # fmt: skip
+    if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
+        return Facts(name=metric.name, metric=metric)
+    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
+    old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
+    return Facts(
+        name=metric.name, metric=metric, directions=(at["self"]._sign > 0,),
+        response=method or old.get(type(at["self"]).__name__, ""),
+        estimator=at.get("estimator", at.get("clf")),
+    )  # fmt: skip
+
+
 def predictions_of(stack: Stack, read: Link | None) -> Link | None:
     """The link by which a booster made the predictions that it passes to a metric. None if they are
     margins, as under a custom objective, or are what the link ``read`` describes."""

@@ -18,25 +18,47 @@ from gbdt_objectives._links import Link
 
 @dataclass(frozen=True)
 class Interval:
-    """The finite numbers from ``low`` to ``high``, both included."""
+    """The finite numbers from ``low`` to ``high``, each included unless it is open.
+
+    Those above 0 are ``Interval(low=0, low_is_open=True)``.
+    """
 
     low: float = -math.inf
     high: float = math.inf
+    low_is_open: bool = False
+    high_is_open: bool = False
+
+    def __post_init__(self) -> None:
+        for name, end in (("low", self.low), ("high", self.high)):
+            with np.errstate(over="ignore"):
+                rounded = float(np.float32(end))
+            if rounded != end and abs(end - rounded) <= np.spacing(abs(rounded)):
+                raise ValueError(
+                    f"{name} is {end!r}, which is {rounded:g} in float32, as labels often are: "
+                    f"write {name}={rounded:g}, {name}_is_open=True if {rounded:g} is no label"
+                )
 
     def contains(self, values: Array) -> bool:
         if self.low == -math.inf and self.high == math.inf:
             return bool(np.isfinite(values).all())
-        if not values.size:
-            return True
-        low, high = float(values.min()), float(values.max())
-        return self.low <= low and high <= self.high and math.isfinite(low + high)
+        return not values.size or self.spans(float(values.min()), float(values.max()))
+
+    def spans(self, low: float, high: float) -> bool:
+        """Whether all numbers from low to high are in it."""
+        above = self.low < low if self.low_is_open else self.low <= low
+        below = high < self.high if self.high_is_open else high <= self.high
+        return above and below and math.isfinite(low + high)
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
-        wrong = (values < self.low) | (values > self.high)
+        wrong = values <= self.low if self.low_is_open else values < self.low
+        wrong |= values >= self.high if self.high_is_open else values > self.high
         if wrong.any():
             at = tuple(np.argwhere(wrong)[0].tolist())
-            ends = ((">=", self.low), ("<=", self.high))
+            ends = (
+                ("above" if self.low_is_open else ">=", self.low),
+                ("below" if self.high_is_open else "<=", self.high),
+            )
             must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
             raise ValueError(
                 f"{name} must be {must}, found {values[at]} at row {at[0]}: correct these rows or "
@@ -47,6 +69,9 @@ class Interval:
 @dataclass(frozen=True)
 class MeasuredRange(Interval):
     """The range from the lowest to the highest label, as given or as measured."""
+
+    def __post_init__(self) -> None:
+        """Whatever labels there are."""
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)

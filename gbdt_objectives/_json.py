@@ -57,7 +57,7 @@ class SavedAsJSON:
 
             check_is_fitted(self)
         values = {
-            key: _plain(read(key, _plain(value)))
+            key: plain(read(key, plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
         }
         for key, usual in self._left_out.items():
@@ -131,6 +131,16 @@ def read_numbers(key: str, values: object) -> Array:
     return np.array([read_number(key, value) for value in values], np.float64)
 
 
+def read_range(key: str, values: Any) -> tuple[float, float] | None:
+    """The lowest and the highest of some numbers; None if they are not known."""
+    if values is None:
+        return None
+    low, *_, high = ends = read_numbers(key, values).tolist() * 2
+    if len(ends) != 4 or low > high:
+        raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
+    return low, high
+
+
 def read_flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
@@ -141,11 +151,12 @@ def _format(cls: type) -> str:
     return f"gbdt_objectives.{cls.__name__}/1"
 
 
-def _plain(value: Any) -> Any:
-    """Arrays, and numbers of numpy, as the json module wants them."""
+def plain(value: Any) -> Any:
+    """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbdt_objectives._steps import formulas
+
 Array = NDArray[Any]
 Transform = Callable[[Array], Array]
 
@@ -23,37 +25,26 @@ def _same(margin: Array) -> Array:
     return margin
 
 
-def _special(name: str, values: Array) -> Array:
-    from scipy import special  # which takes long to import
-
-    return np.asarray(getattr(special, name)(values))
-
-
-_expit, _logit = partial(_special, "expit"), partial(_special, "logit")
-
-
-def _softmax(margin: Array) -> Array:
-    from scipy.special import softmax
-
-    return np.asarray(softmax(margin, axis=1))
+_log_odds = partial(formulas.apply, formula="log_odds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Link:
     """What a margin means: models predict ``inverse(margin)``.
 
-    Objectives and metrics name theirs by a word, such as ``objective(function, link="log")``:
+    Functions and metrics name theirs by a word, such as ``objective(function, link="log")``, a
+    Loss by a value of ``gbdt_objectives.objectives``, which ``objective`` takes too:
 
-    ==============  ==================  ==========================================
-    name            inverse(f)          the margin f is
-    ==============  ==================  ==========================================
-    "identity"      f                   a score in label units
-    "log"           exp(f)              the log of a positive mean, such as a count
-    "logit"         1 / (1 + exp(-f))   the log-odds of label 1
-    "softmax"       softmax of (n, K)   one of K logits of a row
-    "score"         f                   what only the loss's class_probability reads
-    "undeclared"    f                   what only the author of a function knows
-    ==============  ==================  ==========================================
+    ==============  ==============================  ==================  ========================
+    word            value                           inverse(f)          the margin f is
+    ==============  ==============================  ==================  ========================
+    "identity"      IDENTITY                        f                   a score in label units
+    "log"           LOG                             exp(f)              the log of a mean above 0
+    "logit"         LOGIT                           1 / (1 + exp(-f))   the log-odds of label 1
+    "softmax"       Link.softmax(n_classes)         softmax of (n, K)   one of K logits of a row
+    (no word)       Link.score(reader, n_classes)   f                   what only reader reads
+    "undeclared"    UNDECLARED                      f                   in a unit of its own
+    ==============  ==============================  ==================  ========================
 
     Attributes
     ----------
@@ -85,6 +76,20 @@ class Link:
     lowest: float = -np.inf
     """Predictions are above it, and below ``highest``."""
     highest: float = np.inf
+
+    @staticmethod
+    def softmax(n_classes: int | None) -> Link:
+        """The link of ``n_classes`` logits in a row; of any number if None."""
+        name = "multiclass" if n_classes is None else f"multiclass num_class:{n_classes}"
+        return dataclasses.replace(_SOFTMAX, n_classes=n_classes, lightgbm=name)
+
+    @staticmethod
+    def score(reader: Transform, n_classes: int | None) -> Link:
+        """The link of margins that only ``reader`` turns into probabilities, (n, n_classes)."""
+        return Link(
+            "score", "scores that only its class_probability turns into probabilities",
+            n_classes=n_classes, reader=reader, refits="none", metric="pass loss_metric(objective)",
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Link({self.name!r})"
@@ -139,7 +144,7 @@ class Link:
         if self.reader is not None:
             return self.reader(margin)
         if margin.ndim == 1 and self.name == "logit":
-            return np.column_stack([_expit(-margin), _expit(margin)])
+            return np.column_stack([formulas.sigmoid(-margin), formulas.sigmoid(margin)])
         return self.inverse(margin)
 
 
@@ -153,30 +158,17 @@ LOG = Link(
     metric="pass loss_metric(objective)", lowest=0.0,
 )  # fmt: skip
 LOGIT = Link(
-    "logit", "log-odds of label 1", _expit, _logit, n_classes=2,
+    "logit", "log-odds of label 1", formulas.sigmoid, _log_odds, n_classes=2,
     xgboost="binary:logistic", lightgbm="binary sigmoid:1", refits="binary",
     metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
 )  # fmt: skip
 UNDECLARED = Link("undeclared", "margins of a function whose link is not declared")
 
 
-def softmax(n_classes: int | None) -> Link:
-    """The link of K logits in a row; None for any K."""
-    name = "multiclass" if n_classes is None else f"multiclass num_class:{n_classes}"
-    return dataclasses.replace(_SOFTMAX, n_classes=n_classes, lightgbm=name)
-
-
-def score(reader: Transform, n_classes: int | None) -> Link:
-    """The link of margins that only this function turns into probabilities, (n, n_classes)."""
-    return Link(
-        "score", "scores that only its class_probability turns into probabilities",
-        n_classes=n_classes, reader=reader, refits="none", metric="pass loss_metric(objective)",
-    )  # fmt: skip
-
-
 _SOFTMAX = Link(
-    "softmax", "margins of a softmax", _softmax, xgboost="multi:softprob", lightgbm="multiclass",
-    refits="multiclass", metric="pass class_logloss_metric(...)", lowest=0.0, highest=1.0,
+    "softmax", "margins of a softmax", formulas.softmax, xgboost="multi:softprob",
+    lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric(...)",
+    lowest=0.0, highest=1.0,
 )  # fmt: skip
 
 BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}
@@ -222,13 +214,13 @@ UNDER_OURS = {
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
     if isinstance(value, Link):
         return value
-    allowed = [known for known in BY_NAME if known != UNDECLARED.name]
     if not isinstance(value, str) or value not in BY_NAME:
         raise ValueError(
-            f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}: it says what "
-            "a margin is, and so what models predict"
+            f"{name} must be one of {', '.join(map(repr, BY_NAME))}, or a Link, such as "
+            f"Link.score(reader, n_classes), found {value!r}: it says what a margin is, and so "
+            "what models predict"
         )
     found = BY_NAME[value]
     if found is _SOFTMAX and n_classes is not None:
-        return softmax(n_classes)
+        return Link.softmax(n_classes)
     return found

@@ -5,25 +5,44 @@ Rooms apply it to all that they export; no function asks for it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import is_dataclass
 from functools import wraps
-from inspect import signature
+from inspect import getdoc, signature
+from os.path import commonprefix
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import is_dask
-from gbdt_objectives._names import ARGUMENTS, ROOT, missing
+from gbdt_objectives._checks import is_dask, shown
+from gbdt_objectives._checks.spellings import misplaced, no_attribute
+from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
+OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
-OTHERS = ("X", "score", "probability", "y_pred", "margin")
+MATRICES = ("score", "probability", "y_pred", "margin")
+COSTS = ("matrix", "cost")
+OF_CLASSES = {
+    "columns": (*MATRICES, "out_of_fold", *COSTS),
+    "index": ("train_prior", "target_prior", "class_keep_rates", *COSTS),
+}
+"""Arguments that have one number of each class, and what names the classes if it is of pandas."""
+OTHERS = ("X", *MATRICES)
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
+
+SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
+"""Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
+
+PYTHONS = re.compile("unexpected keyword argument|positional argument|multiple values for arg")
+"""What Python says of a call that does not fit a signature."""
 
 MOST_COLUMNS = 100
 """Longer lists are columns, not lists of them."""
@@ -63,6 +82,7 @@ def guard(thing: Any) -> None:
         for owner in thing.__mro__:
             if owner.__module__.startswith(f"{ROOT}."):
                 guard_methods(owner)
+        guard_attributes(thing)
 
 
 def guard_methods(owner: type) -> None:
@@ -71,20 +91,48 @@ def guard_methods(owner: type) -> None:
             continue
         if isinstance(member, (staticmethod, classmethod)):
             setattr(owner, name, type(member)(guarded(member.__func__)))
-        elif isinstance(member, FunctionType):
+        elif isinstance(member, FunctionType) and member.__qualname__ != member.__name__:
             setattr(owner, name, guarded(member))
 
 
+def guard_attributes(kind: type) -> None:
+    """Let objects say what an attribute of another library is here; results, which are no array and
+    no mapping, also that they are read by attributes."""
+    if issubclass(kind, BaseException):
+        return
+    own = {name for base in kind.__mro__ for name in vars(base)}
+    if "__getattr__" not in own:
+
+        def get_attribute(self: Any, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # a property's own error
+                return object.__getattribute__(self, name)
+            raise no_attribute(self, name)
+
+        setattr(kind, "__getattr__", get_attribute)  # noqa: B010
+    if is_dataclass(kind) and "__getitem__" not in own:
+
+        def get_item(self: Any, key: Any) -> Any:
+            raise TypeError(
+                f"{type(self).__name__} is read by attributes: "
+                + ", ".join(name for name in dir(self) if not name.startswith("_"))
+            )
+
+        setattr(kind, "__getitem__", get_item)  # noqa: B010
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses arguments that are named as elsewhere, and columns of pandas
-    whose rows are in different orders, and adds to its errors that labels and others are swapped;
-    only then are values looked at. The function itself if nothing of this can happen."""
+    """The function, which now refuses columns of pandas whose rows are in different orders, and
+    columns of classes in another order than theirs, says in words of its own that a call does not
+    fit its signature, and adds to its errors that labels and others are swapped; only then are
+    values looked at."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
-    remedies = remedies_of(called, parameters)
     order = order_of(parameters)
-    takes_columns = len(set(parameters) - {"self", "cls"}) > 1 and called not in HOT
-    if function in GUARDED or not (remedies or order or takes_columns):
+    own = set(parameters).difference(OBJECT)
+    of_method = len(own) < len(parameters) and not own.isdisjoint(MATRICES)
+    takes_columns = len(own) > 1 or of_method or own == {"matrix"}
+    same = SAME if called in ("train", "cv") else {}
+    if function in GUARDED or called in HOT:
         return function
     if "_guarded" in vars(function):  # a method that several classes have
         found: Callable[..., Any] = vars(function)["_guarded"]
@@ -92,17 +140,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        for name in kwargs:
-            if name in remedies:
-                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
+        for theirs in kwargs.keys() & same:
+            if same[theirs] not in kwargs:
+                kwargs[same[theirs]] = kwargs.pop(theirs)
+        given = dict(zip(parameters, args, strict=False)) | kwargs
         if takes_columns:
-            check_index(dict(zip(parameters, args, strict=False)) | kwargs)
-        if not order:
-            return function(*args, **kwargs)
+            check_index(given)
+            check_classes(given)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
+            if isinstance(error, TypeError) and PYTHONS.search(str(error)):
+                raise TypeError(say_call(function, args, kwargs) or str(error)) from error
+            if order:
+                say_order(error, given, order)
             raise
 
     GUARDED.add(checked)
@@ -110,14 +161,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def remedies_of(called: str, parameters: Collection[str]) -> dict[str, str]:
-    """What to write instead of arguments that a callable does not have."""
-    remedies = ARGUMENTS["*"] | ARGUMENTS.get(called, {})
-    return {
-        theirs: f"write {ours}=" if ours.isidentifier() else ours
-        for theirs, ours in remedies.items()
-        if theirs not in parameters
-    }
+def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> str | None:
+    """What to write instead of a call that does not fit the signature; None if it does."""
+    parameters = [p for p in signature(function).parameters.values() if p.name not in OBJECT]
+    name, made_with, doc = function.__name__, set[str](), getdoc(function)
+    if len(parameters) < len(signature(function).parameters):
+        kind: type = args[0] if isinstance(args[0], type) else type(args[0])
+        args = args[1:]
+        if name == "__init__":
+            name, doc = kind.__name__, getdoc(kind)
+        else:
+            made_with = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            name = f"{kind.__name__}.{name}"
+    row = function.__qualname__.removesuffix(".__init__")
+    return misplaced(name, row, len(args), kwargs, parameters, made_with, doc or "")
 
 
 def order_of(parameters: list[str]) -> list[str]:
@@ -164,6 +221,57 @@ def check_index(given: Mapping[str, Any]) -> None:
                     f"matched by position: pass {called}.loc[{first}.index], or "
                     f"{called}.to_numpy() if they are in the same order"
                 )
+
+
+def check_classes(given: Mapping[str, Any]) -> None:
+    """Raise if a frame has a column for each class, or a Series a number, named so, but in another
+    order than theirs."""
+    for what, name in ((what, name) for what, names in OF_CLASSES.items() for name in names):
+        values: Any = given.get(name)
+        if isinstance(values, tuple | list) and name == "out_of_fold":
+            name, values = "out_of_fold[1]", values[-1]
+        names = getattr(values, what, None)
+        if names is None or callable(names) or len(names) < 2:
+            continue
+        found, classes = class_keys(names), classes_of(given)
+        usual = [list(range(k, k + len(names))) for k in (0, 1)]
+        if name in COSTS and isinstance(found[0], str):
+            usual = [list(values.index)]
+        for known in usual if classes is None else [classes]:
+            order = class_keys(known)
+            if found != order and set(found) == set(order):
+                right = [list(names)[found.index(key)] for key in order]
+                where = "" if what == "columns" else ".loc"
+                raise ValueError(
+                    f"the {what} of {name}, {shown(list(names))}, would be read as that of the "
+                    f"classes {shown(known)}: pass {name}{where}[{shown(right)}], or "
+                    f"{name}.to_numpy() if they are in this order"
+                )
+
+
+def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
+    """The classes in the order of columns, if the call says them, or what it is a method of."""
+    own, rates = given.get("self"), given.get("class_keep_rates")
+    span = given.get("label_range", getattr(given.get("metric"), "label_range", None))
+    said: list[Any] = [
+        given.get("labels"),
+        getattr(own, "labels", None),
+        getattr(own, "classes_", None),
+    ]
+    with suppress(TypeError, ValueError):  # what is refused elsewhere
+        said += [range(int(span[0]), int(span[1]) + 1)] if span else []
+        said += [sorted(rates)] if isinstance(rates, Mapping) else []
+    return next((np.asarray(labels).tolist() for labels in said if np.ndim(labels) == 1), None)
+
+
+def class_keys(names: Collection[Any]) -> list[Any]:
+    """Names of classes to compare: numbers, of any type, and text, without what all begin with."""
+    words = list(map(str, names))
+    prefix = commonprefix(words).rstrip("0123456789.")  # noqa: RUF071  (no paths)
+    keys: list[Any] = [word.removeprefix(prefix) for word in words]
+    with suppress(ValueError):
+        keys = list(map(float, keys))
+    return keys
 
 
 def is_of_labels(values: Any) -> bool | None:

@@ -20,34 +20,65 @@ ROOMS = (
 """The rooms of the package, in the order of the path."""
 
 FIELD = {
-    "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA",
+    "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA "
+    "HistogramBinning BBQ ENIR",
     "LogitCalibrator": "PlattCalibrator PlattScaling SigmoidCalibrator sigmoid platt",
-    "TemperatureCalibrator": "TemperatureScaling temperature_scaling",
+    "TemperatureCalibrator": "TemperatureScaling temperature_scaling temperature",
+    "VennAbersCalibrator": "VennAbers venn_abers", "SplineCalibrator": "SplineCalib spline",
+    "BetaCalibrator": "BetaCalibration beta",
     "CalibratedClassifier": "CalibratedClassifierCV",
-    "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier",
+    "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier "
+    "BalancedRandomForestClassifier RUSBoostClassifier",
     "ThresholdClassifier": "TunedThresholdClassifierCV FixedThresholdClassifier",
-    "QWKClassifier": "OrdinalClassifier OrdinalRegressor",
-    "reliability_bins": "calibration_curve reliability_curve reliability_diagram",
-    "ReliabilityDisplay": "CalibrationDisplay", "ROCHullDisplay": "RocCurveDisplay ROCDisplay",
-    "expected_calibration_error": "ece ECE", "brier_score": "brier_score_loss brier",
-    "negative_downsample": "undersample RandomUnderSampler random_undersample downsample",
-    "resample_classes": "resample oversample RandomOverSampler upsample",
-    "optimize_thresholds": "OptimizedRounder optimise_thresholds fit_thresholds find_thresholds",
-    "apply_thresholds": "predict_classes digitize",
+    "QWKClassifier": "OrdinalClassifier OrdinalRegressor QWKRegressor KappaClassifier "
+    "KappaRegressor",
+    "reliability_bins": "calibration_curve reliability_curve",
+    "ReliabilityDisplay": "CalibrationDisplay reliability_diagram ReliabilityDiagram "
+    "plot_calibration_curve plot_reliability plot_calibration",
+    "ROCHullDisplay": "RocCurveDisplay ROCDisplay plot_roc plot_roc_curve",
+    "ThresholdDisplay": "plot_thresholds DiscriminationThreshold plot_threshold",
+    "roc_convex_hull": "roc_curve rocch",
+    "expected_calibration_error": "ece ECE ECELoss ACE MCE adaptive_calibration_error "
+    "calibration_error",
+    "brier_score": "brier_score_loss brier",
+    "negative_downsample": "undersample RandomUnderSampler random_undersample downsample "
+    "subsample_negatives negative_sampling sample_negatives",
+    "resample_classes": "resample oversample RandomOverSampler upsample SMOTE",
+    "optimize_thresholds": "OptimizedRounder optimise_thresholds fit_thresholds find_thresholds "
+    "ThresholdOptimizer best_threshold find_best_threshold optimal_threshold",
+    "apply_thresholds": "predict_classes digitize threshold_Rounder predict_with_thresholds",
     "quadratic_weighted_kappa": "cohen_kappa cohen_kappa_score weighted_kappa qwk kappa "
-    "quadratic_kappa",
-    "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy",
+    "quadratic_kappa qwk_score kappa_score",
+    "qwk_metric": "lgb_qwk xgb_qwk feval_qwk eval_qwk kappa_metric QuadraticWeightedKappaMetric "
+    "CohenKappa",
+    "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy "
+    "F1_Score_Binary f1_score",
     "f_beta_metric": "f_beta fbeta_score", "kappa_cost_metric": "kappa_cost",
     "normalized_entropy": "normalized_entropy_metric normalized_cross_entropy",
     "weighted_logloss_metric": "log_loss logloss logloss_metric",
+    "class_logloss_metric": "mlogloss multi_logloss",
+    "squared_error_metric": "rmse mse rmse_metric mse_metric",
+    "loss_metric": "FocalMetric focal_metric objective_metric",
     "delayed_logloss_objective": "delayed_feedback_loss DelayedFeedbackLoss",
-    "focal_objective": "focal_loss FocalLoss", "qwk_objective": "qwk_loss",
-    "correct_probability": "recalibrate correct_prior prior_correction",
+    "focal_objective": "focal_loss FocalLoss Focal_Binary_Loss focal",
+    "qwk_objective": "qwk_loss kappa_loss QWKLoss qwk_obj",
+    "weighted_logloss_objective": "WeightedCrossEntropyLoss Weight_Binary_Cross_Entropy "
+    "BCEWithLogitsLoss weighted_logloss weighted_cross_entropy",
+    "ordinal_logit_objective": "OrderedModel LogisticAT LogisticIT CumulativeLinkLoss coral_loss "
+    "corn_loss cumulative_link mord",
+    "objective": "CustomLoss custom_objective make_objective",
+    "check_objective": "check_gradient check_grad gradcheck grad_check",
+    "correct_probability": "recalibrate correct_prior prior_correction calibrate_downsampling "
+    "adjust_probability adjust_proba correct_proba adjust_prior",
     "log_odds_shift": "prior_shift LabelShift",
     "shift_intercept": "set_intercept set_base_score",
     "repair_segments": "multicalibrate multicalibration MCGrad mcgrad",
-    "estimate_prior": "em_prior estimate_class_prior",
+    "estimate_prior": "em_prior estimate_class_prior EMQ SLD saerens",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
+    "compare_performance": "paired_ttest_5x2cv paired_ttest_kfold_cv corrected_ttest",
+    "export": "save save_model dump log_model to_folder", "load": "load_model",
+    "export_onnx": "to_onnx convert_xgboost convert_lightgbm save_onnx onnx",
+    "estimators": "calibrators models", "train": "fit", "early_stopping": "EarlyStopping",
     **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
     "dask": "DaskXGBRegressor DaskXGBClassifier",
     "spark": "SparkXGBRegressor SparkXGBClassifier",
@@ -57,69 +88,15 @@ FIELD = {
 ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
 
 
-_ROWS_OR_CLASSES = (
-    "write y_true= for the label of each row, or target_prior={label: probability} and "
-    "label_range=(lowest, highest) for the classes there are"
-)
-_SHARE = "write negative_keep_rate=, the share of the negatives to keep"
-_NO_START = "leave it out, the best are found without"
-
-ARGUMENTS: dict[str, dict[str, str]] = {
-    "*": {},
-    "CalibratedClassifier": {
-        "base_estimator": "estimator",
-        "method": "write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
-        "ROCConvexHullCalibrator() for 'isotonic'",
-    },
-    "DownsampledClassifier": {
-        "base_estimator": "estimator", "n_estimators": "n_bags", "sampling_strategy": _SHARE,
-    },
-    "QWKClassifier": {
-        "thresholds": "the algorithm that places them is method=",
-        "estimators": "write estimator=, which takes a list too",
-        "segments": "write segment=, the column of X that holds them",
-    },
-    "ThresholdClassifier": {"thresholds": "fit finds them; given ones are for "
-                            "apply_thresholds(score, thresholds, labels)"},
-    "compare_performance": {"scoring": "metric"}, "estimate_performance": {"scoring": "metric"},
-    "cross_validate_thresholds": {"n_splits": "cv", "folds": "cv"},
-    "expected_calibration_error": {"bins": "n_bins"}, "reliability_bins": {"bins": "n_bins"},
-    "extended_qwk_metric": {"labels": "write y_true= for the label of each row, "
-                            "target_prior={label: probability} for classes"},
-    "fit_segment_shift": {
-        "groups": "write segments=; groups are rows that share a side of a split",
-        "handle_unseen": "handle_unknown",
-    },
-    "focal_objective": {"num_class": "n_classes"},
-    "kappa_objective": {"labels": _ROWS_OR_CLASSES}, "qwk_objective": {"labels": _ROWS_OR_CLASSES},
-    "negative_downsample": {
-        "seed": "random_state", "rate": "negative_keep_rate", "sampling_strategy": _SHARE,
-        "ratio": "write negative_keep_rate=, for k negatives per positive k * positives / "
-        "negatives",
-    },
-    "negative_downsample_by_key": {"seed": "write random_state=, a whole number"},
-    "optimize_thresholds": {
-        "n_classes": "write labels=range(n_classes)", "y_pred": "score",
-        "initial": _NO_START, "initial_coef": _NO_START,
-    },
-    "ordinal_logit_objective": {
-        "labels": "write n_classes=, for labels 0 to n_classes - 1", "num_class": "n_classes",
-    },
-    "quadratic_weighted_kappa": {
-        "weights": "leave it out, costs are squared; of rows it is sample_weight=",
-    },
-}  # fmt: skip
-"""What arguments are called elsewhere, or were once, by function, class or ``Class.method``: ours,
-or what to say. The row "*" is for all that have no such argument themselves."""
-
-
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
     """The error for a name that a module does not have, which says where it is. For a module's
     ``__getattr__`` to raise. ``place``: what to say; None looks it up. ``from module import name``
     would replace the text of an AttributeError by its own."""
     is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     if place is None and not name.startswith("_"):
-        place = where(name)
+        own = next((row.name for row in BY_NAME.values() if f".{row.name}" in module), None)
+        is_theirs = own is not None and hasattr(load(own), name)
+        place = f"import it from {own} itself, {own}.{name}" if is_theirs else where(name)
     text = f"module {module!r} has no attribute {name!r}" + (f": {place}" if place else "")
     if is_imported and place and find_spec(f"{module}.{name}") is None:
         return ImportError(text, name=module)
@@ -146,6 +123,11 @@ def all_names() -> dict[str, str]:
     places = {name: f"{ROOT}.{name}" for name in ROOMS}
     places |= {name: f"{ROOT}.adapters.{name}" for name in BY_NAME}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
+    places |= {
+        name: " or ".join(f"{ROOT}.adapters.{library}.{name}" for library in BY_NAME)
+        for name in ("train", "cv")
+    }
+    places["early_stopping"] = f"{ROOT}.adapters.xgboost.early_stopping"
     for name in ROOMS:
         for public in load(f"{ROOT}.{name}").__all__:
             places.setdefault(public, f"{ROOT}.{name}.{public}")

@@ -130,7 +130,7 @@ class Device:
             return values
         if xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
             return xp.astype(values, xp.float64)
-        raise _checks.not_real(name, values.dtype)
+        raise _checks.not_real(name, values)
 
     def cast(self, values: DeviceArray, dtype: Any) -> DeviceArray:
         """The values in float32 or float64, given as a dtype of either library."""
@@ -156,8 +156,7 @@ class Device:
         if 0 in values.shape:
             return True
         if isinstance(domain, Interval):
-            low, high = self.extremes(values)
-            return domain.low <= low and high <= domain.high and math.isfinite(low + high)
+            return domain.spans(*self.extremes(values))
         found = values == domain.values[0]
         for value in domain.values[1:]:
             found = found | (values == value)

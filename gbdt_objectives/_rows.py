@@ -6,7 +6,6 @@ everybody's rows: those at hand, of all workers that train together, or an engin
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -140,8 +139,8 @@ def check_labels(rows: Rows, domain: Domain) -> None:
     y, w = to_host(rows.y), to_host(rows.w)
     if w is not None and isinstance(domain, Interval):
         _checks.finite("y_true", y)
-        inside = domain.low if math.isfinite(domain.low) else domain.high
-        y = np.where(w > 0, y, inside if math.isfinite(inside) else 0.0)
+        inside = float(np.clip([-1e30, 1e30], domain.low, domain.high).mean())
+        y = np.where(w > 0, y, inside)
     domain.check("y_true", y)
 
 

@@ -256,7 +256,7 @@ OBJECTIVES = [
         (),
     ),
     ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase("focal-alpha", go.focal_objective(0.5, 0.25), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
         "focal-3-classes",
@@ -267,7 +267,7 @@ OBJECTIVES = [
     ),
     ObjectiveCase(
         "focal-4-classes-alpha",
-        go.focal_objective(1.0, (0.2, 0.5, 1.0, 3.0), n_classes=4),
+        go.focal_objective(1.0, alpha=(0.2, 0.5, 1.0, 3.0), n_classes=4),
         labels_between(0, 3),
         (-30, 30),
         (-1.0, 0.5, 4.0),

@@ -347,8 +347,10 @@ class TestFiles:
 THRESHOLDS = "thresholds {} --label y --score p"
 FILES = {  # what is wrong with them: the beginning of the error, and what it must hold as well
     "": ("{} is empty: its first line must name the columns", ""),
+    "\ny,p\n1,0.2\n": ("{} starts with a blank line: its first line must name the columns", ""),
     "id,y,p\n": ("{} has no rows below its header", ""),
     "id;y;p\n1;1;0.2\n": ("--label y is no column of {}: it has id;y;p", "separated by ','"),
+    "y, p\n1,0.2\n2,0.3\n": ("--score p is no column of {}: it has y, ' p', separated by", ""),
     "y,q\n1,0.2\n2,0.3\n": ("--score p is no column of {}: it has y, q", ""),
     "p,y,p\n1,1,0.2\n": ("{} has several columns 'p'", ""),
     "y,p\n1,0.2\n,0.3\n2,0.4\n": ("--label y is empty at row 1 (1 such of 3)", "fill"),
@@ -356,6 +358,8 @@ FILES = {  # what is wrong with them: the beginning of the error, and what it mu
     "y,p\n1,0.2\n1,inf\n2,0.4\n": ("--score p must be finite, found inf at row 1", "remove"),
     "y,p\n1,0.2\nnan,3\n2,0.4\n": ("--label y must be finite, found nan at row 1", "remove"),
     "y,p\n1,0.2\n1,high\n2,0.4\n": ("--score p must hold numbers, found 'high' at row 1", "remove"),
+    'y,p\n1,"1,234.5"\n2,0.4\n': ("--score p must hold numbers, found '1,234.5'", "thousands"),
+    "y,p\n1,1 234\n2,0.4\n": ("--score p must hold numbers, found '1 234' at row 0", "thousands"),
     "y,p\nlow,0.2\nhigh,3\n": ("--label y must hold numbers, found 'low' at row 0", "--labels low"),
     "y,p\n1,0.2\n1.5,0.3\n": (
         "--label y must hold classes, found 1.5 at row 1",
@@ -363,9 +367,9 @@ FILES = {  # what is wrong with them: the beginning of the error, and what it mu
     ),
     "y,p\n1,0.2\n1,0.3\n": ("--label y holds the single class 1", "two classes"),
     "y,p\n1,0.2\n2\n": ("{} has 1 values in line 3, but 2 columns", ""),
-    "y,p\n1,0.2\n2,0.4,5\n": ("{} has 3 values in line 3, but 2 columns", ""),
+    "y,p\n1,0.2\n2,0,4\n": ("{} has 3 values in line 3, but 2 columns", "needs quotes"),
     "y,p\n1,0.2\n\n2,0.4\n": ("{} has a blank line, line 3", "remove"),
-    'y,p\n1,"0.2\n2,0.4\n': ("{} is no CSV file, line 3: unexpected end of data", ""),
+    'y,p\n1,"0.2\n2,0.4\n': ("{} is no CSV file, line 3: unexpected end of data; give", ""),
     "y,p\n" + "2,0.2\n1,0.3\n" * 9: (
         "--score p falls as the class rises",
         "give a column of -score",
@@ -387,10 +391,11 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
     ("command", "beginning"),
     [
         ("thresholds none.csv --label y --score p", "none.csv does not exist: give the path"),
-        ("thresholds . --label y --score p", ". cannot be read: Is a directory"),
+        ("thresholds . --label y --score p", ". cannot be read: Is a directory; give the path"),
         ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
         ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
         ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
+        ("correct nan.csv --score p --negative-keep-rate 0.1", "--score p must be finite, found n"),
         ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
         ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
         ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),

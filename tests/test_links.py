@@ -7,9 +7,12 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import expit, softmax as softmax_of
 
 import gbdt_objectives as go
-from gbdt_objectives._links import BY_NAME, Link, read_link, softmax
+from gbdt_objectives._links import BY_NAME, Link, read_link
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier
+from gbdt_objectives.adapters.xgboost import XGBClassifier
 from tests.cases import each
 
 
@@ -17,7 +20,7 @@ def inverse(margin):
     return -np.expm1(-np.exp(margin))
 
 
-LINKS = [*BY_NAME.values(), softmax(4), Link("cloglog", "a link of one's own", inverse)]
+LINKS = [*BY_NAME.values(), Link.softmax(4), Link("cloglog", "a link of one's own", inverse)]
 
 
 @each("link", LINKS, ids=repr)
@@ -54,9 +57,48 @@ def squared_error(y_true, margin, sample_weight):
 
 
 def test_unknown_names_and_shapes_are_refused() -> None:
-    with pytest.raises(ValueError, match="link must be one of 'identity', 'log'.*found 'probit'"):
-        go.objective(squared_error, link="probit")
+    for word in ("probit", "score"):
+        with pytest.raises(
+            ValueError,
+            match=r"one of 'identity', 'log', 'logit', 'softmax', 'undeclared', or a Link, such as "
+            rf"Link.score\(reader, n_classes\), found '{word}'",
+        ):
+            go.objective(squared_error, link=word)
     with pytest.raises(ValueError, match="is for K margins a row, found one: pass outputs=K"):
         go.objective(squared_error, link="softmax")
     with pytest.raises(ValueError, match="is for one margin a row, found outputs=3"):
         go.objective(squared_error, link="log", outputs=3)
+
+
+def read_halves(margin):
+    p = expit(2 * margin)
+    return np.column_stack([1 - p, p])
+
+
+def halves(y_true, margin, sample_weight):
+    p, w = expit(2 * margin), 1.0 if sample_weight is None else sample_weight
+    return 2 * w * (p - y_true), 4 * w * p * (1 - p)
+
+
+def logits(y_true, margin, sample_weight):
+    p, w = softmax_of(margin, axis=1), 1.0 if sample_weight is None else sample_weight[:, None]
+    return w * (p - np.eye(3)[y_true.astype(int)]), w * p * (1 - p)
+
+
+@pytest.mark.parametrize("kind", [XGBClassifier, LGBMClassifier])
+def test_own_objectives_take_every_link_by_its_public_name(kind) -> None:
+    X = np.random.default_rng(0).random((300, 2))
+    y = np.digitize(X[:, 0], [0.4, 0.7])
+    two = go.objective(halves, link=Link.score(read_halves, 2))
+    model = kind(objective=two, n_estimators=5).fit(X, y > 0)
+    name = "output_margin" if kind is XGBClassifier else "raw_score"
+    margin = np.asarray(model.predict(X, **{name: True}), float)
+    np.testing.assert_allclose(model.predict_proba(X), read_halves(margin), rtol=1e-5)
+    three = go.objective(logits, link=Link.softmax(3), outputs=3)
+    p = kind(objective=three, n_estimators=5).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    assert (p.argmax(axis=1) == y).mean() > 0.9
+    unknown = go.objective(halves, link="undeclared")
+    assert unknown.link == go.objectives.UNDECLARED
+    with pytest.raises(TypeError, match="declare its link"):
+        kind(objective=unknown).fit(X, y > 0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import gc
 import inspect
 import pickle
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -18,9 +21,11 @@ import pandas as pd
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives._checks import spellings
 from gbdt_objectives._mistakes import GUARDED, order_of, room
-from gbdt_objectives._names import ARGUMENTS, ROOMS
+from gbdt_objectives._names import ROOMS
 from gbdt_objectives.adapters import lightgbm, xgboost
+from gbdt_objectives.objectives import kappa_objective
 from tests.cases import each
 
 INSIDE = """
@@ -68,10 +73,11 @@ def new(monkeypatch) -> ModuleType:
     exec(INSIDE, vars(inside))
     for module in (this_room, sibling):
         vars(module).update({key: vars(inside)[key] for key in ("judge", "price", "Judge")})
-    rows = {"*": {"weights": "sample_weight", "cost": "fee"}, "judge": {"labels": "y_true"},
-            "Judge.fit": {"target": "say y"}}  # fmt: skip
-    for key, remedies in rows.items():
-        monkeypatch.setitem(ARGUMENTS, key, remedies)
+    monkeypatch.setitem(spellings.WORDS, "score", "points price")
+    monkeypatch.setitem(spellings.WORDS, "cost", "fee")
+    monkeypatch.setitem(spellings.SENTENCES, "cost", {"tax": "write cost=1 - {}"})
+    monkeypatch.setitem(spellings.ARGUMENTS, "Judge.fit", {"target": "say y"})
+    monkeypatch.setitem(spellings.LEAVE_OUT, "hat", "leave it out: it rains")
     room(name, ["judge", "price", "Judge"])
     assert this_room.judge is inside.judge is sibling.judge
     return sibling
@@ -97,17 +103,35 @@ def test_labels_and_others_are_in_order_without_a_decorator(new) -> None:
         new.Judge.at(Y, SCORE)  # said once, where it was found
 
 
-def test_remedies_are_those_of_the_table(new) -> None:
+def test_a_call_that_does_not_fit_is_answered_by_the_table(new) -> None:
     for call, said in (
-        (partial(new.judge, labels=Y), "judge has no argument 'labels': write y_true="),
-        (partial(new.judge, weights=Y), "judge has no argument 'weights': write sample_weight="),
+        (partial(new.judge, Y, points=Y), "judge has no argument 'points': write score="),
+        (partial(new.Judge, fee=1), "Judge has no argument 'fee': write cost="),
+        (partial(new.price, tax=1), "price has no argument 'tax': write cost=1 - tax"),
         (partial(new.Judge().fit, target=Y), "Judge.fit has no argument 'target': say y"),
-        (partial(new.Judge, weights=Y), "Judge has no argument 'weights': write sample_weight="),
-    ):
-        with pytest.raises(TypeError, match=f"^{said}$"):
+        (partial(new.Judge().fit, Y, cost=2),
+         "Judge.fit has no argument 'cost': write it where the object is made, Judge(cost=...)"),
+        (partial(new.judge, hat=1), "judge has no argument 'hat': leave it out: it rains"),
+        (partial(new.judge, scores=1), "judge has no argument 'scores': did you mean score=?"),
+        (partial(new.price, xyz=1),
+         "price has no argument 'xyz': leave it out, its arguments are cost="),
+        (partial(new.price, 1, 2),
+         "price takes cost by position, found 2 arguments: leave the rest out"),
+        (partial(new.price, 1, cost=2), "price got cost twice, by position and by name"),
+        (partial(new.judge, Y), "judge needs score="),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
             call()
     assert new.price(cost=2) == new.Judge(cost=2).cost == 2  # their own
     assert new.Judge._fit not in GUARDED
+
+
+def test_what_objects_say_of_other_attributes(new) -> None:
+    judge = new.Judge()
+    with pytest.raises(AttributeError, match="^'Judge' object has no attribute 'scored': it has "):
+        judge.scored  # noqa: B018
+    assert not hasattr(judge, "_anything")
+    assert copy.copy(judge).cost == pickle.loads(pickle.dumps(go.qwk_metric())).greater_is_better
 
 
 def public() -> Iterator[tuple[ModuleType, str, Any]]:
@@ -173,11 +197,150 @@ def test_rows_of_pandas_are_matched_by_position_at_no_door(door: str) -> None:
         MATCHED[door]()
 
 
-def test_every_row_of_the_table_is_in_force() -> None:
-    guarded = {f.__qualname__.removesuffix(".__init__"): f for f in callables() if f in GUARDED}
-    assert set(ARGUMENTS) <= {"*", *guarded}
-    for name, remedies in ARGUMENTS.items():
-        assert name == "*" or not set(remedies) & set(inspect.signature(guarded[name]).parameters)
+def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(function).parameters
+    return {name: p for name, p in parameters.items() if name not in ("self", "cls")}
+
+
+FOREIGN = sorted({
+    word for row in (*spellings.SENTENCES.values(), spellings.LEAVE_OUT) for word in row
+} | {word for words in spellings.WORDS.values() for word in words.split()})  # fmt: skip
+
+
+def test_every_remedy_names_an_argument_that_the_callable_has() -> None:
+    """Of all words of the table, at all that is exported."""
+    written = 0
+    for function in {f for f in callables() if isinstance(f, FunctionType)}:
+        names = list(named(function))
+        called = function.__qualname__.removesuffix(".__init__")
+        for word in sorted(set(FOREIGN) - set(names)):
+            said = spellings.unknown_argument(called, word, names)
+            ours = re.findall(r"write (\w+)=", said)
+            written += len(ours)
+            assert word in spellings.ARGUMENTS.get(called, {}) or set(ours) <= set(names), said
+    assert written > 2000
+
+
+def test_every_row_of_one_callable_is_in_force() -> None:
+    called = {f.__qualname__.removesuffix(".__init__"): f for f in callables()
+              if isinstance(f, FunctionType)}  # fmt: skip
+    called |= {cls.__name__: cls.__init__ for _, _, cls in public() if isinstance(cls, type)}
+    called |= {f.__name__: f for f in (xgboost.train, xgboost.cv)}
+    called |= {f"{cls.__name__}.from_predictions": cls.from_predictions
+               for _, _, cls in public() if hasattr(cls, "from_predictions")}  # fmt: skip
+    for key, remedies in spellings.ARGUMENTS.items():
+        assert not set(remedies) & set(named(called[key])), key
+    assert set(spellings.CALLS) <= set(called)
+
+
+def test_no_call_that_does_not_fit_ends_in_words_of_python() -> None:
+    """Every exported callable, with an argument that nobody has and with too many."""
+    for _, name, thing in public():
+        if not isinstance(thing, (FunctionType, type)) or "Disagree" in name:
+            continue
+        kinds = {p.kind for p in inspect.signature(thing).parameters.values()}
+        if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
+            continue
+        with pytest.raises(TypeError, match=f"^{name} has no argument 'xyzzy': "):
+            thing(xyzzy=1)
+        with pytest.raises(TypeError, match=f"^{name} takes .* by position, found 99 arguments"):
+            thing(*[None] * 99)
+
+
+F, S = np.linspace(0.05, 0.95, 60), np.tile([0, 1, 1], 20)
+FOLLOWED: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
+    (go.quadratic_weighted_kappa, {"rater_a": S, "rater_b": S}, {"y_true": S, "y_pred": S}),
+    (go.qwk_metric, {"n_classes": 5}, {"label_range": (0, 4)}),
+    (go.qwk_objective, {"min_rating": 0, "max_rating": 4}, {"label_range": (0, 4)}),
+    (go.focal_objective, {"focal_gamma": 2.0}, {"gamma": 2.0}),
+    (go.weighted_logloss_objective, {"pos_weight": 10}, {"negative_keep_rate": 0.1}),
+    (go.offset_logloss_objective, {"rate": 0.1}, {"negative_keep_rate": 0.1}),
+    (go.ordinal_logit_objective, {"K": 5}, {"n_classes": 5}),
+    (go.metrics.class_logloss_metric, {"num_class": 3}, {"n_classes": 3}),
+    (go.optimize_thresholds, {"target": S, "y_prob": F}, {"y_true": S, "score": F}),
+    (partial(go.optimize_thresholds, S, F), {"num_class": 2}, {"labels": range(2)}),
+    (partial(go.optimize_thresholds, S, F), {"solver": "exact"}, {"method": "exact"}),
+    (partial(go.optimize_thresholds, S, F), {"x0": 0.5}, {}),
+    (partial(go.apply_thresholds, F, labels=[0, 1]), {"coef": [0.5]}, {"thresholds": [0.5]}),
+    (partial(go.correct_probability, F), {"beta": 0.1}, {"negative_keep_rate": 0.1}),
+    (partial(go.correct_probability, F), {"prior": 0.01, "y_bar": 0.5},
+     {"target_prior": 0.01, "train_prior": 0.5}),
+    (partial(go.negative_downsample, S, 0.9), {"seed": 1}, {"random_state": 1}),
+    (partial(go.calibration.empirical_probability, [3, 5]), {"alpha": 2.0}, {"m": 2.0}),
+    (partial(go.calibration.expected_calibration_error, S, F), {"bins": 4}, {"n_bins": 4}),
+    (partial(go.calibration.calibration_ratio_by_segment, S, F, S), {"alpha": 0.1},
+     {"confidence_level": 0.9}),
+    (partial(go.cross_validate_thresholds, S, F, random_state=0), {"n_splits": 3}, {"cv": 3}),
+]  # fmt: skip
+
+
+@each(("function", "theirs", "ours"), FOLLOWED)
+def test_a_remedy_that_is_followed_runs(function: Any, theirs: Any, ours: Any) -> None:
+    with pytest.raises(TypeError) as error:
+        function(**theirs)
+    missing = [name for name in ours if f"{name}=" not in str(error.value)]
+    assert len(missing) < max(len(theirs), 1) or not ours  # one word at a time
+    function(**ours)
+
+
+COLUMNS = pd.DataFrame({"p_good": 1 - P, "p_bad": P})
+SWITCHED = COLUMNS.set_axis([1, 0], axis=1)
+WORDS = np.where(LABELS == 1, "bad", "good")
+TWO = ["bad", "good"]
+COSTS = pd.DataFrame([[0, 1], [5, 0]], index=TWO[::-1], columns=TWO[::-1])
+
+NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "entropy": (lambda P: go.calibration.normalized_entropy(WORDS, P, labels=TWO), COLUMNS),
+    "Brier score": (lambda P: go.calibration.brier_score(LABELS, P), SWITCHED),
+    "refinement": (lambda P: go.calibration.calibration_refinement(LABELS, P), SWITCHED),
+    "rates by class": (lambda P: go.correct_probability(
+        P, class_keep_rates={"good": 0.1, "bad": 1}), COLUMNS),
+    "a rate": (lambda P: go.priors.correct_margin(P, negative_keep_rate=0.1), SWITCHED),
+    "a decision": (lambda P: go.decide(P), SWITCHED),
+    "a decision of a range": (lambda P: go.decide(P, go.qwk_metric((3, 4))),
+                              COLUMNS.set_axis([4, 3], axis=1)),
+    "a metric": (lambda P: go.metrics.class_logloss_metric(input_space="probability")(LABELS, P),
+                 SWITCHED),
+    "fit": (lambda P: go.estimators.TemperatureCalibrator(labels=TWO).fit(P, WORDS), COLUMNS),
+    "predict": (lambda P: go.estimators.TemperatureCalibrator().fit(
+        COLUMNS.to_numpy(), LABELS).predict(P), SWITCHED),
+    "a pair": (lambda P: go.priors.estimate_prior(SWITCHED.to_numpy(), out_of_fold=(LABELS, P)),
+               SWITCHED),
+    "costs": (lambda P: go.metrics.cost_metric(P), COSTS[["bad", "good"]]),
+    "costs of positions": (lambda P: go.metrics.kappa_cost_metric(P),
+                           COSTS.set_axis([0, 1], axis=1).set_axis([0, 1], axis=0).loc[[1, 0]]),
+    "costs of a range": (lambda P: kappa_objective(P, label_range=(3, 4)),
+                         COSTS.set_axis([3, 4], axis=1).set_axis([3, 4], axis=0)[[4, 3]]),
+    "a prior": (lambda P: go.log_odds_shift(train_prior=P, target_prior=[0.2, 0.3, 0.5]),
+                pd.Series([1, 2, 2, 0, 0, 0]).value_counts(normalize=True)),
+}  # fmt: skip
+
+
+@each("door", list(NAMED))
+def test_columns_that_are_named_as_classes_are_in_their_order_at_every_door(door: str) -> None:
+    call, values = NAMED[door]
+    with pytest.raises(
+        ValueError, match=r"would be read as that of the classes.*pass .*\[\["
+    ) as of:
+        call(values)
+    right = re.search(r"pass [a-z_0-9\[\]]+?(\.loc)?\[(\[.*?\])\]", str(of.value))
+    assert right is not None
+    places = values.loc if right[1] else values
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(places[ast.literal_eval(right[2])])  # the remedy
+
+
+def test_a_decision_asks_for_the_classes_that_columns_are_named_for() -> None:
+    one_up = COLUMNS.set_axis([1, 2], axis=1)
+    with pytest.warns(
+        UserWarning, match=r"columns named \[1, 2\], but without labels= the classes"
+    ):
+        go.decide(one_up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(go.decide(one_up, labels=[1, 2])) <= {1, 2}
+        go.decide(COLUMNS.set_axis(["p0", "p1"], axis=1))
 
 
 def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
@@ -187,6 +350,15 @@ def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
         holders = gc.get_referrers(guard.__wrapped__)
         holders = [h for h in holders if isinstance(h, (dict, list, tuple, set, type, partial))]
         assert holders == [vars(guard)], guard
+
+
+def test_engines_are_rooms_too() -> None:
+    pytest.importorskip("distributed")
+    from gbdt_objectives.distributed import dask
+    from gbdt_objectives.distributed.dask.experimental import lightgbm as on_dask
+
+    classes = dask.DaskXGBRegressor, dask.DaskXGBClassifier
+    assert {dask.train, dask.fitted_objective, on_dask, *(kind.fit for kind in classes)} <= GUARDED
 
 
 def test_functions_are_found_again_by_name() -> None:
@@ -212,5 +384,5 @@ def test_a_subclass_has_its_own_init_and_inherits_fit() -> None:
 
     assert Own(thresholds=3).get_params(deep=False) == {"thresholds": 3}
     assert Own.fit is go.QWKClassifier.fit in GUARDED
-    with pytest.raises(TypeError, match="^QWKClassifier has no argument 'segments'"):
+    with pytest.raises(TypeError, match="^Inherits has no argument 'segments': write segment="):
         type("Inherits", (go.QWKClassifier,), {})(segments=0)

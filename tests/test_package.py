@@ -76,6 +76,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_registry",
                 "_rows",
                 "_splines",
+                "_steps",
                 "_versions",
                 "_workers",
                 *MATHS,
@@ -85,6 +86,31 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 assert name.count(".") <= 2, f"{path} imports {name}"
                 inside = (PACKAGE / ours / f"{name.split('.')[-1]}.py").exists()
                 assert name.count(".") < 2 or not inside, f"{path} imports {name}"
+
+
+OTHER_THINGS = {
+    "_links.py": {"softmax"}, "objectives/ordinal_logit.py": {"log_odds"},
+    "objectives/logloss.py": {"softplus"},  # of arrays of any library
+    "_command_line/commands.py": {"apply"}, "_command_line/sampling.py": {"shift"},
+    "_command_line/probabilities.py": {"calibrate"}, "adapters/lightgbm/_train.py": {"shift"},
+    "thresholds/labelled.py": {"apply"}, "thresholds/segments.py": {"apply"},
+    "_values.py": {"table"},
+}  # fmt: skip
+"""Functions that have the name of a formula, and are none."""
+
+
+def test_a_formula_is_defined_once() -> None:
+    """Only the operators of ONNX say them again; tests/serving/test_onnx.py compares the two."""
+
+    def names(path: Path) -> set[str]:
+        tree = ast.walk(ast.parse(path.read_text()))
+        return {node.name for node in tree if isinstance(node, ast.FunctionDef)}
+
+    ground = PACKAGE / "_steps" / "formulas.py"
+    assert {name.split(".")[0] for name in imports(ground)} == {"__future__", "typing", "numpy"}
+    for path in set(MODULES) - {ground, PACKAGE / "serving" / "onnx.py"}:
+        place = path.relative_to(PACKAGE).as_posix()
+        assert names(path) & names(ground) == OTHER_THINGS.get(place, set()), place
 
 
 WORDS = {"xgboost", "lightgbm", "sklearn", "catboost"}

@@ -7,6 +7,7 @@ or refused: only :func:`to_host` copies it.
 from __future__ import annotations
 
 import reprlib
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ HOST = (1, 3)  # DLPack's kinds of host memory: the processor's, and what is pin
 
 COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu()"}
 """How users copy an array of a library to the host."""
+
+QUERIES = {
+    ("polars.lazyframe", "LazyFrame"): "call .collect()",
+    ("polars.expr", "Expr"): "pass the column itself",
+    **{("pyspark.sql", kind): "call .toPandas()" for kind in ("DataFrame", "Column")},
+}
+"""What users do for the rows of what is yet to be computed, by module and class."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6
@@ -75,8 +83,15 @@ def is_dask(values: object) -> bool:
     return not rooms.isdisjoint({"dask", "dask_expr"})
 
 
-def not_dask(name: str, values: object) -> None:
-    """Raise if it is a Dask collection, whose rows numpy would gather on this machine."""
+def not_lazy(name: str, values: object) -> None:
+    """Raise if its rows are elsewhere, or not there yet: numpy would gather them, or take it for
+    one object."""
+    call = QUERIES.get((".".join(type(values).__module__.split(".")[:2]), type(values).__name__))
+    if call:
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which holds no rows yet: {call} of its data "
+            "frame, as long as that fits; docs/large_data.md shows sums over partitions"
+        )
     if is_dask(values):
         raise TypeError(
             f"{name} is a Dask {type(values).__name__}, but what it is passed to needs the rows on "
@@ -129,10 +144,12 @@ def library_name(values: object) -> str:
 
 
 def in_memory(name: str, values: object) -> None:
-    """Raise if numpy would unmask it, or gather it from elsewhere."""
+    """Raise if numpy would unmask it, gather it from elsewhere, or leave it out of a gradient."""
     not_masked(name, values)
-    not_dask(name, values)
+    not_lazy(name, values)
     refuse_device(name, values)
+    if getattr(values, "requires_grad", False) is True:
+        raise TypeError(f"{name} is a tensor that requires grad: pass {name}.detach()")
 
 
 def as_array(name: str, values: ArrayLike) -> Array:
@@ -156,26 +173,33 @@ def vector(name: str, values: ArrayLike) -> Array:
 
 def real_array(name: str, values: ArrayLike) -> Array:
     """Numbers of any shape as a float array; not yet checked for NaN."""
+    array = as_array(name, values)
     if hasattr(values, "get_label"):
         raise TypeError(
             f"{name} must be an array, found a {type(values).__name__}: "
             "are the arguments swapped? Pass the labels, e.g. data.get_label()"
         )
-    array = as_array(name, values)
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind != "f":
-        raise not_real(name, array.dtype)
+        raise not_real(name, array)
     if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     return array
 
 
-def not_real(name: str, dtype: object) -> TypeError:
-    return TypeError(
-        f"{name} must hold real numbers, found dtype {dtype}: "
-        "convert it first (missing values and strings are not labels or scores)"
-    )
+def not_real(name: str, array: Any) -> TypeError:
+    remedy = "convert it first (missing values and strings are not labels or scores)"
+    if holds_decimals(array):
+        remedy = DECIMALS
+    return TypeError(f"{name} must hold real numbers, found dtype {array.dtype}: {remedy}")
+
+
+DECIMALS = "it holds Decimal numbers, convert them with numpy.asarray(..., float)"
+
+
+def holds_decimals(array: Any) -> bool:
+    return array.dtype == object and any(isinstance(v, Decimal) for v in array.ravel().tolist())
 
 
 def square(name: str, matrix: ArrayLike) -> Array:

@@ -43,6 +43,7 @@ class Facts:
     predictions: Link | None = None  # by which the library made what the metric gets of margins
     form: Named | None = None  # in whose form the metric is to answer
     directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
+    response: str = ""  # the method of the estimator by which a scorer made what the metric gets
     within: bool = False  # whether a library stands above, with a user's function between
     row_start: str = ""  # the argument that starts each row
     ends: tuple[float, float] = (-np.inf, np.inf)  # the least and the greatest of these starts
@@ -63,3 +64,6 @@ class Facts:
     rows_of: tuple[float, float] = (np.inf, 0.0)  # how many rows it and the others had
     kept: float = np.inf  # how many of its rows are left
     to_name: str = ""  # how to name the class
+    parameters: Sequence[tuple[str, str, Any]] = ()
+    """(as it is written, its main name, value) of an estimator that is wrapped, and of its parts"""
+    why: str = ""  # what weights of classes there would do, and the remedy

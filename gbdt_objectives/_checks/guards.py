@@ -7,7 +7,7 @@ warns, with the remedy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from inspect import signature
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 
@@ -111,6 +112,37 @@ def metric_sees_all_rows(facts: Facts) -> None:
         raise ValueError(
             f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "
             "itself for custom_metric= or eval_metric=, which sums over all workers"
+        )
+
+
+def metric_reads_response(facts: Facts) -> None:
+    """A scorer of scikit-learn must pass what the metric reads, and say its direction."""
+    metric, response, model = facts.metric, facts.response, facts.estimator
+    if not response:
+        return
+    asks, of_margins = metric.response_method, "decision_function"
+    if response == "predict":  # of classes, or in natural units; a booster's regressor has margins
+        ours = type(model).__module__.partition(".")[0] == "gbdt_objectives"
+        misread = hasattr(model, "classes_") or (ours and asks == of_margins)
+    else:  # the probability of one of two classes is a score in label units
+        misread = asks != "predict" or (response == of_margins and metric.link is not None)
+    if misread and response != asks:
+        reads = "probabilities" if metric.input_space == "probability" else metric.link.margins
+        remedy = f'pass response_method="{asks}" to make_scorer'
+        if asks == of_margins:
+            remedy = (
+                'make it with input_space="probability", and pass response_method="predict_proba"; '
+                f"if it has no input_space, let {of_margins}, or a function of (model, X, y) as "
+                "scoring=, give it margins"
+            )
+        raise ValueError(
+            f"{facts.name} takes {reads}, but the scorer passes what {response} of "
+            f"{type(model).__name__} gives: {remedy}"
+        )
+    if facts.directions != (metric.greater_is_better,):
+        warn(
+            f"the scorer prefers a {'lower' if metric.greater_is_better else 'higher'} "
+            f"{facts.name}: pass greater_is_better={metric.greater_is_better} to make_scorer"
         )
 
 
@@ -486,3 +518,83 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
             f"log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 is "
             "the rate of a class that was kept, or LogOddsShift([0, number])"
         )
+
+
+REWEIGHTING = {
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
+"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
+
+
+def classes_count_alike(facts: Facts) -> None:
+    """A wrapped estimator must not weigh classes where that is ignored, undone or not corrected."""
+    for written, name, value in facts.parameters:
+        neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
+        if name in REWEIGHTING and not (value is None or neutral):
+            raise ValueError(f"{facts.name} has {written}={value!r}, {facts.why}")
+
+
+def class_weight_has_positions(facts: Facts) -> None:
+    """Weights of labels must not be read as weights of the positions that an estimator gets."""
+    classes = list(facts.classes)
+    for written, name, value in facts.parameters:
+        names_labels = name == "class_weight" and isinstance(value, Mapping)
+        if names_labels and classes != [*range(len(classes))] and set(value) <= set(classes):
+            raise ValueError(
+                f"{facts.name} has {written}={value!r}, which names labels, but it is trained on "
+                f"their positions: write {class_weights(written, value, classes)!r}"
+            )
+
+
+def own_takes_labels(facts: Facts) -> None:
+    """A library's own objective must take the least and the greatest label that it gets."""
+    (least, most), takes = facts.ends, getattr(facts.library, "takes", {})
+    for written, name, value in facts.parameters:
+        low, high = takes.get(str(value) if name == "objective" else "", (least, most))
+        if least < low or most > high:
+            numbers = "from 0 to 1" if high == 1 else "above 0"
+            raise ValueError(
+                f"{facts.name} has {written}={value!r}, which takes labels {numbers}, but learns "
+                f"{least:g} to {most:g}: leave it out, or pass target=, numbers {numbers}, to fit"
+            )
+
+
+def is_made_for_positions(facts: Facts) -> None:
+    """What was made for labels, in their unit, must not be given positions."""
+    top = len(facts.classes) - 1
+    moved = list(facts.classes) != list(range(top + 1))
+    for written, name, value in facts.parameters:
+        if name not in ("objective", "metric", "eval_metric"):
+            continue
+        made = getattr(value, "metric", value)
+        wrong = getattr(made, "label_range", None) not in (None, (0, top))
+        if wrong or (moved and name != "objective" and any(
+            getattr(made, unit, None) is not None for unit in ("center", "spread", "thresholds")
+        )):  # fmt: skip
+            raise ValueError(
+                f"{facts.name} trains on class positions 0 to {top}, but {written} is made for "
+                f"labels, {made!r}: make it without them, such as qwk_objective() or qwk_metric(); "
+                "centre and spread are of positions, too"
+            )
+
+
+def function_answers_positions(facts: Facts) -> None:
+    """A user's function must say of positions what it says of labels that start elsewhere."""
+    first = facts.classes[0]
+    for written, name, own in facts.parameters:
+        if name != "objective" or not callable(own) or hasattr(own, "link") or first == 0:
+            continue
+        y, f = _RANDOM(0).integers(len(facts.classes), size=99) * 1.0, _RANDOM(1).normal(1, 1, 99)
+        same = True  # if it cannot be asked: its own call will say what is wrong
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            w = [np.ones(99)] * (len(signature(own).parameters) - 2)
+            same = np.allclose(own(y, f, *w), own(y + first, f + first, *w))
+        if not same:
+            warn(
+                f"{facts.name} has a function as {written}, whose answer depends on where labels "
+                f"start, and gets their positions from 0, not {facts.classes}: write it for these, "
+                "or pass target=, the numbers that it is for, to fit"
+            )

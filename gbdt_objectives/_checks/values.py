@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks.arrays import (
+    DECIMALS,
     Array,
     as_array,
     each,
     finite,
+    holds_decimals,
     real_array,
     same_length,
     shown,
@@ -191,6 +193,20 @@ def prior_of_labels(name: str, value: object, labels: list[Any], occurs: Array, 
     return np.array([p.get(label, 0.0) for label in labels])
 
 
+def class_weights(name: str, value: object, classes: list[Any]) -> dict[int, float]:
+    """The weight of each class by its position, of {label: weight}; 1 for one it does not name."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be 'balanced' or {{label: weight}}, found {shown(value)}")
+    unknown = [label for label in value if label not in classes]
+    if unknown:
+        raise ValueError(
+            f"{name} has the label {shown(unknown[0])}, but the classes are {shown(classes)}: "
+            "leave it out"
+        )
+    found = {label: number(f"{name}[{shown(label)}]", value[label]) for label in value}
+    return {k: found.get(label, 1.0) for k, label in enumerate(classes)}
+
+
 def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
     """Probabilities >= 0 of K classes, in their order, which sum to 1; float64 (K,)."""
     p = vector(name, value).astype(np.float64)
@@ -262,9 +278,35 @@ def not_probabilities(name: str, z: Array) -> None:
         )
 
 
+def unit_range(score: Array) -> tuple[float, float] | None:
+    """The lowest and the highest score, if they look like probabilities or like log-odds; None for
+    scores in label units."""
+    low, high = float(score.min()), float(score.max())
+    return (low, high) if low < -1 or (low >= 0 and high <= 1 and len(score) >= FEW) else None
+
+
+def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> None:
+    """Warn of margins where ``what`` is of scores from low to high that look like probabilities,
+    and the other way round. Scores in label units, and a few beyond the range, are neither."""
+    if known is None or not score.size:
+        return
+    (low, high), least, most = known, score.min(), score.max()
+    if low >= 0 and high <= 1 and not (least >= 0 and most <= 1):
+        is_other = bool(3 * np.count_nonzero((score < 0) | (score > 1)) > score.size)
+    else:
+        is_other = bool(low < -1 and len(score) >= FEW and 0 <= least < most <= 1)
+    if is_other:
+        warn(
+            f"score is from {least:.4g} to {most:.4g}, but {what} of scores from {low:.4g} to "
+            f"{high:.4g}: are these margins and those probabilities, or the other way round? Pass "
+            "scores of the same unit"
+        )
+
+
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
+    finite(name, p)
     wrong = ~((p >= 0) & (p <= 1))
     row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
     raise ValueError(
@@ -320,7 +362,7 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
-        "from the labels of all the rows",
+        "from the labels of all the rows; a target_prior without label_range names all labels",
     )  # fmt: skip
 
 
@@ -345,6 +387,8 @@ def kind_hint(y: Array) -> str:
         return "leave rows without a label out"
     if y.dtype.kind in "OU" and read_as_numbers(y.ravel().tolist()):
         return "it holds numbers as text, pass its .astype(int), or .astype(float)"
+    if holds_decimals(y):
+        return DECIMALS
     kinds = {type(value) for value in values}
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"

@@ -77,7 +77,7 @@ def thresholds(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
-    files.check_json(o.output)
+    files.check_ending(o.output, "JSON, not a table", ".json")
     options.check_rates(o)
     table = options.read(o)
     order = files.read_labels(o.labels)

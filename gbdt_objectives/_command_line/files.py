@@ -22,6 +22,7 @@ Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""
 
 NO_FILE = "{path} does not exist: give the path of a file, from {folder}"
+TABLES = (".csv", ".tsv", ".parquet")
 LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
@@ -77,6 +78,8 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
 
 def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
     column = table.columns[name]
+    if table.arrow is None and all(value in ("True", "False") for value in column):
+        column = column == "True"  # as pandas writes them
     if column.dtype.kind == "b":
         return column.astype(np.int64)
     if column.dtype.kind in "iuf":
@@ -88,8 +91,8 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
         try:
             found[row] = number(value)
         except (TypeError, ValueError):
-            if re.fullmatch(r"[-+]?[\d.]*,\d+", str(value)):
-                hint = "decimal commas are not read, write a decimal point"
+            if re.fullmatch(r"[-+]?[\d.]*([,'\s][\d.]+)+", str(value)):
+                hint = "decimal commas are not read, write a decimal point, and thousands closed up"
             raise InputError(
                 f"{option} {name} must hold numbers, found {shown(value)} at row {row}: {hint}"
             ) from None
@@ -136,6 +139,8 @@ def check_output(path: str | None, force: bool) -> None:
     """Raise before the work is done, if its result could not be written."""
     if path is None:
         return
+    if path == "-":
+        raise InputError("--output - is no file: name one, or leave it out for standard output")
     if Path(path).is_dir():
         raise InputError(f"--output {path} is a folder: add the name of a file")
     if path.endswith(".parquet"):
@@ -149,12 +154,11 @@ def check_output(path: str | None, force: bool) -> None:
         raise InputError(f"--output {path} cannot be written, {place} is read-only: name another")
 
 
-def check_json(path: str | None) -> None:
-    """Raise for a name of a table where a saved estimator is to be written."""
-    if path is not None and path.endswith((".parquet", ".csv", ".tsv")):
-        raise InputError(
-            f"--output {path} would hold JSON, not a table: give a name that ends in .json"
-        )
+def check_ending(path: str | None, holds: str, *endings: str) -> None:
+    """Raise for a name of something else than what is to be written."""
+    if path is not None and Path(path).suffix not in ("", ".txt", *endings):
+        names = " or ".join(endings)
+        raise InputError(f"--output {path} would hold {holds}: give a name that ends in {names}")
 
 
 def write_table(
@@ -219,11 +223,13 @@ def _open(path: str) -> Iterator[TextIO]:
     except FileNotFoundError:
         raise InputError(NO_FILE.format(path=path, folder=os.getcwd())) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}; give the path of a file that you may read"
+        ) from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}): give a CSV file "
-            "in UTF-8, not compressed, or one that ends in .parquet"
+            "in UTF-8, neither compressed nor of Excel, or one that ends in .parquet"
         ) from None
 
 
@@ -239,20 +245,24 @@ def _read_csv(
         try:
             header = next(reader, [])
             if not header:
-                raise InputError(f"{path} is empty: its first line must name the columns")
-            other = next((f": give --delimiter ${c!r}" for c in ";\t|" if c in header[0]), "")
+                found = "starts with a blank line" if reader.line_num else "is empty"
+                raise InputError(f"{path} {found}: its first line must name the columns")
+            other = next((f": give --delimiter ${c!r}" for c in ",;\t|" if c in header[0]), "")
             _check_names(path, header, used, others, f", separated by {separator!r}{other}")
             places = [k for k, name in enumerate(header) if others or name in used]
             columns: list[list[str]] = [[] for _ in places]
-            for values in _full_rows(path, reader, len(header)):
+            for values in _full_rows(path, reader, len(header), separator):
                 for column, k in zip(columns, places, strict=True):
                     column.append(values[k])
         except csv.Error as error:
-            raise InputError(f"{path} is no CSV file, line {reader.line_num}: {error}") from None
+            raise InputError(
+                f"{path} is no CSV file, line {reader.line_num}: {error}; give a table in which "
+                "quotes stand around whole values, or a file that ends in .parquet"
+            ) from None
     return {header[k]: np.array(column, object) for k, column in zip(places, columns, strict=True)}
 
 
-def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
+def _full_rows(path: str, reader: Any, fields: int, separator: str) -> Iterator[list[str]]:
     """The rows below the header, all of the same length; blank lines only at the end."""
     blank = None
     for values in reader:
@@ -264,7 +274,8 @@ def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
         if len(values) != fields:
             raise InputError(
                 f"{path} has {len(values)} values in line {reader.line_num}, but {fields} columns: "
-                "every row needs a value, if an empty one, for each column of the first line"
+                "every row needs a value, if an empty one, for each column of the first line, and "
+                f"one with {separator!r} in it needs quotes"
             )
         yield values
 
@@ -304,8 +315,9 @@ def _check_names(
 ) -> None:
     for name, option in used.items():
         if name not in header:
+            plain = [n if n == n.strip() and n.isprintable() else repr(n) for n in header[:20]]
             raise InputError(
-                f"{option} {name} is no column of {path}: it has {', '.join(header[:20])}"
+                f"{option} {name} is no column of {path}: it has {', '.join(plain)}"
                 f"{f' and {len(header) - 20} more' if len(header) > 20 else ''}{separated}"
             )
     for name in [*used, *(header if others else [])]:

@@ -43,6 +43,7 @@ PHRASES = {
     r"sorted\(labels.*?\), ": "",
     "every class in labels": "every class in --labels",
     "raise its rate": "raise --negative-keep-rate",
+    r" or label_range=.* of threshold_metric": "",
     r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",
     r"pass class_keep_rates=.*": "give --train-prior and --target-prior",
     r"delta must have shape .*": "a shift is for models of one output, for label 1",
@@ -310,6 +311,7 @@ def read_shift(o: SimpleNamespace) -> Any:
 
 def read_with_others(o: SimpleNamespace) -> Table:
     """The score, and the columns that are to be copied."""
+    files.check_ending(o.output, "CSV", *files.TABLES)
     table = read(o, others=not o.keep)
     if o.column in (o.keep or table.names):
         raise InputError(f"--column {o.column} is in {o.file} already: give another name")

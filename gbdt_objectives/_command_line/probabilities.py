@@ -101,7 +101,7 @@ def calibrate(o: SimpleNamespace) -> None:
     from gbdt_objectives._folds import held_out_once
     from gbdt_objectives.estimators.calibrator_choice import fit_default
 
-    files.check_json(o.output)
+    files.check_ending(o.output, "JSON, not a table", ".json")
     if o.method is not None:
         _checks.choice("method", o.method, ("auto", *CALIBRATORS))
     _checks.choice("input_space", o.input_space, ("probability", "margin"))

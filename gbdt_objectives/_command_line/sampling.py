@@ -36,6 +36,7 @@ def sample(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives sample test.csv --label y --negative-keep-rate 0.1 -o kept.csv
     """
+    files.check_ending(o.output, "CSV", *files.TABLES)
     table = options.read(o, others=not o.keep)
     y = options.labels_01(table, o)
     if o.key is None:

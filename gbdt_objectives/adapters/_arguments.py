@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,29 +16,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import metric_reads_link
+from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
-
-
-def by_name(instead: Mapping[str, str]) -> dict[str, str]:
-    """{name: what to do instead}, from {what to do instead: names}."""
-    return {name: what for what, names in instead.items() for name in names.split()}
-
-
-INSTEAD = by_name({
-    "write objective=": "obj fobj",
-    "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric",
-    "leave it out: the metric knows its direction": "maximize",
-    "pass the data as the second argument, data": "dtrain train_set",
-    "write evals=[(data, name), ...]": "valid_sets valid_names eval_set",
-    "write num_boost_round=": "num_iterations num_rounds n_estimators",
-    "set weights on the data, weight= of the DMatrix or Dataset": "sample_weight class_weight",
-})  # fmt: skip
-"""Arguments of the boosters' own train() and fit() with another name here, and what to write."""
-
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
 """What to do with a gradient function of one's own."""
@@ -58,6 +43,24 @@ class Request:
     others: dict[str, Any]  # further arguments, which go on to the library
 
 
+OURS = (
+    "params", "data", "num_boost_round", "objective", "metric", "evals", "early_stopping_rounds",
+)  # fmt: skip
+THEIRS = frozenset((
+    "dtrain", "train_set", "obj", "maximize", "feval", "custom_metric", "valid_sets", "valid_names",
+))  # fmt: skip
+"""The arguments of ``train``, and those of the boosters' own that it has under other names."""
+
+
+def passed_on(kind: type, function: str) -> set[str]:
+    """The arguments of the booster's own ``train`` or ``cv`` that ours pass on to it; ``kind`` is
+    the class of its data."""
+    place = kind.__module__
+    while not hasattr(sys.modules[place], function):
+        place = place.rpartition(".")[0]
+    return signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
+
+
 def check_arguments(
     request: Request, kind: type, instead_here: Mapping[str, str], *, parses_names: bool
 ) -> dict[str, Any]:
@@ -67,10 +70,11 @@ def check_arguments(
     objective, metric, evals = request.objective, request.metric, request.evals
     rounds = request.early_stopping_rounds
     check_data("data", request.data, kind)
-    for name, instead in {**INSTEAD, **instead_here}.items():
-        if name in others:
-            written = WRAPPED if _is_function(others[name]) and "obj" in name else instead
-            raise TypeError(f"{function}() got {name}=: {written}")
+    taken = passed_on(kind, function)
+    for name in sorted(others.keys() - taken | others.keys() & instead_here.keys()):
+        written = instead_here.get(name) or unknown_argument(function, name, [*OURS, *taken])
+        written = WRAPPED if _is_function(others[name]) and "obj" in name else written
+        raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
         raise TypeError(
             f"params must be a dict of booster parameters, found {_checks.shown(params)}"

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._checks.guards import (
     function_takes_weights,
     functions_read_margins,
@@ -27,7 +28,7 @@ from gbdt_objectives._checks.guards import (
     objective_fits_estimator,
     stops_on_held_out,
 )
-from gbdt_objectives._registry import BY_NAME, Exported, Named, name_of
+from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
@@ -411,13 +412,7 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective = estimator.objective
     _checks.check_called("objective", objective)
-    if isinstance(objective, str):
-        ours = f"{objective.removesuffix('_objective')}_objective"
-        if ours in names_of_objectives:
-            raise ValueError(
-                f"objective={objective!r} is a name that the library does not know: pass {ours}() "
-                "of gbdt_objectives, not its name"
-            )
+    check_name(estimator)
     if not isinstance(objective, Objective):
         return None
     role = "Classifier" if classifier else "Regressor"
@@ -426,6 +421,28 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
         Facts(objective=objective, estimator=estimator, role=role, library=library)
     )
     return objective
+
+
+def check_name(estimator: object) -> None:
+    """Raise for the name of an objective that an estimator's library does not know, and of which
+    its classifier makes another one or an error, and warn of one that predicts no classes."""
+    kind, objective = kind_of(estimator), getattr(estimator, "objective", None)
+    found = None if kind is None else library_of(estimator)
+    if kind is None or found is None or not isinstance(objective, str):
+        return
+    if objective in (*found.correctable, *found.classifies):
+        return
+    if not found.knows_objective(objective):
+        raise ValueError(
+            f"objective={objective!r} is a name that {found.title} does not know: "
+            f"{sounding_like(objective, 'objective')}"
+        )
+    if kind.endswith("Classifier"):
+        warn(
+            f"objective={objective!r} is not known to predict classes: with two, predict_proba of "
+            f"{kind} may be no probabilities, with more {found.title} trains another objective; "
+            f"leave objective out, or use {found.prefix}Regressor"
+        )
 
 
 def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
@@ -461,16 +478,20 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
     return _checks.positions(name, target, classes, "the classes", remedy).astype(np.intp)
 
 
-def sounding_like(name: str) -> str:
-    """What to write for the name of a metric that the library does not know."""
-    ours = [fit for fit in names_of_metrics if fit.endswith("_metric")]
-    sounds = {fit.removesuffix("_metric"): fit for fit in ours}
-    sounds |= dict.fromkeys(("kappa", "quadratic_kappa", "quadratic_weighted_kappa"), "qwk_metric")
-    sounds |= {"cohen_kappa": "qwk_metric", "cohen_kappa_score": "qwk_metric"}
-    near = difflib.get_close_matches(name.lower(), sounds, 1, 0.75)
+def sounding_like(name: str, what: str) -> str:
+    """What to write for the name of a metric or an objective that the library does not know."""
+    names = names_of_metrics if what == "metric" else names_of_objectives
+    sounds = {fit.removesuffix(f"_{what}"): f"{fit}(...)" for fit in names if fit.endswith(what)}
+    sounds |= dict.fromkeys(("quadratic_kappa", "quadratic_weighted_kappa"), f"qwk_{what}(...)")
+    both = f"qwk_{what}(...), which is quadratic, or " + {
+        "metric": "threshold_metric('kappa')", "objective": "kappa_objective(...)",
+    }[what]  # fmt: skip
+    sounds |= dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"), both)
+    own = name.lower().removesuffix("_loss").removesuffix(f"_{what}")
+    near = difflib.get_close_matches(own, sounds, 1, 0.75)
     if near:
-        return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
-    return "correct the name, or pass a metric of gbdt_objectives"
+        return f"pass {sounds[near[0]]} of gbdt_objectives, not its name"
+    return f"correct the name, or pass one of gbdt_objectives.{what}s"
 
 
 def check_two_classes(classes: Array) -> None:

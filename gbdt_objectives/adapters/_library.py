@@ -76,6 +76,10 @@ class Library(Named):
     aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one
     defaults: Mapping[str, tuple[str | None, ...]]
     """What ``objective`` may be, by role, when ours replaces it."""
+    knows_objective: Callable[[str], bool]  # whether it has one of this name: it is asked
+    classifies: tuple[str, ...]  # what else a classifier's may be, for predictions of classes
+    takes: Mapping[str, tuple[float, float]]
+    """The least and the greatest label of its objectives that do not take every number."""
     correctable: tuple[str | None, ...]
     """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
     functions_are_log_odds: bool

@@ -283,7 +283,7 @@ def library_of_booster(booster: object) -> Library:
 
 def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any, list[str] | None]:
     """X with as many columns as the model, and their names, which must be the model's."""
-    _checks.not_dask("X", X)
+    _checks.not_lazy("X", X)
     if hasattr(X, "get_label"):
         raise TypeError(
             f"X must be features, found a {type(X).__name__}: pass the array or DataFrame that it "

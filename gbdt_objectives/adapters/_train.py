@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _calls, _checks, _workers
 from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import stack
+from gbdt_objectives._checks.frames import stack, warn
 from gbdt_objectives._checks.guards import (
     starts_near_intercept,
     stops_on_held_out,
@@ -270,10 +269,8 @@ class Folds:
 def warn_if_few(best_round: int, seen: int, name: str) -> None:
     """Warn if the best of many rounds, counted from 0, is among the first few."""
     if best_round < FEW_ROUNDS <= seen // 3:
-        warnings.warn(
+        warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
             "the model is not finished, stop on a metric that changes in every round, such as "
-            "loss_metric(objective), or lower the learning rate",
-            UserWarning,
-            stacklevel=2,
+            "loss_metric(objective), or lower the learning rate"
         )

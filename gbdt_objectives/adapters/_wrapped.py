@@ -9,8 +9,10 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import classes_count_alike
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters._estimators import evaluation_arguments, set_temporarily
+from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -24,12 +26,8 @@ OWN_STOPPING = (
 )  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
-REWEIGHTING = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
-    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
-    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
-}  # fmt: skip
-"""Parameters that move the log-odds by themselves, with the value, besides None, that does not."""
+METRIC = ("metric", "eval_metric")
+"""The main names of what is measured."""
 
 
 def refuse_parameters(
@@ -41,27 +39,37 @@ def refuse_parameters(
             raise ValueError(f"estimator has {name}={value!r}, {why}")
 
 
+def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
+    """Those of an estimator and its parts, and of what a search tries: as written, the main name,
+    the value."""
+    given = estimator.get_params()
+    mains: dict[str, str] = {}
+    for part in (estimator, *given.values()):
+        if library := library_in_role(part, ""):
+            mains |= {own: main for main, names in library.aliases.items() for own in names}
+    found = [(written, written.split("__")[-1], value) for written, value in given.items()]
+    for written, name, value in list(found):
+        for grid in value if isinstance(value, list) else [value]:
+            if name in ("param_grid", "param_distributions") and isinstance(grid, Mapping):
+                found += [
+                    (f"{written}: {own}", own.split("__")[-1], one)
+                    for own, tried in grid.items()
+                    for one in (tried if isinstance(tried, list | tuple) else [tried])
+                ]
+    return [(written, mains.get(name, name), value) for written, name, value in found]
+
+
 def check_correctable(estimator: Any) -> None:
     """Raise if its parameters, or those of its parts, tell that a correction would be wrong."""
-    parameters = estimator.get_params()
-    neutral = dict(REWEIGHTING)
-    for part in (estimator, *parameters.values()):
+    for part in (estimator, *estimator.get_params().values()):
         library = library_in_role(part, "Classifier")
-        if library is None:
-            continue
-        check_log_odds(part, library)
-        neutral |= {
-            alias: value
-            for name, value in REWEIGHTING.items()
-            for alias in library.aliases.get(name, ())
-        }
-    for name in parameters:
-        if (known := name.split("__")[-1]) in neutral:
-            refuse_parameters(
-                parameters, [name], (neutral[known],),
-                "which moves the log-odds by itself, so that the corrected probabilities would be "
-                "wrong: leave it out, or pass correction=None",
-            )  # fmt: skip
+        if library is not None:
+            check_log_odds(part, library)
+    classes_count_alike(Facts(
+        name="estimator", parameters=all_parameters(estimator),
+        why="which moves the log-odds by itself, so that the corrected probabilities would be "
+        "wrong: leave it out, or pass correction=None",
+    ))  # fmt: skip
 
 
 def check_log_odds(booster: Any, library: Library) -> None:
@@ -101,6 +109,15 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
+def find_metric(estimator: Any) -> tuple[str, Any]:
+    """What it is to measure, one of ours as a Metric, and the parameter that says so."""
+    for written, name, value in all_parameters(estimator):
+        if name in METRIC and value is not None:
+            one = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+            return written, one.metric if isinstance(one, METRICS[1:]) else one
+    return "", None
+
+
 def check_best_round(parameters: dict[str, Any]) -> None:
     """Raise if a model that stops early could not be cut back to its best round."""
     for name in ("booster", "boosting_type", "boosting", "boost"):
@@ -120,7 +137,7 @@ def fit(
     library: Library,
     objective: Objective | None,
     data: Data,
-    metric: Metric,
+    metric: Metric | None,
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
+from gbdt_objectives._steps.steps import Steps, evaluate
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
 PENALTY = 0.01
@@ -32,7 +33,13 @@ class OrdinalCurve:
 
     def __call__(self, score: Array) -> Array:
         """Probabilities (n, K); beyond the scores seen in fitting they stay constant."""
-        return self.objective.class_probability(np.interp(score, self.score, self.latent))
+        return evaluate(score, *self.steps)
+
+    @property
+    def steps(self) -> Steps:
+        """From the score to the probability of each class."""
+        loss: Any = self.objective.equations
+        return {"formula": "interpolate", "x": self.score, "y": self.latent}, loss.step()
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from gbdt_objectives._checks import check_called
 from gbdt_objectives._mistakes import room
 from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
@@ -61,8 +62,10 @@ def check_objective(
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
       state between calls; order of rows; pickling and deep copies.
     - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
-    - **workers**, **link** and **predictions**, for an Objective: two workers find the mean loss
-      and gradient of one machine; the declared link predicts rows of one label best as that; and
+    - **intercept**, **workers**, **link** and **predictions**, for an Objective: boosting starts
+      where the weighted gradients sum to 0, and a start that is given is not beyond that of every
+      label in ``y_true``; two workers find the mean loss, gradient and intercept of one machine;
+      the declared link predicts rows of one label best as that; and
       models of each library that is installed predict what the link makes of their margins.
 
     Parameters
@@ -85,7 +88,8 @@ def check_objective(
         out to be one of the first three, or whole steps of leaves must go downhill.
     margins : (float, float), optional
         Range, both tails included, in which the loss is differentiable. None: the range of the
-        labels, or from -6 to 6 for labels 0 and 1, with tails as far as -100 and 100.
+        labels, or of their logs under link="log", or from -6 to 6 for labels 0 and 1, with tails as
+        far as -100 and 100, where the link's prediction is finite in float32.
     n_classes : int, optional
         K, for callables with margins (n, K). None: one margin per row, or the objective's own
         ``outputs``.
@@ -155,6 +159,8 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     """
     import pytest
 
+    for obj in objectives:
+        check_called("objectives", obj)
     checks = [partial(check_objective, obj, **options) for obj in objectives]
     names = [getattr(obj, "__name__", repr(obj)) for obj in objectives]
     names = [re.sub(r" at 0x[0-9a-fA-F]+", "", name) for name in names]  # other in each process

@@ -16,16 +16,21 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._links import UNDECLARED
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.checking.doors import check_link, check_predictions
 from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_sklearn
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.function import FunctionLoss, find_start
 
 PARTS = "gradient", "hessian"
 
 LEAVES = 40  # number of random leaves whose steps are tried
 
 NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
+
+PULL = 0.05  # |sum w g| / sum w |g| that an intercept may leave, as one of smoothed shares does
 
 LEAF_ROWS = 20  # rows of a small leaf: LightGBM's default min_data_in_leaf
 
@@ -417,8 +422,15 @@ def check_tails(probe: Probe) -> None:
     else:
         f = tails
     y, in_tails = probe.y[at], probe.of(at)
-    exact, middle = in_tails.both(f, None, y), probe.both(probe.f)
-    returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
+    middle, beyond = probe.both(probe.f), "pass margins= if none gets there"
+    if not getattr(probe.target, "link", UNDECLARED).is_declared:
+        beyond += ', or say that margins are logs, objective(function, link="log"), if they are'
+    try:
+        exact = in_tails.both(f, None, y)
+        returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
+    except ValueError as error:  # objective() refuses what is not finite
+        refused = str(error).split(": ")[0]
+        raise Failure(f"at margins up to {np.abs(f).max():g} {refused}: {beyond}") from error
     for part, reference, usual, values in zip(PARTS, exact, middle, returned, strict=True):
         bad = ~np.isfinite(values) | ~np.isfinite(reference)
         if bad.any():
@@ -426,7 +438,7 @@ def check_tails(probe: Probe) -> None:
             raise Failure(
                 f"the {part} is {values[row]:g} in float32 at y = {y[row[0]]:g}, margin = "
                 f"{f[row]:g}: one such row, and LightGBM predicts 0 everywhere, XGBoost trains on; "
-                "compute it from exp(-abs(margin)), or pass margins= if none gets there"
+                f"compute it from exp(-abs(margin)), or {beyond}"
             )
         off = np.abs(values - reference)
         off -= 1e-3 * np.maximum(np.abs(reference), np.abs(usual).max())
@@ -487,12 +499,75 @@ def check_scale(probe: Probe) -> str | None:
     )
 
 
+def check_intercept(probe: Probe) -> str | None:
+    """Boosting starts where the weighted gradients sum to 0, on rows whose median is not their mean
+    and whose weights grow with the labels. A start that is given is for labels that only the user
+    knows: some row must pull it up and another down."""
+    target = probe.target
+    if not isinstance(target, Objective):
+        raise Skipped("a function does not say where boosting starts: objective(function) does")
+    if target.intercept is not None:
+        return _check_given_intercept(probe, target)
+    many = ROWS * ((np.arange(ROWS) + 0.5) / ROWS) ** 2  # fewer and fewer of each label
+    at = np.argsort(probe.y, kind="stable")[many.astype(int)]
+    for w in (None, np.sort(probe.w)):
+        measured = target.take(at).measured(probe.y[at], w)
+        if measured.intercept is not None and not _is_best(measured, probe.y[at], w):
+            weights = "" if w is None else " with weights"
+            best = _best_constant(measured, Rows(probe.y[at], None, w))
+            raise Failure(
+                f"it measures the intercept {shown(measured.intercept)} on rows{weights} whose "
+                f"gradients sum to 0 at {best}: make it a margin, {target.link.margins}, from sums "
+                "of rows.sum(terms), which applies the weights"
+            )
+    return None
+
+
+def _check_given_intercept(probe: Probe, target: Objective) -> str | None:
+    c = target.intercept
+    if not probe.knows_labels:
+        return f"{shown(c)} is given, which is not compared with labels: pass y_true="
+    g = probe.both(np.zeros_like(probe.f) + np.array(c))[0]
+    if g.ndim > 1 or not ((g > 0).all() or (g < 0).all()):
+        return None
+    best = _best_constant(target, Rows(probe.y, None, None))
+    message = (
+        f"the intercept {c:.4g} is given, where the gradients of all labels point one way, and "
+        f"these labels, each as often, would start at {best}"
+    )
+    if c == 0:
+        return f"{message}: the first rounds do little but move all predictions"
+    raise Failure(f"{message}: give a margin, {target.link.margins}, or leave intercept out")
+
+
+def _is_best(objective: Objective, y: Array, w: Array | None) -> bool:
+    """Whether the sum of each output's gradients rises through 0 at the intercept, or is small."""
+    c = np.atleast_1d(np.array(objective.intercept, np.float64))
+    for k, near in enumerate(1e-3 * (1 + np.abs(c))):
+        ends = []
+        for step in (-near, near):
+            f = np.repeat(c[np.newaxis], len(y), axis=0)
+            f[:, k] += step
+            g = objective.gradient_hessian(y, f[:, 0] if len(c) == 1 else f, w)[0].reshape(f.shape)
+            ends.append(g[:, k].sum() * len(c) / (np.abs(g).sum() or 1.0))
+        if ends[0] > PULL or ends[1] < -PULL:
+            return False
+    return True
+
+
+def _best_constant(objective: Objective, rows: Rows) -> str:
+    loss = FunctionLoss(function=objective.gradient_hessian, link=objective.link)
+    best = find_start(loss, rows) if objective.outputs == 1 else None
+    return "another margin" if best is None else f"{best:.4g}"
+
+
 CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "inputs": check_inputs, "state": check_state, "order of rows": check_row_order,
     "memory order": check_memory_order, "gradient": check_gradient, "hessian": check_hessian,
     "sign of hessian": check_sign, "step of a leaf": check_leaf_step, "weights": check_weights,
-    "tails": check_tails, "copies": check_copies, "scale": check_scale, "workers": check_workers,
-    "link": check_link, "predictions": check_predictions,
+    "tails": check_tails, "copies": check_copies, "scale": check_scale,
+    "intercept": check_intercept, "workers": check_workers, "link": check_link,
+    "predictions": check_predictions,
 }  # fmt: skip
 """The checks by their name in the report, in the order in which they run."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 
@@ -34,14 +34,14 @@ def check_link(probe: Probe) -> str | None:
     link = target.link
     if link.is_of_objective and None in (link.n_classes, link.reader):
         raise Failure(
-            "its link is a score, but nobody can read it: declare link = score(reader, n_classes), "
-            "with the function that turns margins into the probability of each class, (n, "
-            "n_classes), or IDENTITY, LOG or LOGIT if that is what a margin is"
+            "its link is a score, but nobody can read it: declare link = Link.score(reader, "
+            "n_classes), with the function that turns margins into the probability of each class, "
+            "(n, n_classes), or IDENTITY, LOG or LOGIT if that is what a margin is"
         )
     if probe.by_row or probe.couples_rows:  # there a label alone has no best margin
         return None
     if probe.f.ndim > 1:
-        known, named = [softmax(probe.f.shape[1])], ["softmax(K)"]
+        known, named = [Link.softmax(probe.f.shape[1])], ["Link.softmax(K)"]
         what, (y, f) = "the shares of the classes", _of_shares(probe)
     elif link.n_classes in (None, 2):
         known, named = [IDENTITY, LOG, LOGIT], ["IDENTITY", "LOG", "LOGIT"]

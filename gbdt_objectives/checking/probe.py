@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import Values
+from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import HessianKind, Loss
 from gbdt_objectives.objectives.function import LossFunction
@@ -32,8 +33,8 @@ OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
 """Margins between which, and between whose negatives, the best one of these labels is sought."""
 
 TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
-"""Margins of the tails, unless they are given. In float32, 1 - p is 0 from 17 on, and exp(100) is
-infinite."""
+"""Margins of the tails, unless they are given: those of them that the link can take. In float32,
+1 - p is 0 from 17 on, and exp(100) is infinite."""
 
 
 def is_users_function(obj: Any) -> bool:
@@ -64,7 +65,7 @@ class Rows:
 class Probe:
     """An objective, called as (y, f, w), and the rows that it is tried on. ``exact`` gives what it
     computes in float64, ``call`` what a booster is given. ``scale_free`` says that the gradient is
-    the loss's up to a factor."""
+    the loss's up to a factor, ``knows_labels`` that there are no labels but those tried."""
 
     target: Any
     api: Api | None
@@ -76,6 +77,7 @@ class Probe:
     scale_free: bool
     takes_weights: bool
     by_row: bool
+    knows_labels: bool
     y: Array
     f: Array
     w: Array
@@ -256,6 +258,7 @@ def make_probe(
         K = obj.outputs
     rng = np.random.default_rng(0)
     labels = _labels(obj, y_true, K)
+    knows_labels = y_true is not None or (ours and isinstance(obj.label_domain, Values))
     y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
     if by_row:
         if loss is not None:
@@ -279,12 +282,20 @@ def make_probe(
             )
     binary = bool(np.isin(labels, (0, 1)).all()) or K is not None
     low, high = float(labels.min()), float(labels.max())
-    in_label_units = not is_users_function(obj) and obj.link.is_label_unit
+    link = obj.link if ours else UNDECLARED
+    in_label_units = not is_users_function(obj) and link.is_label_unit
     if margins is not None:
         low, high = _checks.label_range("margins", margins)
     elif binary and not in_label_units:
         low, high = -6.0, 6.0
-    tails = TAILS if margins is None and not in_label_units else np.array([low, high])
+    elif link.is_transformed:  # around the best margins of labels that have one
+        best = link.forward(labels[(labels > link.lowest) & (labels < link.highest)])
+        low, high = (best.min() - 1, best.max() + 1) if best.size else (-6.0, 6.0)
+    tails = np.array([low, high])
+    if margins is None and not in_label_units:
+        with np.errstate(over="ignore"):  # models predict in float32
+            predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
+        tails = TAILS[np.isfinite(predicted)]
     shape = (ROWS,) if K is None else (ROWS, K)
     f = rng.uniform(low, high, shape)
     if ours:
@@ -299,8 +310,8 @@ def make_probe(
         target=obj, api=api, name=name if len(name) <= 100 else f"{name[:97]}...", call=call,
         exact=exact, loss=own if loss is None else loss,
         kind=kind if hessian_kind is None else hessian_kind, scale_free=ours and obj.scale_free,
-        takes_weights=takes, by_row=by_row, y=y, f=f, w=rng.permutation(np.resize(weights, ROWS)),
-        tails=tails,
+        takes_weights=takes, by_row=by_row, knows_labels=knows_labels, y=y, f=f,
+        w=rng.permutation(np.resize(weights, ROWS)), tails=tails,
     )  # fmt: skip
 
 
@@ -334,11 +345,15 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     domain = obj.label_domain
     if isinstance(domain, Values):
         return np.array(domain.values, np.float64)
-    if math.isfinite(domain.low + domain.high):
-        return np.linspace(domain.low, domain.high, 4)
-    low = domain.low if math.isfinite(domain.low) else 0.0
-    first = domain.high - 3.0 if math.isfinite(domain.high) else low
-    return np.arange(first, first + 4.0)
+    low, high = domain.low, domain.high
+    if not math.isfinite(low):
+        low = high - 3.0 if math.isfinite(high) else 0.0
+    if not math.isfinite(high):
+        high = low + 3.0
+    labels = np.linspace(low, high, 4)
+    if domain.low_is_open or domain.high_is_open:
+        labels = (labels[:-1] + labels[1:]) / 2
+    return labels
 
 
 def as_sklearn(

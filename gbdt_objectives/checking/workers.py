@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
-Found = tuple[float, Array]  # mean loss, and gradient of the rows at hand
+Found = tuple[float, Array, Array]  # mean loss, gradient of the rows at hand, and intercept
 
 PARTS = np.split(np.arange(ROWS), [ROWS // 3])  # the rows of each worker, in parts of unlike size
 
@@ -28,14 +28,15 @@ COUPLED = (
 
 
 def check_workers(probe: Probe) -> str | None:
-    """The mean loss and the gradient of each worker are those of one machine with all rows."""
+    """The mean loss, the gradient and the intercept of each worker are those of one machine with
+    all rows."""
     target = probe.target
     if not isinstance(target, Objective):
         raise Skipped("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
-    expected, whole = _computed(target, read_rows(target, probe.y, probe.f, probe.w))
-    (found, first), (_, second) = _of_two(probe)
+    expected, whole, start = _computed(target, read_rows(target, probe.y, probe.f, probe.w))
+    (found, first, own_start), (_, second, _) = _of_two(probe)
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
             f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
@@ -48,15 +49,19 @@ def check_workers(probe: Probe) -> str | None:
             "the gradient of two workers is not that of one machine with their rows: measured and "
             "totals must be of everybody's rows; add up with rows.sum(terms)"
         )
+    if not np.allclose(own_start, start, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+        raise Failure(
+            f"the intercept of one of two workers is {shown(own_start.tolist())}, where one "
+            f"machine with their rows starts at {shown(start.tolist())}: measured must be of "
+            "everybody's rows; add up with rows.sum(terms)"
+        )
     return None
 
 
 def _computed(objective: Objective, rows: Rows) -> Found:
-    if objective.needs_labels:
-        objective = objective.measured_on(replace(rows, f=None))
-    loss = objective.equations
+    loss = objective.measured_on(replace(rows, f=None)).equations
     total, n = loss.value(rows) if loss.has_loss else (0.0, 1.0)
-    return total / n, compute(loss, rows, FLOAT64)[0]
+    return total / n, compute(loss, rows, FLOAT64)[0], np.array(loss.intercept, np.float64)
 
 
 class Asked(BaseException):

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,13 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._arguments import ABSENT
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
@@ -41,16 +45,22 @@ from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
-INSTEAD = _arguments.by_name({
+INSTEAD = each_word({
     "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",
     "write n_estimators=": (
         "num_boost_round num_round num_rounds num_iterations num_trees iterations"
     ),
+    "write early_stopping_rounds=": "early_stopping early_stopping_round",
+    "write features_col=, the name of a column of vectors or a list of columns": "features X",
+    "write label_col=, the name of a column": "label labels target y",
     "write validation_indicator_col=, the name of a column of booleans": "eval_set evals",
-    "write weight_col=, the name of a column": "sample_weight weight",
+    "write weight_col=, the name of a column": "sample_weight weight weights",
     "write base_margin_col=, the name of a column": "base_margin",
+    "leave it out: spark.task.cpus says how many threads a task has": "n_jobs nthread num_threads",
+    "write device='cuda'": "use_gpu", "write verbose=": "verbose_eval",
+    "write the parameters themselves as arguments, **params": "params kwargs",
 })  # fmt: skip
 """Arguments that have another name here, and what to write."""
 
@@ -108,7 +118,7 @@ class _Classifier(_Trained, SparkXGBClassifier):
 
 
 def spark_regressor(
-    objective: Objective, metric: Metric | None = None, **kwargs: Any
+    objective: Objective = ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBRegressor:
     """XGBoost's Spark estimator for an objective in label units, such as ``qwk_objective()``.
 
@@ -165,7 +175,7 @@ def spark_regressor(
 
 
 def spark_classifier(
-    objective: Objective, metric: Metric | None = None, **kwargs: Any
+    objective: Objective = ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBClassifier:
     """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(.1)``.
 
@@ -236,6 +246,7 @@ def _check_parameters(estimator: Any) -> None:
     for name in sorted(found.keys() & INSTEAD.keys()):
         if found[name] is not None:
             raise TypeError(f"{name} is set: {INSTEAD[name]}")
+    _check_known(estimator)
     found = {name: value for name, value in found.items() if name not in OWN}
     parameters.check(found, objective, stops_early=stops_early)
     held_out = _get(estimator, "validationIndicatorCol")
@@ -250,6 +261,25 @@ def _check_parameters(estimator: Any) -> None:
         )
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
+
+
+def _check_known(estimator: Any) -> None:
+    """Raise for what neither Spark's estimator nor XGBoost knows: only workers' logs would say."""
+    known = parameters.TABLE.known()
+    names = {_spelt(param.name) for param in estimator.params}
+    for name, value in estimator.getOrDefault("arbitrary_params_dict").items():
+        if value is None or name in known or parameters.in_xgboost(name):
+            continue
+        near = get_close_matches(_spelt(name), sorted(names | known), 1, 0.75)
+        raise TypeError(
+            f"{name} is set, but neither Spark's estimator nor XGBoost has such a parameter: "
+            + (f"did you mean {near[0]}=?" if near else "leave it out")
+        )
+
+
+def _spelt(name: str) -> str:
+    """A name of Spark's as Python writes it, num_workers for numWorkers."""
+    return re.sub("([A-Z])", r"_\1", name).lower()
 
 
 def _get(estimator: Any, name: str) -> Any:
@@ -326,3 +356,6 @@ def error_of(trace: str) -> Exception:
         with suppress(TypeError):
             return kind(found[2] or "")
     return RuntimeError(f"{found[1]}: {found[2] or ''}")
+
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -16,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._registry import Exported
-from gbdt_objectives.adapters._arguments import by_name
+from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._wrapped import Data
+from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
-INSTEAD = by_name({
+INSTEAD = each_word({
     "write eval_set=[(X_val, y_val)]":
         "eval_X eval_y X_val y_val validation_data valid_sets evals",
     "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
@@ -89,6 +91,7 @@ def check_classifier(estimator: Any) -> None:
             "estimator must be a classifier with predict_proba, such as LGBMClassifier(), found "
             f"{shown(estimator)}"
         )
+    check_name(last_step(estimator))
 
 
 def check_several_classes(classes: Array, rows: str = "rows") -> None:

@@ -6,21 +6,42 @@ Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import (
+    class_weight_has_positions,
+    classes_count_alike,
+    function_answers_positions,
+    is_made_for_positions,
+    own_takes_labels,
+)
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.estimators import _base
+from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
+
+SQUARED_ERROR = ("rmse", "mse", "l2")
+"""Names of metrics that are least where squared error is."""
+
+WEIGH = (
+    "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
+    "sample_weight= to fit"
+)
 
 Members = list[tuple[str, Any]]
 """Name and regressor of each; the only one's name is "estimator"."""
@@ -68,6 +89,7 @@ def check_regressor(name: str, estimator: Any) -> None:
             f"{name} must be a regressor, found the classifier {estimator!r}: thresholds need one "
             "continuous score, use its regressor"
         )
+    check_name(last_step(estimator))
 
 
 def last_step(estimator: Any) -> Any:
@@ -105,12 +127,71 @@ def fresh(estimator: Any) -> Any:
         ) from error
 
 
+def take_class_weight(
+    members: Members, classes: Array, position: Array, w: Array | None
+) -> tuple[Members, Array | None]:
+    """The regressors without class_weight, and the weights of the rows times it. Regressors have no
+    classes: it is the classifier's, whose thresholds would else undo it."""
+    regressors = [last_step(each) for _, each in members]
+    weight, *others = (each.get_params(deep=False).get("class_weight") for each in regressors)
+    if any(other != weight for other in others) or (weight and (position < 0).any()):
+        raise ValueError(
+            f"estimator has class_weight={[weight, *others]}, which must be the same for all "
+            "regressors, and needs the class of every row: leave it out, and pass to fit "
+            "sample_weight=compute_sample_weight(class_weight, y) of sklearn.utils.class_weight"
+        )
+    if weight is None:
+        return members, w
+    members = [(name, fresh(each)) for name, each in members]
+    for _, each in members:
+        last_step(each).set_params(class_weight=None)
+    if not (isinstance(weight, str) and weight == "balanced"):
+        weight = _checks.class_weights("class_weight", weight, classes.tolist())
+    w = compute_sample_weight(weight, position) * (1.0 if w is None else w)
+    return members, _base.check_weights(w, len(position), *regressors, name="class_weight")
+
+
+def check_labels(
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+) -> None:
+    """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
+    positions or the target. ``asking`` is the QWKClassifier."""
+    unread = () if asking.early_stopping_rounds is not None else _wrapped.METRIC
+    for name, estimator in members:
+        last = last_step(estimator)
+        facts = Facts(
+            name=name if len(members) == 1 else f"estimator {name!r}", classes=classes.tolist(),
+            ends=(float(goal.min()), float(goal.max())), why=WEIGH,
+            parameters=_wrapped.all_parameters(estimator),
+        )  # fmt: skip
+        for part in (last, *last.get_params().values()):
+            library = library_inside(getattr(part, "estimator", part))  # also of a search for it
+            if library is not None:
+                given = [one for one in _wrapped.all_parameters(part) if one[1] not in unread]
+                given.append(("objective", "objective", asking.objective))
+                asked = replace(facts, parameters=given, library=library)
+                classes_count_alike(asked)
+                own_takes_labels(asked)
+                if not is_target:
+                    is_made_for_positions(asked)
+                    function_answers_positions(asked)
+        class_weight_has_positions(facts)
+
+
 def check_trainable(members: Members, objective: object) -> None:
     """Raise if a regressor cannot be trained on folds with the objective, or none on it."""
     for _, estimator in members:
         estimator = last_step(estimator)
         own = estimator.get_params().get("objective") if objective is None else objective
-        if isinstance(own, Objective) and own.is_by_row:
+        if not isinstance(own, Objective):
+            continue
+        if own.link.n_classes or not (objective is None or own.link.is_label_unit):
+            raise ValueError(
+                f"objective {own!r} has the link {own.link.name!r}: scores must be in units of the "
+                "class positions; for its own classes use LGBMClassifier or XGBClassifier of "
+                "gbdt_objectives.adapters"
+            )
+        if own.is_by_row:
             raise ValueError(
                 f"objective {own!r} is for training rows in their order, but QWKClassifier trains "
                 "on folds of them: score the rows with cross_val_predict(regressor, X, y, "
@@ -119,57 +200,46 @@ def check_trainable(members: Members, objective: object) -> None:
             )
     if objective is None:
         return
+    _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
             f"{objective!r}"
         )
-    boosters = [last_step(estimator) for _, estimator in members if library_inside(estimator)]
+    boosters = boosters_of(members)
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
             f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    for booster in boosters:
-        library = library_inside(booster)
-        assert library is not None
+    for booster, library in boosters:
         _wrapped.refuse_parameters(
-            booster.get_params(),
-            ("objective",),
-            library.defaults["Regressor"],
+            booster.get_params(), ("objective",), library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
-        )
-    if isinstance(objective, Objective) and not objective.link.is_label_unit:
-        raise ValueError(
-            f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
-            "units of the class positions; for its own classes use LGBMClassifier or "
-            "XGBClassifier of gbdt_objectives.adapters"
-        )
+        )  # fmt: skip
 
 
-def check_early_stopping(members: Members, stopping_rounds: object) -> None:
+def check_early_stopping(members: Members, stopping_rounds: object, objective: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
-    regressors = [last_step(estimator) for _, estimator in members]
-    boosters = [each for each in regressors if library_inside(each)]
-    for each in regressors:
-        parameters = each.get_params()
-        if library_inside(each):
+    boosters = boosters_of(members)
+    for booster, library in boosters:
+        parameters = booster.get_params()
+        callbacks = parameters.get("callbacks") or ()
+        stops = any(isinstance(callback, library.stops) for callback in callbacks)
+        _wrapped.refuse_parameters(
+            parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )  # fmt: skip
+    for _, estimator in members:
+        parameters = last_step(estimator).get_params()
+        if "validation_fraction" not in parameters:  # of the rows that it is trained on
             _wrapped.refuse_parameters(
-                parameters,
-                _wrapped.OWN_STOPPING,
-                (),
-                "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
-                "early_stopping_rounds= to QWKClassifier",
-            )
-        elif "validation_fraction" not in parameters:  # of the rows that it is trained on
-            _wrapped.refuse_parameters(
-                parameters,
-                ("early_stopping_rounds",),
-                (),
+                parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
-            )
+            )  # fmt: skip
     if stopping_rounds is None:
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
@@ -179,8 +249,21 @@ def check_early_stopping(members: Members, stopping_rounds: object) -> None:
             f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
             "splits off rows itself"
         )
-    for booster in boosters:
+    for booster, _ in boosters:
         _wrapped.check_best_round(booster.get_params())
+        written, metric = _wrapped.find_metric(booster)
+        if not isinstance(metric, Metric):
+            _wrapped.refuse_parameters(
+                {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
+                "but early stopping looks at the loss of the class positions, or at a metric of "
+                "gbdt_objectives: pass qwk_metric(), or leave it out",
+            )  # fmt: skip
+
+
+def boosters_of(members: Members) -> list[tuple[Any, Library]]:
+    """Each LGBMRegressor or XGBRegressor that a member ends in, and its library."""
+    found = ((last_step(estimator), library_inside(estimator)) for _, estimator in members)
+    return [(booster, library) for booster, library in found if library is not None]
 
 
 def kinds_of(members: Members) -> str:

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
+from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.estimators import _base, calibrator_choice
-from gbdt_objectives.estimators.calibrators import Calibrator, ROCConvexHullCalibrator, one_shift
-from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator, class_offset
-from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
+from gbdt_objectives.estimators.calibrators import Calibrator, one_shift
+from gbdt_objectives.estimators.temperature_calibrator import class_offset
 
 FOLDS = 5
 
@@ -166,7 +166,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         _base.check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
-        columns = len(classes) > 2 or isinstance(self.calibrator, TemperatureCalibrator)
+        columns = len(classes) > 2 or takes_columns(self.calibrator)
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [self.calibrator] if self._is_named else []
         evaluated = _base.read_eval_set(
@@ -225,10 +225,12 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
         if not usable and (self._is_named or calibrator not in (None, "auto")):
+            ours = where(calibrator) if isinstance(calibrator, str) else None
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
                 'LogitCalibrator() ("sigmoid") and ROCConvexHullCalibrator() ("isotonic") do, or '
                 f"be 'auto' or None, found {_checks.shown(calibrator)}"
+                + (f": {ours}, pass an instance" if ours else "")
             )
         if getattr(calibrator, "labels", None) is not None:
             raise ValueError(
@@ -277,7 +279,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         return p
 
     def _probability(self, X: Any) -> Array:
-        columns = len(self.classes_) > 2 or isinstance(self.calibrator_, TemperatureCalibrator)
+        columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         score = scores(self.estimator_, X, columns)
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
@@ -293,6 +295,11 @@ def scores(model: Any, X: Any, columns: bool) -> Array:
     """The probability of the positive class, or of each class, for a calibrator."""
     p = predict_probability(model, X)
     return p if columns else p[:, 1]
+
+
+def takes_columns(calibrator: Any) -> bool:
+    """Whether it reads the probability of each class, be it of two."""
+    return getattr(calibrator, "_takes_columns", False)
 
 
 def check_rates(
@@ -317,16 +324,16 @@ def check_rates(
                 f"keep_rate has {len(given['keep_rate'])} rows, but the labels have "
                 f"{len(position)}: pass the rate of each row of eval_set, or, without it, of X"
             )
-    if isinstance(calibrator, TemperatureCalibrator):
+    if takes_columns(calibrator):
         class_offset(**rates | given, rows=own, classes=classes)
     elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
         _rows.negative_rate(given["class_keep_rates"], classes.tolist())
     if "class_keep_rates" in given:
         found = _rows.read_class_rates(given["class_keep_rates"], classes.tolist())
         given["class_keep_rates"] = dict(enumerate(found.tolist()))
-    if len(classes) == 2 and not isinstance(calibrator, TemperatureCalibrator):
+    if len(classes) == 2 and not takes_columns(calibrator):
         offset = _rows.sampling_offset(**rates | given, rows=own)
-        if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
+        if getattr(calibrator, "_takes_one_rate", False):
             one_shift(calibrator, offset)
     return given
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._places import EXPRESSION_BYTES, blocks
+from gbdt_objectives._steps import formulas
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
@@ -43,7 +43,11 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Base class of the maps from one score to the probability of label 1."""
 
     _fit: Callable[[LabelledRows, Offset], None]
-    _probability: Callable[[Array], Array]
+    score_range_: tuple[float, float] | None = None  # of margins
+    _step: Callable[[], Step]
+    """The map: the formula with its numbers, by which this class and served models predict."""
+    _takes_one_rate: ClassVar[bool] = False
+    """Whether rates of sampling that differ by row are refused."""
 
     def fit(
         self,
@@ -87,12 +91,28 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         rows = _rows.score_rows("y", y, check_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
+        is_margin = getattr(self, "input_space", "") == "margin"
+        self.score_range_ = _checks.unit_range(rows.p) if is_margin else None
         return self
+
+    def _score_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of ``fit``, if they say in what unit scores are."""
+        known = getattr(self, "scores_", np.empty(0)).tolist()
+        return (known[0], known[-1]) if known else self.score_range_
+
+    def _read(self, score: ArrayLike) -> Array:
+        check_is_fitted(self)
+        s = check_score(score)
+        _checks.in_unit_of(self._score_range(), f"this {type(self).__name__} is", s)
+        return s
 
     def predict(self, score: ArrayLike) -> Array:
         """Return the probability of label 1 at each ``score`` on the scale of ``fit``, (n,)."""
-        check_is_fitted(self)
-        return self._probability(check_score(score))
+        return evaluate(self._checked(self._read(score)), self._step())
+
+    def _checked(self, score: Array) -> Array:
+        """The score, if it is what the map reads."""
+        return score
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -110,21 +130,25 @@ class LogOddsCalibrator(Calibrator):
     Infinite log-odds, which are certain, are not changed.
     """
 
-    _map: Callable[[Array], Array]
+    _map: Callable[[], Step]
+    """The name and the numbers of the map of finite log-odds."""
 
-    def _curve(self) -> Callable[[Array], Array]:
-        """The map of finite log-odds; what it needs of the parameters is worked out once."""
-        return self._map
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._saved = {**cls._saved, "score_range": _json.read_range}
+        cls._left_out = {**cls._left_out, "score_range": None}
 
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
         self.input_space = input_space
 
-    def _log_odds(self, score: Array) -> Array:
-        """The log-odds z as a new float64 array, infinite for probabilities of exactly 0 and 1."""
+    def _step(self) -> Step:
+        return {"formula": "calibrate", "input_space": self.input_space, **self._map()}
+
+    def _checked(self, score: Array) -> Array:
         _checks.choice("input_space", self.input_space, INPUT_SPACES)
         if self.input_space == "margin":
-            return score.astype(np.float64)
-        return np.asarray(logit(_checks.probabilities("score", score)))
+            return score.astype(np.float64, copy=False)
+        return _checks.probabilities("score", score)
 
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
@@ -135,7 +159,7 @@ class LogOddsCalibrator(Calibrator):
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             raise ValueError(
-                f"score is exactly {expit(z[first]):g} for {int(wrong.sum())} rows of label "
+                f"score is exactly {rows.p[first]:g} for {int(wrong.sum())} rows of label "
                 f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
                 "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
             )
@@ -145,17 +169,11 @@ class LogOddsCalibrator(Calibrator):
         own = offset[finite] if isinstance(offset, np.ndarray) else offset
         return rows.y[finite], z[finite], rows.w[finite], own
 
-    def _probability(self, score: Array) -> Array:
-        p, curve = self._log_odds(score), self._curve()
-        for rows in blocks(p, EXPRESSION_BYTES):
-            z = p[rows]
-            finite = np.isfinite(z)
-            if finite.all():
-                z[:] = curve(z)
-            else:
-                z[finite] = curve(z[finite])
-            expit(z, out=z)
-        return p
+    def _log_odds(self, score: Array) -> Array:
+        """The log-odds z as a new array, infinite for probabilities of exactly 0 and 1."""
+        given = self._checked(score)
+        is_margin = self.input_space == "margin"
+        return given.copy() if is_margin else evaluate(given, {"formula": "log_odds"})
 
 
 def read_not_negative(key: str, value: object) -> float:
@@ -242,6 +260,7 @@ class ROCConvexHullCalibrator(Calibrator):
     prior: ArrayLike | Literal["base_rate"] | None = None
     monotone: bool = False
 
+    _takes_one_rate = True
     _saved: ClassVar = {
         "m": read_not_negative,
         "prior": read_prior,
@@ -262,8 +281,8 @@ class ROCConvexHullCalibrator(Calibrator):
         self.scores_, first = np.unique(ends, return_index=True)
         self.probabilities_ = np.repeat(p, 2)[first]
 
-    def _probability(self, score: Array) -> Array:
-        return np.asarray(np.interp(score, self.scores_, self.probabilities_))
+    def _step(self) -> Step:
+        return {"formula": "interpolate", "x": self.scores_, "y": self.probabilities_}
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Self:
@@ -324,8 +343,8 @@ class InterceptCalibrator(LogOddsCalibrator):
         warn_if_falling(area(*group_ties(rows)[1:]))
         self.shift_ = find_shift(rows.y, z + offset, rows.w)
 
-    def _map(self, z: Array) -> Array:
-        return z + self.shift_
+    def _map(self) -> Step:
+        return {"map": "line", "slope": 1.0, "intercept": self.shift_}
 
 
 class LogitCalibrator(LogOddsCalibrator):
@@ -388,8 +407,8 @@ class LogitCalibrator(LogOddsCalibrator):
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
-    def _map(self, z: Array) -> Array:
-        return self.slope_ * z + self.intercept_
+    def _map(self) -> Step:
+        return {"map": "line", "slope": self.slope_, "intercept": self.intercept_}
 
 
 class BetaCalibrator(LogOddsCalibrator):
@@ -451,14 +470,13 @@ class BetaCalibrator(LogOddsCalibrator):
                 "score has fewer than three different values besides 0 and 1, which do not tell "
                 "a from b: use LogitCalibrator"
             )
-        features = log_probabilities(z)
+        features = -formulas.softplus(-z), formulas.softplus(z)
         self.a_, self.b_, self.c_ = fit_logistic(features, target, w, rising=True, offset=offset)
         if self.a_ == self.b_ == 0:
             warn_of_no_rise("the fitted map is constant, a = b = 0")
 
-    def _map(self, z: Array) -> Array:
-        u, v = log_probabilities(z)
-        return self.a_ * u + self.b_ * v + self.c_
+    def _map(self) -> Step:
+        return {"map": "beta", "a": self.a_, "b": self.b_, "c": self.c_}
 
 
 def one_shift(calibrator: Calibrator, offset: Offset) -> float:
@@ -511,9 +529,3 @@ def rising_targets(y: Array, z: Array, w: Array) -> Array:
     if overlap(negative, positive) or positive.max() <= negative.min():
         return y
     return platt_targets(y, w)
-
-
-def log_probabilities(z: Array) -> tuple[Array, Array]:
-    """The ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
-    tail = np.log1p(np.exp(-np.abs(z)))
-    return np.minimum(z, 0) - tail, np.maximum(z, 0) + tail

@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks.guards import class_weight_has_positions, thins_the_frequent_class
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
@@ -178,6 +178,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "Only binary classification is supported by correction='offset', found the classes "
                 f"{classes.tolist()}: pass correction='prior'"
             )
+        class_weight_has_positions(Facts(
+            name="estimator", classes=classes.tolist(),
+            parameters=_wrapped.all_parameters(self.estimator),
+        ))  # fmt: skip
         position = np.searchsorted(classes, target)
         rates = self._rates(classes, np.bincount(position))
         w = _base.check_weights(sample_weight, len(target), self.estimator)
@@ -342,11 +346,9 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
         )
     parameters = estimator.get_params()
     _wrapped.refuse_parameters(
-        parameters,
-        ("eval_metric", *library.aliases.get("metric", ())),
-        (),
+        parameters, ("eval_metric", *library.aliases.get("metric", ())), (),
         "but early stopping is on the logloss of the full population: leave it out",
-    )
+    )  # fmt: skip
     _wrapped.check_best_round(parameters)
 
 
@@ -360,11 +362,9 @@ def check_offset(estimator: Any) -> None:
         )
     library.check_offset(estimator)
     _wrapped.refuse_parameters(
-        estimator.get_params(),
-        ("objective",),
-        library.defaults["Classifier"],
+        estimator.get_params(), ("objective",), library.defaults["Classifier"],
         "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
-    )
+    )  # fmt: skip
 
 
 def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -29,7 +30,12 @@ from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
+from gbdt_objectives.thresholds.methods import (
+    METHODS,
+    fit_thresholds,
+    warn_if_chance,
+    warn_if_useless,
+)
 from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
@@ -38,6 +44,10 @@ OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
     "segment_shift_",
 )  # fmt: skip
+CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
+"""Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
+exceed; more if folds stop early on the rows that they hold out, which favours these rows."""
+
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
@@ -56,7 +66,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
         ends in one, whose steps are fitted in each fold. Several are a list with names:
-        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged.
+        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged. Its
+        ``class_weight``, "balanced" or {label: weight}, multiplies ``sample_weight`` of ``fit``.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
         error of the out-of-fold scores' weighted sum plus a constant for each fold.
@@ -88,9 +99,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         thresholds.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
-        improved for this many rounds (squared error with ``objective=None``); a refit uses the
-        mean of their best rounds. It makes the out-of-fold scores slightly optimistic. Of several
-        regressors these two kinds stop, the others train as they are.
+        improved for this many rounds (squared error with ``objective=None``), or the metric of
+        this package that is the regressor's ``eval_metric``; a refit uses the mean of their best
+        rounds. It makes the out-of-fold scores slightly optimistic. Of several regressors these two
+        kinds stop, the others train as they are.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
@@ -223,7 +235,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
+        members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
+        _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -276,7 +290,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "nothing that holds on new rows"
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
-        if useful:
+        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        if useful and not warn_if_chance(cuts, rows, limit):
             warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         several = isinstance(self.estimator, list)
         found: dict[str, Any] = {}
@@ -343,7 +358,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
-        _members.check_early_stopping(members, self.early_stopping_rounds)
+        _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
         return members, beta
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
@@ -469,22 +484,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             return model
         library = library_inside(model)
         if library is None:
-            return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
+            try:
+                return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
+            except ValueError as error:
+                if re.search(r"\by\b", str(error)) is None:
+                    raise
+                remedy = "It learns class positions from 0: pass target=, numbers that it takes"
+                raise ValueError(f"{error} {remedy}, to fit") from error
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
-            given = getattr(objective, "label_range", None)
-            if given not in (None, (0, K - 1)):
-                raise ValueError(
-                    f"objective has label_range {given}, but QWKClassifier trains on class "
-                    f"positions 0 to {K - 1}: pass objective='qwk', or make the objective without "
-                    "labels (centre and spread are of positions, too)"
-                )
             objective = objective.measured(goal, w)
-        metric: metrics.Metric = metrics.squared_error_metric()
-        if objective is not None and held_out is not None:
-            metric = metrics.loss_metric(objective)
+        written, metric = _wrapped.find_metric(model)
+        if isinstance(metric, metrics.Metric):
+            model.set_params(**{written: None})  # fit gets it
+        elif held_out is not None:
+            squares = metrics.squared_error_metric()
+            metric = squares if objective is None else metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +9,7 @@ import numpy as np
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.calibration.likelihood import (
     Loss,
     logistic_loss,
@@ -122,8 +121,10 @@ class SplineCalibrator(LogOddsCalibrator):
         if not self.slopes_.any():
             calibrators.warn_of_no_rise("the fitted map is constant")
 
-    def _curve(self) -> Callable[[Array], Array]:
-        return partial(cubic_pieces, self.knots_, *pieces(self.knots_, self.slopes_, self.start_))
+    def _map(self) -> Step:
+        origins, c, unit = pieces(self.knots_, self.slopes_, self.start_)
+        numbers = {"origins": origins, "coefficients": c, "unit": unit}
+        return {"map": "cubic", "knots": self.knots_, **numbers}
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SplineCalibrator:
@@ -176,20 +177,6 @@ def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, flo
     ends = np.array([[0, 0], [0, 0], slopes[[0, -1]] * unit, m[[0, -1]]])
     origins = np.append(knots[0], knots)
     return origins, np.column_stack([ends[:, 0], inner, ends[:, 1]]), unit
-
-
-def cubic_pieces(knots: Array, origins: Array, c: Array, unit: float, z: Array) -> Array:
-    """m(z), (n,)."""
-    below = np.zeros(z.shape, np.int8)
-    for knot in knots:  # a few: faster than a search, which mispredicts each of its branches
-        below += (z >= knot).view(np.int8)
-    piece = below.astype(np.intp)
-    x = (z - origins.take(piece, mode="clip")) / unit  # clip: nothing to check
-    m: Array = c[0].take(piece, mode="clip")
-    for coefficient in c[1:]:
-        m *= x
-        m += coefficient.take(piece, mode="clip")
-    return m
 
 
 def place_knots(z: Array, w: Array, least: float) -> Array:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import (
@@ -96,6 +96,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     bias: bool = False
     labels: ArrayLike | None = None
 
+    _takes_columns = True
     _saved: ClassVar = {
         "bias": _json.read_flag,
         "labels": read_labels,
@@ -172,9 +173,11 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
                 f"probability has {p.shape[1]} columns, but fit saw {len(self.bias_)}: pass a "
                 "column per class, in the same order"
             )
-        with np.errstate(divide="ignore"):
-            z = np.log(p)
-        return np.asarray(softmax(z / self.temperature_ + self.bias_, axis=1))
+        return evaluate(p, self._step())
+
+    def _step(self) -> Step:
+        T, b = self.temperature_, self.bias_
+        return {"formula": "temperature", "temperature": T, "biases": b}
 
     def _values(self) -> list[Any]:
         return [self.bias, self.labels, self.temperature_, self.bias_]

@@ -134,6 +134,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         "labels_given": _json.read_flag,
         **Thresholds._saved,
     }
+    _left_out: ClassVar = Thresholds._left_out
 
     def _values(self) -> list[Any]:
         if not isinstance(self.metric, str):

@@ -11,15 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     Calibrator,
     Offset,
@@ -77,6 +76,10 @@ class VennAbersCalibrator(Calibrator):
            [0.75, 1.  ]])
     """
 
+    def __init__(self) -> None:
+        """It has no parameters; with this, a call with some is answered as everywhere."""
+
+    _takes_one_rate = True
     _saved: ClassVar = {
         "scores": calibrators.read_rising,
         "lower": calibrators.read_probabilities,
@@ -99,9 +102,15 @@ class VennAbersCalibrator(Calibrator):
         on = np.append(self.scores_, np.inf)[below] == score
         return self.lower_[below + on], self.upper_[below]
 
-    def _probability(self, score: Array) -> Array:
-        lower, upper = self._bounds(score)
-        return self._corrected(upper / (1 - lower + upper))
+    def _step(self) -> Step:
+        lower, upper = self.lower_, self.upper_
+        at, between = (
+            self._corrected(high / (1 - low + high))
+            for low, high in ((lower[1:], upper[:-1]), (lower, upper))
+        )
+        return {
+            "formula": "table", "x": self.scores_, "at": at, "between": between, "rounding": 0.0
+        }  # fmt: skip
 
     def _corrected(self, p: Array) -> Array:
         return correct_positives(p, self.shift_) if self.shift_ else p
@@ -111,8 +120,7 @@ class VennAbersCalibrator(Calibrator):
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
         """
-        check_is_fitted(self)
-        return np.column_stack([*map(self._corrected, self._bounds(check_score(score)))])
+        return np.column_stack([*map(self._corrected, self._bounds(self._read(score)))])
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> VennAbersCalibrator:

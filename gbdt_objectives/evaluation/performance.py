@@ -152,7 +152,8 @@ def estimate_performance(
     y : array-like of shape (n,)
         Classes.
     metric : str, metric of classes or function
-        As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes.
+        As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
+        greater is better: negate an error.
     cv : int
         Number of stratified, shuffled folds, at least 3.
     n_repeats : int
@@ -369,9 +370,11 @@ def _read(
                 raise ValueError(
                     f"fold {k} holds a single group: use fewer folds, or groups of more equal size"
                 )
+    weight = np.ones(n) if w is None else w
+    if not isinstance(target, ClassMetric):
+        methods.check_direction(target, classes[position], weight)
     return _Rows(
-        X, given, position, classes, np.ones(n) if w is None else w, w is not None, group, unit,
-        fold, target,
+        X, given, position, classes, weight, w is not None, group, unit, fold, target
     )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ InputSpace = Literal["margin", "probability", "label"]
 class Metric:
     """A number that says how good predictions are: the base class of every metric.
 
-    Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric.
+    Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric,
+    and as ``scoring=metric`` its scorer, whose value is negative where smaller is better.
     Boosters take it as it is: for ``custom_metric=`` and ``eval_metric=`` of XGBoost, and for
     ``feval=`` and ``eval_metric=`` of LightGBM. Each gets the form of answer that it wants, and
     early stopping of XGBoost, where nobody said ``maximize=``, the metric's direction.
@@ -41,7 +42,7 @@ class Metric:
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
         How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
-        only); None if the metric is not one of classes.
+        only); None if it cannot.
     """
 
     name: ClassVar[str]
@@ -53,14 +54,42 @@ class Metric:
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
+        if hasattr(type(y_true), "predict"):  # a model, of scoring=
+            return self._of_model(y_true, y_pred, sample_weight)
         stack = frames()
         form = _calls.form_of(y_pred, stack)
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
             guards.metric_sees_all_rows(_calls.metric_facts(self, stack))
+        guards.metric_reads_response(_calls.scorer_facts(self, y_pred, stack))
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
+
+    @property
+    def response_method(self) -> str:
+        """The method of a model whose answer is ``y_pred``, for scikit-learn's ``make_scorer``."""
+        if self.input_space == "probability":
+            return "predict_proba"
+        link = self.link
+        reads_label_units = link is None or not (link.is_transformed or link.is_of_objective)
+        return "predict" if reads_label_units else "decision_function"
+
+    def _of_model(self, model: Any, X: Any, y: Any) -> float:
+        """What scikit-learn's ``scoring=`` asks of a fitted model: the higher the better."""
+        asks = self.response_method
+        if y is None or not hasattr(model, asks):
+            raise TypeError(
+                f"{self.name} is called with a {type(model).__name__}, without labels or without "
+                f"{asks}, which it scores: pass labels and predictions, metric(y_true, y_pred), or "
+                'make it with input_space="probability" if it has that'
+            )
+        y_pred = getattr(model, asks)(X)
+        several = self.link is not None and self.link.takes_several
+        if np.shape(y_pred)[1:] == (2,) and not several:
+            y_pred = y_pred[:, 1]
+        value = float(self(y, y_pred))
+        return value if self.greater_is_better else -value
 
     def _answer(
         self, form: _registry.Named, stack: Stack, a: Any, b: Any, sample_weight: Any

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import Link, softmax
+from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import several
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, counted_rows
@@ -23,7 +23,7 @@ class ClassProbabilityMetric(MeanMetric):
     """A mean over the rows of (n, K) predictions; labels are 0..K-1."""
 
     greater_is_better: ClassVar[bool] = False
-    link: ClassVar[Link | None] = softmax(None)
+    link: ClassVar[Link | None] = Link.softmax(None)
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
@@ -51,6 +51,8 @@ class ClassProbabilityMetric(MeanMetric):
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)
+        if self.input_space == "probability":
+            _checks.not_classes("y_pred", p)
         if several() and not p.size:  # XGBoost does not keep the shape
             p = p.reshape(0, self.n_classes or 2)
         if p.ndim != 2 or p.shape[1] < 2:

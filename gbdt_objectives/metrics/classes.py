@@ -32,7 +32,8 @@ Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...
 class ClassMetric(Metric):
     """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
 
-    Made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
+    A subclass of your own writes ``of_counts``, or is a :class:`RatioMetric`, for exact thresholds.
+    Others are made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
     :func:`kappa_cost_metric` or :func:`f_beta_metric`. Called as
     ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
@@ -53,7 +54,6 @@ class ClassMetric(Metric):
     """
 
     greater_is_better: ClassVar[bool] = True
-    exact_method: ClassVar[str | None] = "dynamic program"
     label_range: tuple[int, int] | None = None
     thresholds: tuple[float, ...] | None = None
 
@@ -87,8 +87,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        if hasattr(y_pred, "get_label"):  # of a booster
-            return super().__call__(y_true, y_pred)
+        if hasattr(y_pred, "get_label") or hasattr(type(y_true), "predict"):  # boosters, scorers
+            return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
             labels = _checks.category_order("y_true", y_true, ordinal=False)
@@ -158,6 +158,8 @@ class ClassMetric(Metric):
 @dataclass(frozen=True, kw_only=True)
 class RatioMetric(ClassMetric):
     """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
+
+    exact_method: ClassVar[str | None] = "dynamic program"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""

@@ -19,7 +19,7 @@ from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
-from gbdt_objectives.objectives import qwk_objective
+from gbdt_objectives.objectives import coupled, qwk_objective
 
 POWERS = np.vander(np.arange(64), 3, increasing=True)
 """1, k and k^2 of as many classes as are counted."""
@@ -211,6 +211,14 @@ class ExtendedQWKMetric(Metric):
     link: ClassVar[Link | None] = IDENTITY
     center: float | None = None
     spread: float | None = None
+    label_range: tuple[float, float] | None = None
+
+    def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
+        rows = super().read(y_true, y_pred, sample_weight)
+        if len(rows):
+            ends, mean = (rows.y.min(), rows.y.max()), rows.y.mean()
+            coupled.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
+        return rows
 
     def sums(self, rows: Rows) -> tuple[float, float]:
         objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
@@ -267,4 +275,5 @@ def extended_qwk_metric(
     0.9
     """
     measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
-    return ExtendedQWKMetric(center=measured.center, spread=measured.spread)
+    known = {name: getattr(measured, name) for name in ("center", "spread", "label_range")}
+    return ExtendedQWKMetric(**known)

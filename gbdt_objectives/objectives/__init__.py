@@ -9,7 +9,7 @@ of the second, one per row, shaped like the margin. ``loss``: the total over row
 """
 
 from gbdt_objectives._domain import BINARY, REAL, Classes, Interval, Values
-from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
 from gbdt_objectives._mistakes import room
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
@@ -23,8 +23,8 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
-    "BINARY", "IDENTITY", "LOG", "LOGIT", "REAL", "Classes", "Interval", "Link", "Loss",
-    "Objective", "Rows", "Values", "delayed_logloss_objective", "focal_objective",
+    "BINARY", "IDENTITY", "LOG", "LOGIT", "REAL", "UNDECLARED", "Classes", "Interval", "Link",
+    "Loss", "Objective", "Rows", "Values", "delayed_logloss_objective", "focal_objective",
     "kappa_objective", "objective", "objective_from_loss", "offset_logloss_objective",
     "ordinal_logit_objective", "qwk_objective", "ratio_objective", "weighted_logloss_objective",
 ]  # fmt: skip

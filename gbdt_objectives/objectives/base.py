@@ -22,6 +22,7 @@ from gbdt_objectives import _calls, _checks, _versions, _workers
 from gbdt_objectives._checks import Array, guards, to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import Stack, stack as frames
+from gbdt_objectives._checks.spellings import no_attribute
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._places import EXPRESSION_BYTES, HOST, Place, place_of
@@ -235,7 +236,7 @@ class Objective:
         try:
             return getattr(self.equations, OTHER_NAMES.get(name, name))
         except AttributeError:
-            raise AttributeError(f"{self!r} has no attribute {name!r}") from None
+            raise no_attribute(self, name) from None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Objective:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given

@@ -20,8 +20,10 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Classes
-from gbdt_objectives._links import Link, score
+from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
+from gbdt_objectives._steps import formulas
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 from gbdt_objectives.objectives.logloss import class_totals, softplus
@@ -42,7 +44,7 @@ class FocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, 2)
+        return Link.score(self.probability, 2)
 
     def probability(self, z: Array) -> Array:
         """The class probabilities at a margin of least expected loss, (n, 2).
@@ -51,14 +53,18 @@ class FocalLoss(Loss):
 
             P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
         """
-        from scipy.special import expit
+        p = [formulas.sigmoid(sign * self._log_odds(z)) for sign in (-1, 1)]
+        return np.column_stack(p)
 
-        log_odds = self._log_odds(z)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
+    def step(self) -> Step:
+        """The formula of the probability of label 1, and its numbers."""
+        return {
+            "formula": "focal", "gamma": self.gamma, "log_class_odds": self._log_class_odds
+        }  # fmt: skip
 
     def _log_odds(self, z: Array) -> Array:
         """Log-odds of label 1 for which the expected loss is least at z."""
-        return log_slope(-z, self.gamma) - log_slope(z, self.gamma) - self._log_class_odds
+        return formulas.focal_log_odds(z, self.gamma, self._log_class_odds)
 
     @property
     def _log_class_odds(self) -> float:
@@ -106,7 +112,7 @@ class MulticlassFocalLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def outputs(self) -> int:
@@ -123,9 +129,7 @@ class MulticlassFocalLoss(Loss):
 
             p[k] / (c(k) ((1-p[k])^g - g (1-p[k])^(g-1) p[k] log p[k]))
         """
-        from scipy.special import softmax
-
-        return np.asarray(softmax(self._log_scores(z), axis=1))
+        return formulas.softmax(self._log_scores(z))
 
     def _log_scores(self, z: Array) -> Array:
         """log(p q / (c A)) of each class, (n, K): up to one number a row, the logs of the
@@ -134,7 +138,7 @@ class MulticlassFocalLoss(Loss):
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = softplus(x)
         log_q = x - L
-        scores: Array = log_q - L - log_slope(-x, g)
+        scores: Array = log_q - L - formulas.log_slope(x, g)
         return scores if self.alpha is None else scores - np.log(self.alpha)
 
     def measured(self, rows: Rows) -> MulticlassFocalLoss:
@@ -226,13 +230,6 @@ def slopes(x: Any, g: float, xp: Any) -> Any:
     return A
 
 
-def log_slope(s: Array, g: float) -> Array:
-    """log A at x = -s, also where A is too small for a float64."""
-    x = -s
-    near = np.clip(x, -700, 700)  # beyond, log(1 + e^x) / e^x is 1 or 0
-    return np.asarray((g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near)))
-
-
 def focal_loss(x: Any, g: float, xp: Any) -> Any:
     """-q^g log p."""
     t = softplus(x, xp)
@@ -240,7 +237,7 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
 
 
 def focal_objective(
-    gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
+    gamma: float, *, alpha: float | Sequence[float] | None = None, n_classes: int = 2
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 

@@ -228,8 +228,9 @@ def objective(
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
-    link : {"identity", "log", "logit", "softmax"} or Link, optional
-        What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits.
+    link : {"identity", "log", "logit", "softmax", "undeclared"} or Link, optional
+        What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits; see
+        :class:`Link`, which has more.
         Models of ``train`` and of the drop-in estimators then predict in natural units, and
         "logit" and "softmax" give classifiers their probabilities. None: models predict margins.
     outputs : int, optional
@@ -279,6 +280,7 @@ def objective(
                 f"{given[0]} is given, but {function!r} declares it itself: leave it out"
             )
         return Objective(function)
+    _checks.check_called("function", function)
     if isinstance(function, type) or not callable(function):
         hint = ": make an instance of it" if isinstance(function, type) else ""
         raise TypeError(f"function must be callable, found {type(function).__name__}{hint}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,9 +26,10 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
-from gbdt_objectives._links import Link, score
+from gbdt_objectives._links import Link
 from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 
@@ -83,7 +84,7 @@ class OrdinalLogitLoss(Loss):
 
     @property
     def link(self) -> Link:
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def hessian(self) -> HessianKind:
@@ -105,20 +106,18 @@ class OrdinalLogitLoss(Loss):
 
     def probability(self, f: Array) -> Array:
         """The probability of each class at margins (n,), (n, n_classes)."""
-        from scipy.special import expit
+        return evaluate(f, self.step())
 
+    def step(self) -> Step:
+        """The formula of the probabilities, and its numbers."""
         if isinstance(self.thresholds, str):
             how = {"refit": "fitted(y_train, margin_train)", "fixed": "measured(y_train)"}
             raise ValueError(
                 f"thresholds are {self.thresholds!r}, so that probabilities depend on the training "
                 f"rows: use objective.{how[self.thresholds]}.class_probability(margin)"
             )
-        f, theta = f[:, np.newaxis], np.array(self.thresholds)
-        p = np.ones((len(f), self.n_classes))
-        p[:, :-1] = expit(theta - f)
-        p[:, 1:] *= expit(f - theta)
-        p[:, 1:-1] *= [apart(low, high) for low, high in pairwise(theta)]
-        return p
+        between = [*starmap(apart, pairwise(self.thresholds)), 1.0]
+        return {"formula": "ordinal", "thresholds": self.thresholds, "apart": between}
 
     def measured(self, rows: Rows) -> OrdinalLogitLoss:
         """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;

@@ -57,6 +57,7 @@ class QWKLoss(RatioOfSums):
             return self
         found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
+        coupled.warn_of_other_labels(found.low, found.high, a, self.center, self.spread)
         return replace(
             self,
             center=a if self.center is None else self.center,
@@ -187,7 +188,8 @@ def qwk_objective(
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
         The label distribution where the model will be used, if it differs from training. It changes
-        ``center`` and ``spread`` only, as published.
+        ``center`` and ``spread`` only, as published. Without ``y_true`` its labels, all that there
+        are, give ``label_range``.
     center, spread : float, optional
         a and b, in label units and squared label units.
     label_range : (float, float), optional
@@ -248,6 +250,8 @@ def qwk_objective(
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
+        if y_true is None:
+            label_range = coupled.range_of_prior(prior_labels, label_range)
     if y_true is not None:
         measure = partial(coupled.measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})

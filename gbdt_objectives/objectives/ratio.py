@@ -228,12 +228,15 @@ def kappa_objective(
             "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
             "leave clip out, or pass a function"
         )
-    loss = RatioLoss(
-        numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
-    )
     prior_labels = None
     if target_prior is not None:
         prior_labels, pi = _checks.prior("target_prior", target_prior)
+        if y_true is None and not isinstance(numerator, MatrixCost):
+            label_range = coupled.range_of_prior(prior_labels, label_range)
+    loss = RatioLoss(
+        numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
+    )
+    if prior_labels is not None:
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
         loss = loss.expecting("target_prior", prior_labels, pi)
     if y_true is None:

@@ -271,8 +271,8 @@ def _curve(
     groups: ArrayLike | None = None,
     rate: float | ArrayLike = 1.0,
 ) -> ReliabilityCurve:
-    _checks.not_dask("y_true", y_true)
-    _checks.not_dask("probability", probability)
+    _checks.not_lazy("y_true", y_true)
+    _checks.not_lazy("probability", probability)
     if np.ndim(rate) > 0 or rate != 1:
         rows = label_1_rows(y_true, probability, sample_weight)
         sample_weight = np.zeros(rows.given)

@@ -101,20 +101,6 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
         return f"LogOddsShift({self.tolist()})"
 
 
-def refuse_positions(shift: Callable[P, R]) -> Callable[P, R]:
-    """Refuse arguments by position, and say by which names to give them."""
-
-    @wraps(shift)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if args:
-            raise TypeError(
-                f"log_odds_shift needs its arguments by name, found {shown(args[0])}: {NAMES}"
-            )
-        return shift(*args, **kwargs)
-
-    return checked
-
-
 def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
     """Refuse a second positional argument that is not known to be a shift."""
 
@@ -130,7 +116,6 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-@refuse_positions
 def log_odds_shift(
     *,
     negative_keep_rate: float | None = None,

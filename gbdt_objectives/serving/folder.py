@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import math
 import re
@@ -10,6 +12,7 @@ import runpy
 import shutil
 import sys
 from importlib.resources import files as resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +24,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._json import LONGEST, check_size, parse
 from gbdt_objectives._registry import library
+from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters._files import LIBRARY_OF
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.serving import features as _features, objects
@@ -36,11 +40,6 @@ KEYS = (
     "outputs", "thresholds", "tolerance", "model", "files", "sha256",
 )  # fmt: skip
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
-FORMULAS_INSIDE = {
-    "ordinal": ("sigmoid",), "focal": ("sigmoid",), "calibrate": ("sigmoid",),
-    "temperature": ("softmax",), "segment_shift": ("codes",),
-}  # fmt: skip
-"""What a formula calls."""
 
 
 def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
@@ -65,6 +64,11 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
 
 def new_path(name: str, path: Any) -> Path:
     """Check that nothing is at this path yet, and that its folder exists."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"{name} must be a path, found {type(path).__name__}: the model comes first, then the "
+            "path, then X"
+        )
     target = Path(path)
     if target.exists():
         raise ValueError(f"{name} {path} exists: give a new name, or delete it first")
@@ -105,7 +109,7 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
         {
             "file": files[id(part.model)], **of_library(part.model).reader(part.model),
             **since(of_library(part.model)),
-            "weight": part.weight, "steps": list(part.steps),
+            "weight": part.weight, "steps": [*map(objects.written, part.steps)],
         }
         for part in plan.parts
     ]  # fmt: skip
@@ -168,9 +172,11 @@ def seal(document: dict[str, Any]) -> str:
 def source_of(document: dict[str, Any]) -> str:
     wanted = needed(document)
     template = (resources("gbdt_objectives.serving") / "predict.template").read_text("utf-8")
-    lines, included = [], True
+    lines, included = list[str](), True
     for line in template.splitlines():
-        if line.startswith("#?"):
+        if line == "#? formulas":
+            lines += formulas_of(wanted | {"apply"})
+        elif line.startswith("#?"):
             names = line[2:].split()
             included = not names or bool(wanted & set(names))
         elif included:
@@ -180,16 +186,47 @@ def source_of(document: dict[str, Any]) -> str:
     return source.replace("@score@", score).replace("@t@", f"{document['tolerance']:g}")
 
 
+def formulas_of(wanted: set[str]) -> list[str]:
+    """The source of formulas, and of what they call, without types and in few lines."""
+    known = {
+        node.name: node
+        for node in ast.parse(inspect.getsource(formulas)).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    names: set[str] = set()
+    while found := (wanted & known.keys()) - names:
+        names |= found
+        called = (node for name in found for node in ast.walk(known[name]))
+        wanted = {node.id for node in called if isinstance(node, ast.Name)}
+    return [line for name in known if name in names for line in plain_source(known[name])]
+
+
+def plain_source(function: ast.FunctionDef) -> list[str]:
+    remark = ast.get_docstring(function)
+    function.body = function.body[1:] if remark else function.body
+    function.returns = None
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    *lines, last = ast.unparse(function).splitlines()
+    if remark is not None:
+        lines[0] += f"  # {remark}"
+    elif len(function.body) == 1:
+        last = f"{lines.pop()} {last.strip()}"
+    return [*lines, last]
+
+
 def needed(document: dict[str, Any]) -> set[str]:
     """The parts of the template: what the boosters and steps are called, and what is asked."""
     boosters = document["boosters"]
     steps = [*document["score"], *(document["probability"] or ())]
     steps += [step for booster in boosters for step in booster["steps"]]
     names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
-    names |= {inner for name in names for inner in FORMULAS_INSIDE.get(name, ())}
     names |= {booster["library"] for booster in boosters}
-    if any("categories" in feature for feature in document["features"]):
+    if "segment_shift" in names or any("categories" in one for one in document["features"]):
         names.add("codes")
+    if "segment_shift" not in names:
+        names.add("plain")
     if boosters and "codes" not in names:
         names.add("numbers")
     names.add("boosters" if boosters else "scores")

@@ -15,6 +15,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import Thresholds
 
@@ -85,6 +86,27 @@ class ServedModel(Exported):
                 f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
                 "LogitCalibrator().fit(p, y) returned"
             )
+        if not self.is_booster or name_of(self.model) is not None:
+            self._check_units()
+
+    def _check_units(self) -> None:
+        """Raise for thresholds, or a calibrator, of margins where the score is a probability."""
+        cuts, calibrator = self.thresholds, self.calibrator
+        known: dict[str, Any] = {}
+        if cuts is not None and self._has_probability():
+            known["thresholds"] = [
+                *cuts.values[np.isfinite(cuts.values)],
+                *(cuts.score_range or ()),
+            ]
+        if self.classes_ is not None and getattr(calibrator, "input_space", "") != "margin":
+            known["calibrator"] = getattr(calibrator, "_score_range", tuple)() or ()
+        for name, scores in known.items():
+            if len(scores) and (min(scores) < 0 or max(scores) > 1):
+                raise ValueError(
+                    f"{name} must be of probabilities, as the model predicts them, found scores "
+                    f"from {min(scores):.4g} to {max(scores):.4g}: make it of predict_proba(X)[:, "
+                    "1] of a ServedModel without it"
+                )
 
     def _check_shift(self) -> None:
         """Raise for a shift of what are no log-odds."""
@@ -139,7 +161,7 @@ class ServedModel(Exported):
                 raise TypeError("the model predicts numbers, which are no probabilities: predict")
             return self._probability(X)
         several = self.classes_ is not None and len(self.classes_) > 2
-        if several or hasattr(calibrator, "temperature_"):
+        if several or takes_columns(calibrator):
             return np.asarray(calibrator.predict(self._probability(X)))
         if getattr(calibrator, "input_space", "probability") == "margin":
             score = self._margin(X)

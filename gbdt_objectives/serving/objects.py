@@ -27,11 +27,10 @@ from gbdt_objectives.estimators import (
 )
 from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
-from gbdt_objectives.objectives.focal import FocalLoss
 from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.serving.model import ServedModel, of_library
-from gbdt_objectives.serving.plans import Plan, fitted_objective, ordinal
+from gbdt_objectives.serving.plans import Plan, fitted_objective, reading
 from gbdt_objectives.thresholds import SegmentShift, Thresholds
 from gbdt_objectives.thresholds.labelled import read_labels
 from gbdt_objectives.thresholds.rows import are_rising_numbers
@@ -228,13 +227,13 @@ def write_objective(model: Any) -> Tree | None:
     if getattr(model.objective, "clip", False) and label_range is not None:
         return {"name": "qwk", "label_range": [float(limit) for limit in label_range]}
     objective = fitted_objective(model)
-    loss = None if objective is None or not is_classifier(model) else objective.equations
-    if isinstance(loss, OrdinalLogitLoss):
-        theta = ordinal(loss)["thresholds"]
-        return {"name": "ordinal_logit", "thresholds": theta}
-    if isinstance(loss, FocalLoss):
-        return {"name": "focal", "gamma": loss.gamma, "alpha": loss.alpha}
-    return None
+    if objective is None or not is_classifier(model) or not objective.link.is_of_objective:
+        return None
+    loss: Any = objective.equations
+    step = written(reading(objective))
+    if step["formula"] == "focal":
+        return {"name": "focal", "gamma": step["gamma"], "alpha": loss.alpha}
+    return {"name": "ordinal_logit", "thresholds": step["thresholds"]}
 
 
 def read_objective(value: Tree | None) -> Objective | None:
@@ -243,7 +242,7 @@ def read_objective(value: Tree | None) -> Objective | None:
     if value["name"] == "qwk":
         return qwk_objective(label_range=tuple(value["label_range"]))
     if value["name"] == "focal":
-        return focal_objective(value["gamma"], value["alpha"])
+        return focal_objective(value["gamma"], alpha=value["alpha"])
     if value["name"] == "ordinal_logit":
         theta = tuple(map(float, value["thresholds"]))
         return Objective(OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta))
@@ -348,12 +347,22 @@ def plan_tree(plan: Plan, names: list[Any]) -> Tree:
     if plan.thresholds is not None and classes is None:
         classes = plan.thresholds.labels
     return {
-        "score": [named(step, names) for step in plan.score],
-        "probability": None if plan.probability is None else list(plan.probability),
+        "score": [named(step, names) for step in map(written, plan.score)],
+        "probability": None if plan.probability is None else [*map(written, plan.probability)],
         "classes": None if classes is None else write_classes(np.asarray(classes)),
         "outputs": plan.outputs,
         "thresholds": as_dict(plan.thresholds),
     }
+
+
+def written(step: Tree) -> Tree:
+    """A step as JSON: lists for arrays, words for infinite numbers, no numbers for one machine."""
+    step = dict(step)
+    if "unit" in step:  # whose powers may overflow
+        powers = step.pop("unit") ** np.arange(3, -1, -1.0)[:, None]
+        step["coefficients"] = step["coefficients"] / powers
+    step.pop("rounding", None)
+    return {key: _json.plain(value) for key, value in step.items()}
 
 
 def named(step: Tree, names: list[Any]) -> Tree:

@@ -24,12 +24,13 @@ import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import library_of, load, name_of
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, Trees
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path
 from gbdt_objectives.serving.model import of_library, with_extras
-from gbdt_objectives.serving.plans import Plan, Step, of_model
+from gbdt_objectives.serving.plans import Plan, of_model
 from gbdt_objectives.serving.trees import search
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
@@ -561,7 +562,7 @@ def beta(g: Graph, z: str, step: Step) -> str:
 def cubic(g: Graph, z: str, step: Step) -> str:
     at = g.place(z, step["knots"])
     a, b, c, d = (g.take(values, at) for values in step["coefficients"])
-    x = g("Sub", z, g.take(step["origins"], at))
+    x = g("Div", g("Sub", z, g.take(step["origins"], at)), g.const(step.get("unit", 1.0)))
     return reduce(lambda sum_, term: g.add(g.multiply(sum_, x), term), (b, c, d), a)
 
 

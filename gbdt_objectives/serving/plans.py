@@ -8,10 +8,8 @@ score follow, and those from the score to the probability of each class.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,17 +21,12 @@ from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG, Link
 from gbdt_objectives._registry import NAMES, kind_of, name_of
-from gbdt_objectives.calibration.ordinal import OrdinalCurve
+from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.estimators._members import last_step
-from gbdt_objectives.estimators.spline_calibrator import pieces
+from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.focal import FocalLoss
-from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss, apart
 from gbdt_objectives.serving.model import ServedModel, of_library
 from gbdt_objectives.thresholds import Thresholds
-
-Step = dict[str, Any]
-Steps = tuple[Step, ...]
 
 SIGMOID: Step = {"formula": "sigmoid"}
 SOFTMAX: Step = {"formula": "softmax"}
@@ -156,8 +149,9 @@ def of_booster(model: Any) -> Plan:
     if is_estimator(model) and is_classifier(model):
         classes = np.asarray(model.classes_)
         if objective is not None and objective.link.is_of_objective:
-            steps, is_binary = reading(objective), isinstance(objective.equations, FocalLoss)
-            score, probability = (steps, ()) if is_binary else ((), steps)
+            step = reading(objective)
+            is_of_one = step["formula"] == "focal"  # the probability of label 1
+            score, probability = ((step,), ()) if is_of_one else ((), (step,))
             return Plan((Part(model),), score, probability, classes, outputs)
         link = of_library(model).link_of(model)
         if not (link.takes_several or link.n_classes == 2):
@@ -193,27 +187,16 @@ def by_link(model: Any, link: Link, outputs: int, classes: Array | None) -> Plan
     return Plan((Part(model),), steps)
 
 
-def reading(objective: Objective) -> Steps:
+def reading(objective: Objective) -> Step:
     """How a fitted objective with the link "score" turns margins into probabilities."""
-    loss = objective.equations
-    if isinstance(loss, OrdinalLogitLoss):
-        return (ordinal(loss),)
-    if isinstance(loss, FocalLoss):
-        odds = loss._log_class_odds
-        return ({"formula": "focal", "gamma": loss.gamma, "log_class_odds": odds},)
+    step: Callable[[], Step] | None = getattr(objective.equations, "step", None)
+    if step is not None:
+        return step()
     raise ValueError(
         f"objective {objective!r} alone turns its margins into probabilities, and has no formula "
         "that could be written down: export a regressor of its scores, or train an objective with "
         'the link "logit" or "softmax"'
     )
-
-
-def ordinal(loss: OrdinalLogitLoss) -> Step:
-    assert not isinstance(loss.thresholds, str), "training has fitted them"
-    theta = list(loss.thresholds)
-    between = [*(apart(low, high) for low, high in pairwise(theta)), 1.0]
-    written = [x if math.isfinite(x) else str(x) for x in map(float, theta)]
-    return {"formula": "ordinal", "thresholds": written, "apart": between}
 
 
 # The estimators of this package.
@@ -250,15 +233,8 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
     curve: Any = getattr(model.probability_curve_, "fitted", model.probability_curve_)
     plan = mean(plans, weights).then(*steps)
     return replace(
-        plan, probability=of_curve(curve), classes=model.classes_, thresholds=model.thresholds_
+        plan, probability=curve.steps, classes=model.classes_, thresholds=model.thresholds_
     )
-
-
-def of_curve(curve: OrdinalCurve) -> Steps:
-    loss = curve.objective.equations
-    assert isinstance(loss, OrdinalLogitLoss)
-    f = {"formula": "interpolate", "x": curve.score.tolist(), "y": curve.latent.tolist()}
-    return f, ordinal(loss)
 
 
 def of_member(model: Any) -> Plan:
@@ -312,7 +288,7 @@ def margin_plan(plan: Plan) -> Plan:
 
 
 def shifted(d: Any) -> Steps:
-    return ({"formula": "shift", "log_odds": np.asarray(d).tolist()},) if np.any(d) else ()
+    return ({"formula": "shift", "log_odds": np.asarray(d)},) if np.any(d) else ()
 
 
 def correct(plan: Plan, d: Any) -> Plan:
@@ -323,8 +299,8 @@ def correct(plan: Plan, d: Any) -> Plan:
         return replace(plan, score=(*plan.score[:-1], *shifted(d), plan.score[-1]))
     plan = plan.as_probability
     if plan.outputs == 1:
-        return plan.then(log_odds_map("line", slope=1.0, intercept=float(d)))
-    return plan.then(temperature(1.0, np.asarray(d)))
+        return plan.then(log_odds_line(1.0, float(d)))
+    return plan.then({"formula": "temperature", "temperature": 1.0, "biases": np.asarray(d)})
 
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
@@ -336,88 +312,41 @@ def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
 
 def calibrated(plan: Plan, calibrator: Any) -> Plan:
     """The plan of probabilities, calibrated."""
-    if isinstance(calibrator, estimators.TemperatureCalibrator):
-        T, b = float(calibrator.temperature_), np.asarray(calibrator.bias_)
-        if plan.outputs == 1:
-            difference = float(b[1] - b[0])
-            return plan.then(log_odds_map("line", slope=1 / T, intercept=difference))
-        return plan.then(temperature(T, b))
-    return plan.then(calibration(calibrator))
+    step = calibration(calibrator)
+    if step["formula"] == "temperature" and plan.outputs == 1:
+        T, b = step["temperature"], step["biases"]
+        step = log_odds_line(1 / T, float(b[1] - b[0]))
+    return plan.then(step)
 
 
-def temperature(T: float, b: Array) -> Step:
-    return {"formula": "temperature", "temperature": T, "biases": b.tolist()}
-
-
-def log_odds_map(name: str, input_space: str = "probability", **numbers: Any) -> Step:
-    return {"formula": "calibrate", "input_space": input_space, "map": name, **numbers}
+def log_odds_line(slope: float, intercept: float) -> Step:
+    """A line of log-odds, of probabilities."""
+    numbers = {"map": "line", "slope": slope, "intercept": intercept}
+    return {"formula": "calibrate", "input_space": "probability", **numbers}
 
 
 def calibration(calibrator: Any) -> Step:
-    """A fitted calibrator of one score as a formula with its numbers, or as a table."""
+    """A fitted calibrator of one score as a formula with its numbers."""
     check_is_fitted(calibrator)
     if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
         raise TypeError(
             f"calibrator is of the class {type(calibrator).__name__} of your own, whose methods no "
             "folder can hold: use one of gbdt_objectives.estimators"
         )
-    space = getattr(calibrator, "input_space", "probability")
-    if isinstance(calibrator, estimators.InterceptCalibrator):
-        return log_odds_map("line", space, slope=1.0, intercept=float(calibrator.shift_))
-    if isinstance(calibrator, estimators.LogitCalibrator):
-        a, b = float(calibrator.slope_), float(calibrator.intercept_)
-        return log_odds_map("line", space, slope=a, intercept=b)
-    if isinstance(calibrator, estimators.BetaCalibrator):
-        a, b, c = (float(getattr(calibrator, name)) for name in ("a_", "b_", "c_"))
-        return log_odds_map("beta", space, a=a, b=b, c=c)
-    if isinstance(calibrator, estimators.SplineCalibrator):
-        return log_odds_map("cubic", space, **cubic(calibrator))
-    if isinstance(calibrator, estimators.ROCConvexHullCalibrator):
-        return polygon(calibrator.scores_, calibrator.probabilities_)
-    if isinstance(calibrator, estimators.VennAbersCalibrator):
-        return table(calibrator)
+    if hasattr(calibrator, "_step"):
+        return dict(calibrator._step())
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
-        if calibrator.X_thresholds_.dtype != np.float64:
+        x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
+        if x.dtype != np.float64:
             raise ValueError(
                 "calibrator was fitted on float32, to which it rounds what it is given: fit it on "
                 "np.asarray(p, float)"
             )
-        return polygon(calibrator.X_thresholds_, calibrator.y_thresholds_)
+        return {"formula": "interpolate", "x": x, "y": y}
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
         "gbdt_objectives.estimators, or IsotonicRegression(out_of_bounds='clip')"
     )
-
-
-def cubic(calibrator: estimators.SplineCalibrator) -> dict[str, Any]:
-    """The pieces of the spline: m = a x^3 + b x^2 + c x + d, x = z - origin, the ends straight."""
-    knots = np.asarray(calibrator.knots_)
-    origins, c, unit = pieces(knots, calibrator.slopes_, calibrator.start_)
-    raw = c / unit ** np.arange(3, -1, -1.0)[:, None]
-    return {
-        "knots": knots.tolist(), "origins": origins.tolist(), "coefficients": raw.tolist()
-    }  # fmt: skip
-
-
-def table(calibrator: estimators.VennAbersCalibrator) -> Step:
-    """The probability at each score where it changes, and between them."""
-    lower, upper = calibrator.lower_, calibrator.upper_
-    at, between = (
-        calibrator._corrected(high / (1 - low + high))
-        for low, high in ((lower[1:], upper[:-1]), (lower, upper))
-    )
-    return {
-        "formula": "table", "x": calibrator.scores_.tolist(), "at": at.tolist(),
-        "between": between.tolist(),
-    }  # fmt: skip
-
-
-def polygon(x: Array, y: Array) -> Step:
-    return {
-        "formula": "interpolate",
-        "x": np.asarray(x, np.float64).tolist(),
-        "y": np.asarray(y, np.float64).tolist(),
-    }
 
 
 def of_served_model(model: ServedModel) -> Plan:
@@ -484,7 +413,7 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
         plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
-    if isinstance(calibrator, estimators.TemperatureCalibrator):
+    if takes_columns(calibrator):
         if plan.classes is None:
             raise ValueError(
                 "TemperatureCalibrator needs the probability of each class, which the model does "

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._mistakes import class_keys
 from gbdt_objectives.metrics import ClassMetric, RatioMetric
 from gbdt_objectives.thresholds.dynamic_program import least_ratio
 from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
@@ -95,6 +97,12 @@ def decide(
         )
     n, K = P.shape
     order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
+    names = getattr(probability, "columns", None)
+    if order is None and names is not None and class_keys(names) != list(range(K)):
+        warn(
+            f"probability has columns named {shown(list(names))}, but without labels= the classes "
+            f"are 0 to {K - 1}: pass labels=[...], the class of each column"
+        )
     order = np.arange(K) if order is None else order
     if len(order) != K:
         raise ValueError(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -31,6 +30,9 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
         Sorted, in score units; -inf and inf are allowed.
     labels : array-like of shape (K,)
         All classes in ascending order.
+    score_range : (float, float), optional
+        The lowest and the highest score that they were placed on, if that is known: what
+        ``apply`` looks at to tell margins from probabilities.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
 
     values: Any
     labels: Any
+    score_range: Any = None
 
     def __post_init__(self) -> None:
         cuts, labels = check_thresholds("thresholds", self.values), check_order(self.labels).copy()
@@ -64,13 +67,16 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
         labels.flags.writeable = False
         self._freeze(cuts)
         object.__setattr__(self, "labels", labels)
+        if (known := self.score_range) is not None:
+            known = _json.read_range("score_range", np.asarray(known).tolist())
+        object.__setattr__(self, "score_range", known)
 
     def __repr__(self) -> str:
         return f"Thresholds({self.tolist()}, labels={self.labels.tolist()})"
 
     def round(self, decimals: int = 0) -> Thresholds:
         """Thresholds of so many digits behind the point, which separate the same classes."""
-        return Thresholds(self.values.round(decimals), self.labels)
+        return replace(self, values=self.values.round(decimals))
 
     def apply(self, score: ArrayLike) -> Array:
         """The class of each score, (n,), as :func:`apply_thresholds`."""
@@ -79,22 +85,30 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
     def __len__(self) -> int:
         return len(self.values)
 
+    def __float__(self) -> float:
+        """The threshold of two classes."""
+        return float(self.values.item())
+
     def __iter__(self) -> Iterator[np.float64]:
         return iter(self.values)
 
     def __getitem__(self, key: Any) -> Any:
         return self.values[key]
 
-    _saved: ClassVar = {key: lambda key, value: value for key in ("dtype", "labels", "thresholds")}
+    _saved: ClassVar = {
+        **{key: lambda key, value: value for key in ("dtype", "labels", "thresholds")},
+        "score_range": _json.read_range,
+    }
+    _left_out: ClassVar = {"score_range": None}
 
     def _values(self) -> list[Any]:
         labels = write_labels(self.labels, "labels must be all integers, all numbers")
-        return [*labels, [x if math.isfinite(x) else str(x) for x in self.tolist()]]
+        return [*labels, self.values, self.score_range]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Thresholds:
         labels = read_labels(data["labels"], data["dtype"])
-        return cls(read_cuts(data["thresholds"]), labels)
+        return cls(read_cuts(data["thresholds"]), labels, data["score_range"])
 
 
 def apply_thresholds(
@@ -148,6 +162,7 @@ def apply_thresholds(
         return map_parts(of_part, {"score": score}, found.labels.dtype)  # type: ignore[no-any-return]
     s = _checks.vector("score", score)
     found = with_labels(thresholds, labels)
+    _checks.in_unit_of(found.score_range, "these thresholds are", s)
     return np.asarray(found.labels[np.searchsorted(found.values, s, side="right")])
 
 
@@ -163,7 +178,8 @@ def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
             f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
             f"or labels=range({K}) for class positions"
         )
-    found = Thresholds(thresholds, carried if labels is None else labels)
+    known = getattr(thresholds, "score_range", None)
+    found = Thresholds(thresholds, carried if labels is None else labels, known)
     if carried is not None and not same_labels(found.labels, carried):
         raise ValueError(
             f"labels are {shown(found.labels.tolist())}, but thresholds were placed between the "

@@ -33,6 +33,10 @@ WORST = sys.float_info.max
 """The worst loss: finite, as scipy subtracts losses."""
 
 
+FREQUENT, FEW = 0.1, 15
+"""A class of this share gets rows by the best thresholds of any score that tells classes apart; of
+fewer rows, chance decides."""
+
 EVERY = 2000
 """So many cuts are all looked at."""
 
@@ -113,6 +117,7 @@ def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], 
     score = rows.score[as_given]
     y_true = rows.labels[rows.position[as_given]]
     weight = None if rows.weight is None else rows.weight[as_given]
+    check_direction(metric, y_true, weight)
 
     def loss(thresholds: Array) -> float:
         y_pred = rows.labels[np.searchsorted(thresholds, score, side="right")]
@@ -193,11 +198,25 @@ def resolve_metric(metric: MetricArgument) -> Target:
     return metric
 
 
+def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:
+    """Raise for a function that is an error: at the labels themselves it must not be lower than at
+    the same labels in another order."""
+    shuffled = np.random.default_rng(0).permutation(y_true)
+    best, other = (float(metric(y_true, y, weight)) for y in (y_true, shuffled))
+    if best < other:
+        name = getattr(metric, "__name__", "metric")
+        raise ValueError(
+            f"metric must be a function of which greater is better, found {best:.4g} of {name} for "
+            f"the labels themselves, and {other:.4g} for the same labels shuffled: negate it, "
+            f"lambda y, p, w: -{name.replace('<lambda>', 'metric')}(y, p, w)"
+        )
+
+
 def default_method(metric: Target) -> str:
     """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
     if is_qwk(metric):
         return "plugin"
-    return "exact" if isinstance(metric, ClassMetric) else "nelder-mead"
+    return "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
 
 
 def resolve_method(method: str | None, metric: Target) -> str:
@@ -211,6 +230,11 @@ def resolve_method(method: str | None, metric: Target) -> str:
                 f"metric is a function, and method={method!r} cannot optimise one: pass "
                 "method='nelder-mead', or a metric of gbdt_objectives.metrics"
             )
+    elif method == "exact" and metric.exact_method is None:
+        raise ValueError(
+            f"metric {metric.name!r} does not say how method='exact' finds its best thresholds: "
+            "write it as a RatioMetric, or pass method='nelder-mead'"
+        )
     elif method in ("plugin", "curved") and not is_qwk(metric):
         raise ValueError(
             f"method={method!r} is for metric='qwk' only, found {metric.name!r}: pass "
@@ -260,19 +284,48 @@ def is_qwk(metric: Target) -> bool:
 
 
 def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target) -> None:
-    """Warn of one class for all rows, and of rounding whose QWK is 0 or less; other methods give
-    exact thresholds then, which are of one class if there are no better ones."""
+    """Warn of one class for all rows, of rounding whose QWK is 0 or less, and of a frequent class
+    for no row under QWK; other methods than rounding give exact thresholds where QWK is 0, which
+    are of one class if there are no better ones."""
+    reason = "the scores are all equal, or no thresholds on them do better"
+    falling = "; if low scores mean high classes pass -score"
     first, last = np.searchsorted(thresholds, rows.score[[0, -1]], side="right")
     if first == last:
         found = f"every row gets the class {rows.labels[first]}"
     elif method == "rounding" and is_qwk(metric) and not rounding_agrees(thresholds, rows):
         found = "quadratic weighted kappa of the rounded scores is not above 0"
+    elif is_qwk(metric) and (label := left_out(thresholds, rows)) is not None:
+        found = f"no row gets the class {label}, of at least {FREQUENT:.0%} of the rows"
+        reason, falling = "the score hardly tells it from its neighbours, improve the model", ""
     else:
         return
-    reason = "the scores are all equal, or no thresholds on them do better"
     if method == "rounding":
         reason = "rounding fits nothing to the scores, pass another method"
-    warn(f"{found}: {reason}; if low scores mean high classes pass -score")
+    warn(f"{found}: {reason}{falling}")
+
+
+def warn_if_chance(thresholds: Array, rows: ScoredRows, limit: float) -> bool:
+    """Warn if scores of rows held out rise with the class by no more than chance, by ``limit``
+    standard deviations; returns whether they do not."""
+    curve, w = rows.label_curve, rows.weight
+    n = len(rows.score) if w is None else float(w.sum()) ** 2 / float(w @ w)
+    z = qwk.rank_correlation(curve) * math.sqrt(n - 1)
+    if z > limit:
+        return False
+    kappa = 1 - qwk.qwk_ratio(curve, _rows.threshold_to_cut(curve.score, thresholds))
+    warn(
+        f"out-of-fold kappa {kappa:.2f} is not distinguishable from 0 in {n:.0f} rows (z = "
+        f"{z:.1f}): the regressor may have learnt nothing that holds on new rows"
+    )
+    return True
+
+
+def left_out(thresholds: Array, rows: Scored) -> Any:
+    """The first frequent class that no row gets, or None."""
+    cuts = _rows.threshold_to_cut(rows.score, thresholds)
+    got = np.diff(cuts, prepend=0, append=len(rows.score)) > 0
+    frequent = rows.class_weight >= max(FREQUENT * rows.class_weight.sum(), FEW)
+    return next((rows.labels[k] for k in np.flatnonzero(frequent & ~got)), None)
 
 
 def rounding_agrees(thresholds: Array, rows: Any) -> bool:

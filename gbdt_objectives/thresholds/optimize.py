@@ -134,4 +134,4 @@ def optimize_thresholds(
         chosen, rows, target, **(search if chosen == "nelder-mead" else {})
     )
     methods.warn_if_useless(chosen, found, rows, target)
-    return Thresholds(found, rows.labels)
+    return Thresholds(found, rows.labels, _checks.unit_range(rows.score))

@@ -69,7 +69,12 @@ class Bins:
         S = from_zero(self.counts @ np.arange(len(self.labels)))
         i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
         low, high, score = self.low[i], self.high[i], self.score[i]
-        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.counts.sum(axis=0))
+        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.class_weight)
+
+    @property
+    def class_weight(self) -> Array:
+        """Total weight of each class, (K,)."""
+        return np.asarray(self.counts.sum(axis=0))
 
     @property
     def class_curve(self) -> ClassCurve:

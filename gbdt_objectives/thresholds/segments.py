@@ -152,8 +152,7 @@ class SegmentShift(_json.SavedAsJSON):
 
     def _values(self) -> list[Any]:
         segments = write_labels(self.segments, "segments must be all numbers")
-        k = self.shrinkage if math.isfinite(self.shrinkage) else "inf"
-        return [*segments, self.shifts, k, self.handle_unknown]
+        return [*segments, self.shifts, self.shrinkage, self.handle_unknown]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentShift:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from gbdt_objectives._domain import BINARY, Values
-from gbdt_objectives._links import score
+from gbdt_objectives._links import Link
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import Loss, Objective
 from gbdt_objectives.objectives.logloss import class_totals
@@ -23,7 +23,7 @@ class ScaledLoss(Loss):
 
     @property
     def link(self):
-        return score(self.probability, 2)
+        return Link.score(self.probability, 2)
 
     scale: float = 3.0
     intercept: float | None = None
@@ -61,7 +61,7 @@ class SoftmaxLoss(Loss):
 
     @property
     def link(self):
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def labels(self):
@@ -100,7 +100,7 @@ class StepsLoss(Loss):
 
     @property
     def link(self):
-        return score(self.probability, self.n_classes)
+        return Link.score(self.probability, self.n_classes)
 
     @property
     def labels(self):

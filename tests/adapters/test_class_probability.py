@@ -284,7 +284,7 @@ def test_a_search_is_over_whole_objectives(lib: Library, rare) -> None:
     ignored = GridSearchCV(model, {"objective__gamma": [0.0, 2.0]}, **given)
     with pytest.raises(ValueError, match="objective__gamma is no parameter"):
         ignored.fit(X[:200], y[:200])
-    objectives = [go.focal_objective(9, 0.01), go.focal_objective(0)]
+    objectives = [go.focal_objective(9, alpha=0.01), go.focal_objective(0)]
     search = GridSearchCV(model, {"objective": objectives}, **given).fit(X[:200], y[:200])
     assert search.best_params_ == {"objective": objectives[1]}
 
@@ -524,7 +524,7 @@ def test_contributions_and_leaves_of_lightgbm_pass_through(ordinal) -> None:
 @pytest.mark.parametrize(
     "objective",
     [
-        go.focal_objective(2, 0.25),
+        go.focal_objective(2, alpha=0.25),
         go.focal_objective(2, n_classes=4),
         go.ordinal_logit_objective(4),
     ],

@@ -290,7 +290,7 @@ def test_refusals(lib: Library, ordinal) -> None:
     of_probability = go.weighted_logloss_metric(1, input_space="probability")
     for bad, message in [
         ({"metrics": "rmse"}, "cv() got metrics=: write metric="),
-        ({"obj": go.qwk_objective()}, "cv() got obj=: write objective="),
+        ({"fobj": go.qwk_objective()}, "cv() got fobj=: write objective="),
         ({"feval": SMOOTH.lightgbm}, "cv() got feval=: write metric="),
         ({"custom_metric": SMOOTH.xgboost}, "cv() got custom_metric=: write metric="),
         ({"maximize": True}, "cv() got maximize=: leave it out"),

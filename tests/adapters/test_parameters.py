@@ -489,10 +489,10 @@ def test_spellings_that_are_right(lib: Library) -> None:
 
 
 def test_what_the_installed_library_knows_is_no_typo() -> None:
-    assert xgboost_parameters._in_xgboost("max_depth")
+    assert xgboost_parameters.in_xgboost("max_depth")
     assert lightgbm_parameters._in_lightgbm("shrinkage_rate")
     for unknown in ("max_dept", "dept"):
-        assert not xgboost_parameters._in_xgboost(unknown)
+        assert not xgboost_parameters.in_xgboost(unknown)
         assert not lightgbm_parameters._in_lightgbm(unknown)
 
 
@@ -526,7 +526,7 @@ def test_xgboost_dropout_without_dart_is_refused_where_it_would_be_ignored(far) 
     params = {"rate_drop": 0.5}
     before = xgb.train({"seed": 0}, XGB.data(*far), 12)
     ignored = trees(XGB, xgb.train({"seed": 0, **params}, XGB.data(*far), 12)) == trees(XGB, before)
-    assert ignored != xgboost_parameters._in_xgboost("rate_drop")
+    assert ignored != xgboost_parameters.in_xgboost("rate_drop")
     if ignored:
         with pytest.raises(ValueError, match="write booster='dart' too"):
             check(XGB, params)

@@ -787,6 +787,16 @@ def test_factories_that_were_not_called_are_named(lib: Library, ordinal) -> None
             call()
 
 
+@both
+def test_obj_instead_of_objective_is_the_librarys_own_word(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data, obj = lib.data(X, y), go.qwk_objective(y)
+    own = {"dtrain" if lib is XGB else "train_set": data}
+    same = lib.train({}, num_boost_round=2, obj=obj, **own)  # the library's own words
+    ours = lib.train({}, data, 2, objective=obj)
+    np.testing.assert_allclose(lib.predict(same, X), lib.predict(ours, X), rtol=1e-6)  # float32
+
+
 def test_a_hundred_thousand_values_make_no_endless_message(ordinal) -> None:
     X, y, _ = ordinal
     many = list(range(100_000))

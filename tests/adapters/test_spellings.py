@@ -9,9 +9,12 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.pipeline import make_pipeline
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives.adapters._estimators import check_name
+from gbdt_objectives.estimators import TemperatureCalibrator
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 
@@ -58,6 +61,52 @@ def test_names_that_lightgbm_does_not_know_are_refused(name, remedy, ordinal) ->
             model.fit(X[TRAIN], y[TRAIN], eval_metric=["l1", name], **held_out(X, y))
         with pytest.raises(ValueError, match=f"is not a metric of LightGBM.*{remedy}"):
             regressor(LGB, objective=objective, metric=name).fit(X, y)
+
+
+# --- names of objectives
+
+
+@both
+@each(
+    ("name", "remedy"),
+    [
+        ("qwk", r"pass qwk_objective\(\.\.\.\)"),
+        ("cohen_kappa", r"pass qwk_objective\(\.\.\.\)"),
+        ("focal_loss", r"pass focal_objective\(\.\.\.\)"),
+        ("ordinal", "correct the name"),
+    ],
+)
+def test_objectives_that_a_library_does_not_know_are_refused(lib, name, remedy, ordinal) -> None:
+    """With three classes or more both classifiers would train their own softmax instead."""
+    X, y, _ = ordinal
+    ours = CLASSIFIER[lib.name](objective=name, **QUIET[lib.name])
+    own = type(ours).__base__(objective=name, **QUIET[lib.name])
+    for model in (
+        ours,
+        regressor(lib, objective=name),
+        go.CalibratedClassifier(own, TemperatureCalibrator()),
+        go.CalibratedClassifier(make_pipeline(own), TemperatureCalibrator()),
+        go.DownsampledClassifier(own, 0.5, correction=None),
+        go.QWKClassifier(REGRESSOR[lib.name].__base__(objective=name, **QUIET[lib.name])),
+    ):
+        with pytest.raises(ValueError, match=f"'{name}' is a name that .* does not .*: {remedy}"):
+            model.fit(X, y)
+
+
+@both
+@each(("known", "warns"), [(0, True), (1, False), (2, False)])
+def test_a_classifier_on_an_objective_of_numbers_warns(lib, known, warns, ordinal) -> None:
+    name = {
+        "xgboost": ("reg:squarederror", "binary:hinge", "reg:logistic"),
+        "lightgbm": ("l2", "ovr", "xentropy"),
+    }[lib.name][known]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        check_name(CLASSIFIER[lib.name](objective=name))
+        check_name(REGRESSOR[lib.name](objective=name))
+    assert [
+        f"objective='{name}' is not known to predict classes" in str(w.message) for w in told
+    ] == [True] * warns
 
 
 KNOWN = [
@@ -426,9 +475,9 @@ def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, 
     wrap = r"write objective=gbdt_objectives\.objective\(function\)"
     built_in = "binary:logistic" if lib is XGB else "binary"
     for params, more, message in (
-        ({}, {"obj": own_gradient}, f"got obj=: {wrap}"),
+        ({}, {"obj": own_gradient}, r"wrap .* with gbdt_objectives\.objective\(function\)"),
         ({}, {"fobj": own_gradient}, f"got fobj=: {wrap}"),
-        ({}, {"obj": go.qwk_objective()}, "got obj=: write objective=$"),
+        ({}, {"loss": go.qwk_objective()}, "got loss=: write objective=$"),
         ({"objective": built_in}, {}, r"of the library call its own.*pass objective= to"),
         ({"objective": own_gradient}, {}, f"objective= is missing: {wrap}"),
         ({"objective": go.qwk_objective()}, {}, rf"pass it to {name}\(\), objective="),

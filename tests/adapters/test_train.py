@@ -332,7 +332,7 @@ def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str
     held_out = {"metric": METRIC, "evals": [(lib.data(np.eye(4), [1, 2, 3, 4]), "v")]}
     return [
         ("obj", call(obj=GOOD["objective"]), r"train\(\) got obj=: write objective="),
-        ("obj alone", lambda: lib.train({}, data, 2, obj=GOOD["objective"]), "objective"),
+        ("loss", call(loss=GOOD["objective"]), "got loss=: write objective="),
         ("fobj", call(fobj=GOOD["objective"]), "got fobj=: write objective="),
         ("feval", call(feval=len), "got feval=: write metric="),
         ("custom_metric", call(custom_metric=len), "got custom_metric=: write metric="),

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import lightgbm as lgb
@@ -19,10 +20,13 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives._command_line.commands import cli
-from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
+from gbdt_objectives.checking import ObjectiveError, _result, parametrize_with_checks
+from gbdt_objectives.checking.checks import CHECKS
+from gbdt_objectives.checking.probe import make_probe
 from tests.cases import each, refusals_of, refused
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
+from tests.strangers.poisson import PoissonLoss
 
 # Right ones, in every form
 
@@ -450,6 +454,77 @@ def test_a_defect_is_named(obj, options, check, message) -> None:
     assert not raised.value.report.passed
 
 
+# Where boosting starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartsAt(PoissonLoss):
+    """A Poisson loss whose intercept is this function of everybody's rows."""
+
+    start: Callable
+
+    def measured(self, rows):
+        return replace(self, intercept=float(self.start(rows)))
+
+
+def poisson(y, f, w):
+    return weighted(w, f) * (np.exp(f) - y), weighted(w, f) * np.exp(f)
+
+
+def mean_of(rows):
+    total, n = rows.sum(lambda y, f, xp: (y, 1.0))
+    return total / n
+
+
+def log_median(rows):
+    return np.log(1 + np.median(rows.y))
+
+
+def log_mean(rows):
+    return np.log(rows.y.mean())
+
+
+def log_own_mean(rows):
+    return np.log(np.average(rows.y, weights=rows.w))
+
+
+@each(
+    ("obj", "check", "message"),
+    [
+        (StartsAt(start=mean_of), "intercept", "it measures .* make it a margin, logs of a pos"),
+        (StartsAt(start=log_median), "intercept", "gradients sum to 0 at 0.1823: "),
+        (StartsAt(start=log_mean), "intercept", "rows with weights whose"),
+        (StartsAt(start=log_own_mean), "workers", "the intercept of one of two workers is "),
+        (go.objective(poisson, link="log", intercept=2.0), "intercept", "the intercept 2 is given"),
+    ],
+)
+def test_a_wrong_start_is_named(obj, check, message) -> None:
+    with pytest.raises(ObjectiveError, match=f" {check} +FAILED +.*{message}"):
+        check_objective(obj, [0, 1, 2, 5])
+
+
+@each(
+    ("loss", "start", "status"),
+    [
+        (poisson, np.log(2.0), "passed"),
+        (poisson, 1.0, "passed"),  # of other shares of these labels
+        (poisson, 0.0, "passed"),
+        (lambda y, f, w: poisson(y + 3, f, w), 0.0, "note"),
+        (lambda y, f, w: (weighted(w, f) * np.sign(np.exp(f) - y), weighted(w, f)), None, "passed"),
+    ],
+)
+def test_a_start_of_ones_own_passes(loss, start, status) -> None:
+    obj = go.objective(loss, link="log", intercept=start)
+    probe = make_probe(obj, [0, 1, 2, 5], None, None, None, None, None, None)
+    assert _result("intercept", CHECKS["intercept"], probe).status == status
+
+
+def test_a_right_loss_of_logs_passes_its_tails() -> None:
+    assert check_objective(go.objective(poisson, link="log"), [0, 1, 2, 5, 100]).passed
+    with pytest.raises(ObjectiveError, match='tails +FAILED .*found inf .*link="log"'):
+        check_objective(go.objective(poisson), [0, 1, 2, 5])
+
+
 # Two published bugs, rebuilt from their formulas
 
 
@@ -653,7 +728,7 @@ def test_the_decorator_makes_tests(check) -> None:
 
 @parametrize_with_checks([hessian_zero], margins=(-2, 2))
 def test_the_decorator_makes_tests_that_fail(check) -> None:
-    with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 16"):
+    with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 17"):
         check()
 
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives._domain import BINARY, REAL, Interval
-from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, score
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import Loss
 from tests.adapters.classes import SoftmaxLoss
@@ -100,7 +100,7 @@ MARGINS = {"margins": (-6, 6)}
     [
         PoissonLoss(),
         LogisticLoss(),
-        LogisticLoss(link=score(read_logits, 2)),
+        LogisticLoss(link=Link.score(read_logits, 2)),
         SquaredLoss(),
         SoftmaxLoss(),
     ],
@@ -120,9 +120,12 @@ def test_a_right_link_passes(loss) -> None:
         (go.objective(PoissonLoss(link=IDENTITY)), "link='log' in objective.*link = LOG in a Loss"),
         (go.objective(poisson, link="identity"), "predict as .*identity.*link='log' in objective"),
         (go.objective(LogisticLoss(link=IDENTITY)), "link = LOGIT in a Loss"),
-        (go.objective(LogisticLoss(link=score(read_doubled_logits, 2))), "link = LOGIT in a Loss"),
+        (
+            go.objective(LogisticLoss(link=Link.score(read_doubled_logits, 2))),
+            "link = LOGIT in a Loss",
+        ),
         (go.objective(SquaredLoss(link=LOG)), "link = IDENTITY in a Loss"),
-        (go.objective(ClassLoss()), r"link = softmax\(K\) in a Loss"),
+        (go.objective(ClassLoss()), r"link = Link.softmax\(K\) in a Loss"),
     ],
     ids=["poisson", "poisson-function", "logistic", "logistic-read-wrongly", "squared", "classes"],
 )
@@ -133,9 +136,9 @@ def test_a_wrong_link_is_named(obj, remedy) -> None:
 
 
 def test_a_score_that_nobody_can_read_is_named() -> None:
-    found = finding(PoissonLoss(link=score(doubled, None)), "link", **MARGINS)
+    found = finding(PoissonLoss(link=Link.score(doubled, None)), "link", **MARGINS)
     assert found.status == "FAILED"
-    assert "declare link = score(reader, n_classes)" in found.message
+    assert "declare link = Link.score(reader, n_classes)" in found.message
 
 
 def test_a_function_without_link_is_told_which_fits() -> None:
@@ -158,7 +161,7 @@ def test_a_transform_that_no_library_knows_is_found() -> None:
 
 
 def test_a_door_that_raises_is_named() -> None:
-    found = finding(PoissonLoss(link=score(doubled, None)), "predictions", **MARGINS)
+    found = finding(PoissonLoss(link=Link.score(doubled, None)), "predictions", **MARGINS)
     assert found.status == "FAILED"
     assert "adapters." in found.message
 

@@ -19,7 +19,7 @@ def test_the_report_prints_and_pickles() -> None:
     assert "<table>" in report._repr_html_()
     with pytest.raises(ObjectiveError) as raised:
         check_objective(wrong_sign, loss=logistic_loss)
-    assert "3 of 16 checks failed" in str(raised.value)
+    assert "3 of 17 checks failed" in str(raised.value)
     assert pickle.loads(pickle.dumps(raised.value.report)) == raised.value.report
 
 

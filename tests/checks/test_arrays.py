@@ -1,5 +1,7 @@
 """Validation of arguments."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -230,6 +232,39 @@ def test_masked_arrays_are_refused(name, hidden):
         go.plotting.ReliabilityDisplay.from_predictions,
         go.plotting.ThresholdDisplay.from_predictions,
     ):
+        call(*args, **kwargs)
+
+
+def of_module(module, kind, **members):
+    """An object of a library that may not be installed, as numpy sees it."""
+    return type(kind, (), {"__module__": module, **members})()
+
+
+NOT_HERE = {
+    "collect": of_module("polars.lazyframe.frame", "LazyFrame"),
+    "pass the column itself": of_module("polars.expr.expr", "Expr"),
+    "toPandas": of_module("pyspark.sql.classic.column", "Column"),
+    "detach": of_module("torch", "Tensor", requires_grad=True),
+}
+
+
+@each("remedy", NOT_HERE)
+@each("name", [name for name in CALLS if name not in ("prior", "shift")])  # or one number
+def test_what_holds_no_numbers_yet_is_refused_with_the_call_that_gets_them(name, remedy):
+    call, args, kwargs, where = CALLS[name]
+    args, kwargs = list(args), dict(kwargs)
+    (args if isinstance(where, int) else kwargs)[where] = NOT_HERE[remedy]
+    with pytest.raises(TypeError, match=remedy):
+        call(*args, **kwargs)
+
+
+@each("name", ["optimize y", "optimize score", "optimize weight", "kappa", "objective", "brier p"])
+def test_decimals_are_refused_with_the_conversion(name):
+    call, args, kwargs, where = CALLS[name]
+    args, kwargs = list(args), dict(kwargs)
+    holder = args if isinstance(where, int) else kwargs
+    holder[where] = [Decimal(str(value)) for value in holder[where]]
+    with pytest.raises(TypeError, match=r"Decimal numbers, .*numpy.asarray\(..., float\)"):
         call(*args, **kwargs)
 
 

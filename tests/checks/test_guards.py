@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, softmax
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
@@ -66,7 +66,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "q", "link": LOGIT, "estimator_of": LIGHTGBM, "role": "Classifier"},
      "returns raw scores as probabilities.* import LGBMClassifier from"),
     ("estimator_reads_margins",
-     {"name": "q", "link": softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
+     {"name": "q", "link": Link.softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
      "would take the logistic function or softmax .* import XGBClassifier from"),
     ("booster_predicts_by_link",
      {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
@@ -88,6 +88,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("metric_reads_predictions",
      {"name": "m", "metric": go.loss_metric(LOGLOSS), "link": LOGIT, "predictions": LOGIT},
      "takes log-odds.*booster passes predictions"),
+    ("metric_reads_response",
+     {"name": "m", "metric": go.loss_metric(LOGLOSS), "response": "predict_proba"},
+     "m takes log-odds.*what predict_proba of NoneType gives: make it with input_space"),
+    ("metric_reads_response", {"metric": OF_PROBABILITY, "response": "decision_function"},
+     'takes probabilities.*pass response_method="predict_proba"'),
     ("metric_reads_link", {"metric": OF_PROBABILITY, "objective": LOGLOSS},
      'takes probabilities.*make it with input_space="margin"'),
     ("metric_reads_link", {"metric": go.weighted_logloss_metric(1.0), "objective": QWK},
@@ -178,6 +183,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("stops_in_its_direction", {"metric": KAPPA, "directions": (True, True)}),
     ("metric_reads_predictions", {"metric": KAPPA, "link": IDENTITY, "predictions": LOGIT}),
     ("metric_reads_predictions", {"metric": OF_PROBABILITY, "link": LOGIT, "predictions": LOGIT}),
+    ("metric_reads_response", {"metric": KAPPA, "response": "predict", "directions": (True,)}),
     ("metric_reads_link", {"metric": KAPPA, "objective": QWK}),
     ("metric_reads_link", {"metric": go.loss_metric(FOCAL), "objective": FOCAL}),
     ("metric_reads_built_in", {"metric": ERROR, "link": IDENTITY, "role": "Regressor"}),
@@ -211,7 +217,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("earlier_margins_are_read", {"link": FOCAL.link, "came": IDENTITY}),  # so is it named
     ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
     ("shift_moves_log_odds", {"link": LOGIT}),
-    ("shift_moves_log_odds", {"link": softmax(None)}),
+    ("shift_moves_log_odds", {"link": Link.softmax(None)}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),

@@ -71,9 +71,12 @@ def test_reports_are_those_of_csv(table, command) -> None:
 
 
 def test_true_and_false_are_labels(table) -> None:
+    write("events.csv", {name: table[name].to_numpy() for name in ("is_event", "p")})
     for command in ("calibration", "calibrate --method logit", "thresholds --metric f1"):
         known = f"{command} log.parquet --score p --label"
         assert report(f"{known} is_event") == report(f"{known} y")
+        in_csv = known.replace("log.parquet", "events.csv")
+        assert report(f"{in_csv} is_event") == report(f"{known} y")
     result = run("sample log.parquet --label is_event --negative-keep-rate 0.5 -o kept.parquet")
     assert result.exit_code == 0
 

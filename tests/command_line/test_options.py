@@ -96,11 +96,21 @@ NONSENSE = [
     ("calibration gap.csv --label y --score p --segment land", "--segment land is empty at row "),
     (f"{CHECK} --alarm 0", "--alarm must be above 0 and below 1, found 0: 0.01 raises"),
     (f"{CHECK} --alarm 1", "--alarm must be above 0 and below 1, found 1: 0.01 raises"),
+    *((f"{command} -o out.{ending}",
+       f"--output out.{ending} would hold CSV: give a name that ends in .csv or .tsv or .parquet")
+      for command in ("apply grades.json log.csv --score p", SAMPLE.removesuffix(" -o new.csv"),
+                      "correct log.csv --score p --negative-keep-rate 0.1")
+      for ending in ("xlsx", "json", "csv.gz", "PARQUET")),
     (f"{CHECK} -o report.txt", "--output report.txt must end in .json for the report, or in .csv"),
     ("calibration log.csv --label y --score neg", "--score neg must be in [0, 1], found -0."),
     ("calibrate log.csv --label y --score neg", "--score neg must be in [0, 1], found -0."),
     (f"{CALIBRATE} -o map.csv", "--output map.csv would hold JSON, not a table: give a name that"),
     (f"{THRESHOLDS} -o t.parquet", "--output t.parquet would hold JSON, not a table: give a name"),
+    (f"{THRESHOLDS} -o t.pkl", "--output t.pkl would hold JSON, not a table: give a name that"),
+    (f"{THRESHOLDS} -o -", "--output - is no file: name one, or leave it out for standard output"),
+    ("thresholds log.csv --label grade --score p --metric f1 --labels 1,2,3",
+     "--metric f_beta_metric(1) is for two classes, found 3: choose another metric, or say which "
+     "two there are, --labels negative,positive"),
     (f"{THRESHOLDS} --cv x", "Invalid value for '--cv': 'x' is no number: see cli thresholds"),
     ("thresholds log.csv --label y", "Missing option '--score': see cli thresholds --help"),
     ("thresholds log.csv --label grade --score p --negative-keep-rate 0.5",
@@ -248,6 +258,9 @@ def test_decimal_commas_and_other_separators(log) -> None:
     Path("comma.csv").write_text("y;p\n0;2,1257\n1;1.234,5\n")
     line = refused("thresholds comma.csv --delimiter ; --label y --score p")
     assert "'2,1257' at row 0: decimal commas are not read, write a decimal point" in line
+    Path("comma.tsv").write_text("y,p\n0,1\n")
+    line = refused("thresholds comma.tsv --label y --score p")
+    assert line.endswith("it has y,p, separated by '\\t': give --delimiter $','")
     for name, shown in ((";", "$';'"), ("\t", r"$'\t'")):
         Path("other.csv").write_text(f"y{name}p\n0{name}1\n")
         line = refused("thresholds other.csv --label y --score p")

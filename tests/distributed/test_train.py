@@ -50,6 +50,7 @@ X, Y = X[_order], Y[_order]
 W = _rng.integers(1, 4, N).astype(float)
 RARE = (Y == 3).astype(float)
 HELD_OUT = np.arange(0, N, 5)
+SAID = re.compile("boosting starts|early stopping keeps")
 
 
 @pytest.fixture
@@ -250,8 +251,9 @@ def test_margins_per_row_and_an_earlier_model(client) -> None:
         )
 
 
-def test_a_start_far_from_the_best_constant_reaches_the_client_once(client) -> None:
-    """A plain call of xgboost.dask, and a base_score of our train; 40 is what no label is."""
+def test_what_workers_warn_of_reaches_the_client_once(client) -> None:
+    """Of a plain call of xgboost.dask, and a base_score of our train, where 40 is what no label is;
+    of a stop in the first rounds."""
 
     def plain(objective, y, **params) -> None:
         data = matrix(client, thirds(3), y)
@@ -261,16 +263,34 @@ def test_a_start_far_from_the_best_constant_reaches_the_client_once(client) -> N
         data = matrix(client, thirds(3), y)
         ours.train(client, {**PARAMETERS, **params}, data, 2, objective=objective)
 
+    def stopped(by_estimator: bool) -> None:
+        """On noise, which the first round learns best."""
+        noise, error = _rng.permutation(Y), go.metrics.squared_error_metric()
+        held_out = matrix(client, thirds(2), _rng.permutation(Y))
+        if not by_estimator:
+            ours.train(
+                client, PARAMETERS, matrix(client, thirds(3), noise), 50, metric=error,
+                objective=go.qwk_objective(), evals=[(held_out, "v")], early_stopping_rounds=12,
+            )  # fmt: skip
+            return
+        x, y, u, z = (
+            column(client, v, thirds(3)) for v in (X, noise, X.copy(), _rng.permutation(Y))
+        )
+        ours.DaskXGBRegressor(
+            objective=go.qwk_objective(), eval_metric=error, early_stopping_rounds=12,
+            n_estimators=50,
+        ).fit(x, y, eval_set=[(u, z)])  # fmt: skip
+
     def told(train, *arguments, **params) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             within(lambda: train(*arguments, **params))
             for _ in range(40):  # the scheduler forwards events
-                if any("boosting" in str(one.message) for one in caught):
+                if any(SAID.match(str(one.message)) for one in caught):
                     break
                 time.sleep(0.05)
             time.sleep(0.2)
-        return [str(one.message) for one in caught if "boosting starts" in str(one.message)]
+        return [str(one.message) for one in caught if SAID.match(str(one.message))]
 
     few = np.where(np.arange(N) % 100, 0.0, 1.0)
     (message,) = told(plain, go.qwk_objective(), Y + 40)
@@ -282,6 +302,9 @@ def test_a_start_far_from_the_best_constant_reaches_the_client_once(client) -> N
     assert "leave base_score out" in message
     assert not told(plain, go.qwk_objective(), Y, base_score=2.0)
     assert not told(our_train, go.qwk_objective(), Y + 40)
+    for by_estimator in (False, True):
+        (message,) = told(stopped, by_estimator)
+        assert re.match(r"early stopping keeps [123] of 1\d rounds: squared_error", message)
 
 
 def test_a_base_margin_of_one_number_goes_into_the_model(client) -> None:

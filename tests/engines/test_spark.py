@@ -258,7 +258,13 @@ QWK = go.qwk_objective([0, 1, 2, 3])
         ({"eval_set": []}, TypeError, "write validation_indicator_col="),
         ({"num_boost_round": 3}, TypeError, "write n_estimators="),
         ({"scale_pos_weight": 3}, ValueError, "ignores it under a custom objective"),
-        ({"max_dept": 3}, ValueError, "max_dept"),
+        ({"max_dept": 3}, TypeError, "max_dept is set, .* did you mean max_depth="),
+        ({"numWorkers": 2}, TypeError, "numWorkers is set, .* did you mean num_workers="),
+        ({"workers": 2}, TypeError, "did you mean num_workers="),
+        ({"budget": 2}, TypeError, "budget is set, .*: leave it out"),
+        ({"target": "grade"}, TypeError, "label_col="),
+        ({"nthread": 2}, TypeError, "spark.task.cpus"),
+        ({"params": {"eta": 0.1}}, TypeError, r"\*\*params"),
         ({"early_stopping_rounds": 5}, ValueError, "needs metric= to stop on"),
         (
             {"early_stopping_rounds": 5, "metric": go.extended_qwk_metric()},
@@ -294,6 +300,10 @@ def test_what_is_set_later_is_checked_too() -> None:
     estimator = spark_regressor(QWK)
     estimator.setParams(eval_metric="rmse")
     with pytest.raises(TypeError, match="eval_metric is set: write metric="):
+        estimator.fit(None)
+    estimator = spark_regressor(QWK, eta=0.1, repartition_random_shuffle=True, **{"lambda": 2})
+    estimator.setParams(numWorkers=2)
+    with pytest.raises(TypeError, match="numWorkers is set"):
         estimator.fit(None)
 
 

@@ -56,7 +56,7 @@ from gbdt_objectives.estimators import (
     VennAbersCalibrator,
     choose_calibrator,
 )
-from tests.cases import refused
+from tests.cases import each, refused
 
 pytestmark = pytest.mark.slow
 
@@ -208,6 +208,22 @@ def test_overfitted_boosters_get_better(data, new, booster, calibrator) -> None:
     assert normalized_entropy(new[1], p) < normalized_entropy(new[1], raw) - 0.1
     if isinstance(calibrator, LogitCalibrator):
         assert 0 < classifier.calibrator_.slope_ < 0.8  # it was too sure of itself
+
+
+@each(
+    ("estimator", "names"),
+    [
+        (LogisticRegression(class_weight={"yes": 9}), True), (XGB(scale_pos_weight=9), False),
+        (LGBM(class_weight={"yes": 9}), True),
+    ],
+)  # fmt: skip
+def test_weights_of_classes_are_made_up_for(data, new, estimator, names) -> None:
+    """They name the labels, which the estimator gets, and the calibrator takes them back."""
+    X, y = data
+    y = np.array(["no", "yes"])[y] if names else y
+    p = CalibratedClassifier(estimator, LogitCalibrator()).fit(X, y).predict_proba(new[0])[:, 1]
+    assert abs(p.mean() - new[1].mean()) < 0.02
+    assert clone(estimator).fit(X, y).predict_proba(new[0])[:, 1].mean() > new[1].mean() + 0.03
 
 
 @pytest.mark.parametrize("booster", [XGB, LGBM])

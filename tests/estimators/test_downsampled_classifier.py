@@ -875,6 +875,10 @@ def test_sparse(data) -> None:
     (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {},
      r"decisiontreeclassifier__class_weight=\{0: 1, 1: 5\}, which moves"),
     (XGB(scale_pos_weight=10), 0.1, {}, "scale_pos_weight=10, which moves"),
+    (GridSearchCV(LogisticRegression(), {"class_weight": [None, "balanced"]}), 0.1, {},
+     "param_grid: class_weight='balanced', which moves"),
+    (GridSearchCV(LGBM(), [{"max_depth": [2]}, {"unbalance": [True]}]), 0.1, {},
+     "param_grid: unbalance=True, which moves"),
     (LGBM(is_unbalance=1), 0.1, {}, "is_unbalance=1, which moves"),
     (GaussianNB(priors=[0.5, 0.5]), 0.1, {}, r"priors=\[0\.5, 0\.5\], which moves"),
     (LogisticRegression(), 0.1, {"correction": "offset"},
@@ -973,6 +977,21 @@ def test_lightgbm_weighs_under_many_names(data, alias, value, correction) -> Non
     if correction == "prior":
         with pytest.raises(ValueError, match=f"estimator has lgbmclassifier__{alias}={value}, wh"):
             DownsampledClassifier(make_pipeline(inner), RATE).fit(*data)
+
+
+def test_class_weight_without_correction_is_of_the_classes(data) -> None:
+    """It names the positions that the classifier gets, or is refused with them."""
+    X, y = data[0][:900], data[1][:900] + 1
+
+    def fitted(weight, y):
+        model = LogisticRegression(class_weight=weight)
+        return DownsampledClassifier(model, RATE, correction=None, random_state=0).fit(X, y)
+
+    for weight, words in (({2: 9}, y), ({"b": 9}, np.array(["a", "b"])[y - 1])):
+        with pytest.raises(ValueError, match=r"names labels, .* write \{0: 1.0, 1: 9.0\}"):
+            fitted(weight, words)
+    expected = fitted({1: 9}, y - 1).predict_proba(X)
+    np.testing.assert_array_equal(fitted({0: 1.0, 1: 9.0}, y).predict_proba(X), expected)
 
 
 def test_weights_that_weigh_nothing_are_accepted(data) -> None:

@@ -14,19 +14,29 @@ from hypothesis import given, strategies as st
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import StackingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.ensemble import BaggingRegressor, StackingRegressor, VotingRegressor
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import GammaRegressor, LogisticRegression, Ridge
+from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
 
-from gbdt_objectives import QWKClassifier, optimize_thresholds, qwk_objective
-from gbdt_objectives.estimators._members import blend_weights
+from gbdt_objectives import (
+    QWKClassifier,
+    extended_qwk_metric,
+    optimize_thresholds,
+    qwk_metric,
+    qwk_objective,
+    weighted_logloss_objective,
+)
+from gbdt_objectives.estimators._members import blend_weights, last_step
 from gbdt_objectives.objectives import Objective
-from tests.cases import refused
+from tests.cases import each, refused
 
 
 def LGBM(**parameters):
@@ -533,3 +543,179 @@ def test_without_a_target_missing_labels_are_refused(data) -> None:
     X, y, _ = data
     with pytest.raises(ValueError, match="nan at row 7, leave such rows out, or pass target="):
         QWKClassifier(Ridge()).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
+
+
+# --- what a regressor says of labels, while it is trained on their positions -------------------
+
+
+WORDS = np.array(["poor", "fair", "good", "best"])
+
+
+@pytest.mark.parametrize("weight", ["balanced", {"best": 20, "poor": 0.5}], ids=str)
+def test_class_weight_is_a_weight_of_rows(data, weight) -> None:
+    """That of scikit-learn, by label, for regressors and thresholds; the regressor keeps it."""
+    X, y, _ = data
+    name, w = WORDS[y], np.linspace(0.5, 1.5, 600)
+    by_class = compute_sample_weight(weight, name)
+
+    def fitted(made, v):
+        return QWKClassifier(made, cv=2, labels=WORDS).fit(X, name, sample_weight=v)
+
+    small = {"n_estimators": 5}
+    made = [LGBM(**small), XGB(**small), make_pipeline(StandardScaler(), LGBM(**small)),
+            [("a", LGBM(**small)), ("b", XGB(**small))]]  # fmt: skip
+    for plain in made:
+        weighing = (
+            clone(plain) if not isinstance(plain, list) else [(n, clone(e)) for n, e in plain]
+        )
+        for each_of in [e for _, e in weighing] if isinstance(weighing, list) else [weighing]:
+            last_step(each_of).set_params(class_weight=weight)
+        found, expected = fitted(weighing, w), fitted(plain, w * by_class)
+        np.testing.assert_allclose(found.thresholds_, expected.thresholds_, rtol=1e-5)
+        np.testing.assert_allclose(found.predict_score(X), expected.predict_score(X), rtol=1e-5)
+        assert np.abs(fitted(plain, w).predict_score(X) - found.predict_score(X)).max() > 0.1
+        assert last_step(each_of).get_params()["class_weight"] == weight
+
+
+def test_class_weight_is_of_the_classes_beside_a_target(data) -> None:
+    X, y, total = data
+    w = np.where(y == 2, 9.0, 1.0)
+    one = QWKClassifier(LGBM(class_weight={2: 9}), cv=3).fit(X, y, target=total)
+    other = QWKClassifier(LGBM(), cv=3).fit(X, y, target=total, sample_weight=w)
+    np.testing.assert_allclose(one.predict_score(X), other.predict_score(X), rtol=1e-5)
+
+
+THRESHOLDS_UNDO = "which is not for class positions, and which the thresholds would undo: leave it"
+FROM_0_TO_1 = "which takes labels from 0 to 1, but learns 0 to 3: leave it out, or"
+MADE_FOR = (
+    r"is made for labels, .*label_range=\(1.*, 4.*\).*: make it without them, such as qwk_objective"
+)
+SELECTION = SelectFromModel(LogisticRegression(class_weight={4: 9}))
+RANGED = qwk_metric(label_range=(1, 4))
+
+
+@each(
+    ("estimator", "options", "message"),
+    [
+        (LGBM(class_weight={5: 9}), {}, r"has the label 5, but the classes are \[1, 2, 3, 4\]"),
+        (LGBM(class_weight="balance"), {}, r"must be 'balanced' or \{label: weight\}, found 'bal"),
+        (LGBM(class_weight={4: "9"}), {}, r"class_weight\[4\] must be a number, found str '9'"),
+        (LGBM(class_weight={4: -9}), {}, "class_weight must not be negative"),
+        ([("a", LGBM(class_weight={4: 9})), ("b", XGB())], {}, "must be the same for all regr"),
+        (XGB(scale_pos_weight=9), {}, f"estimator has scale_pos_weight=9, {THRESHOLDS_UNDO}"),
+        (LGBM(unbalance=True), {}, f"estimator has unbalance=True, {THRESHOLDS_UNDO}"),
+        (LGBM(neg_bagging=0.1), {}, f"estimator has neg_bagging=0.1, {THRESHOLDS_UNDO}"),
+        ([("a", Ridge()), ("b", XGB(scale_pos_weight=9))], {}, f"'b' has .*=9, {THRESHOLDS_UNDO}"),
+        (VotingRegressor([("a", LGBM(class_weight={4: 9}))]), {}, THRESHOLDS_UNDO),
+        (GridSearchCV(XGB(), {"scale_pos_weight": [1, 9]}), {}, f"grid: .*=9, {THRESHOLDS_UNDO}"),
+        (make_pipeline(SELECTION, Ridge()), {}, r"names labels, .* write \{0: 1.0, .*, 3: 9.0\}"),
+        (LGBM(objective="binary"), {}, f"estimator has objective='binary', {FROM_0_TO_1}"),
+        (LGBM(application="xentropy"), {}, FROM_0_TO_1),
+        (XGB(objective="binary:hinge"), {}, FROM_0_TO_1),
+        (XGB(objective="reg:logistic"), {}, FROM_0_TO_1),
+        (BaggingRegressor(LGBM(objective="binary")), {}, FROM_0_TO_1),
+        (XGB(objective="reg:gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
+        (LGBM(objective="gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
+        (GammaRegressor(), {}, "from 0: pass target=, numbers that it takes, to fit"),
+        (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"but objective {MADE_FOR}"),
+        (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"but objective {MADE_FOR}"),
+        (LGBM(objective=weighted_logloss_objective(1.0)), {}, "has the link 'logit': scores must"),
+        (XGB(eval_metric=RANGED), {"early_stopping_rounds": 5}, f"but eval_metric {MADE_FOR}"),
+        (LGBM(metric=extended_qwk_metric(center=2.0)), {"early_stopping_rounds": 5},
+         "but metric is made for labels, .*center=2.0"),
+        (XGB(eval_metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks"),
+        (LGBM(metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks at"),
+        (XGB(eval_metric=max), {"early_stopping_rounds": 5}, "max>, but early stopping looks at"),
+        (XGB(eval_metric="rmse"), {"early_stopping_rounds": 5, "objective": "qwk"}, "='rmse', but"),
+        (XGB(callbacks=[xgb.callback.EarlyStopping(rounds=3)]), {}, "gets no held-out rows"),
+    ],
+)  # fmt: skip
+def test_words_for_labels_are_not_read_as_of_positions(data, estimator, options, message) -> None:
+    X, y, _ = data
+    with pytest.raises((TypeError, ValueError), match=message):
+        QWKClassifier(estimator, cv=3, **options).fit(X, y + 1)
+
+
+def test_class_weight_needs_classes(data) -> None:
+    X, y, total = data
+    missing = np.where(np.arange(600) < 9, np.nan, y)
+    with pytest.raises(ValueError, match="needs the class of every row: leave it out"):
+        QWKClassifier(LGBM(class_weight={3: 9}), cv=3).fit(X, missing, target=total)
+
+
+@each(
+    ("estimator", "learns_labels"),
+    [
+        (LGBM(objective="gamma"), True), (XGB(objective="reg:gamma"), True),
+        (GammaRegressor(), True), (LGBM(objective=qwk_objective(label_range=(1, 4))), True),
+        (XGB(eval_metric=max), False), (XGB(eval_metric=RANGED), False),
+        (LGBM(metric=[qwk_metric()]), False), (XGB(scale_pos_weight=1.0), False),
+        (make_pipeline(SelectFromModel(LogisticRegression(class_weight="balanced")), Ridge()),
+         False),
+    ],
+)  # fmt: skip
+def test_what_is_right_is_taken(data, estimator, learns_labels) -> None:
+    """Also where a remedy was followed: a target in the labels' unit."""
+    X, y = data[0][:200], data[1][:200] + 1
+    model = QWKClassifier(estimator, cv=2).fit(X, y, target=y if learns_labels else None)
+    assert model.score(X, y) > 0.3
+
+
+def test_two_classes_have_the_objectives_of_two(data) -> None:
+    X, y, _ = data
+    for booster in (LGBM(objective="binary"), XGB(objective="binary:logistic")):
+        assert QWKClassifier(booster, cv=3).fit(X, y > 1).score(X, y > 1) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("make", "name"), [(LGBM, "metric"), (LGBM, "eval_metric"), (XGB, "eval_metric")]
+)
+def test_folds_stop_on_the_metric_of_the_regressor(data, make, name) -> None:
+    """Kappa of the class positions of the rows held out, by the library and scikit-learn alone."""
+    X, y, _ = data
+    (train, test), *_ = splits = list(StratifiedKFold(2).split(X, y))
+    booster = make(n_estimators=60, **{name: qwk_metric()})
+    model = QWKClassifier(booster, cv=splits, labels=WORDS, early_stopping_rounds=8)
+    fitted = make(n_estimators=60).fit(X[train], y[train].astype(float))
+    best, highest = 0, -1.0
+    for k in range(1, 61):
+        rounds = {"iteration_range": (0, k)} if make is XGB else {"num_iteration": k}
+        grade = np.rint(fitted.predict(X[test], **rounds)).clip(0, 3)
+        kappa = cohen_kappa_score(y[test], grade, weights="quadratic")
+        if kappa > highest:
+            best, highest = k, kappa
+        elif k - best >= 8:
+            break
+    assert model.fit(X, WORDS[y]).best_iterations_[0] == best
+    assert (
+        QWKClassifier(make(n_estimators=60), cv=splits, early_stopping_rounds=8)
+        .fit(X, y)
+        .best_iterations_[0]
+        != best
+    )  # of squared error
+
+
+def measured_about_3(y, f):
+    """The published objective, with the mean and variance of other labels written into it."""
+    F, G = ((f - y) ** 2).sum(), ((f - 2.9) ** 2 + 1.1).sum()
+    return ((f - y) - (f - 2.9) * F / G) * len(y) / G * 4, np.ones_like(f)
+
+
+@each(
+    ("function", "labels", "warns"),
+    [
+        (measured_about_3, [1, 2, 3, 4], True), (measured_about_3, [0, 1, 2, 3], False),
+        (lambda y, f: (f - y, np.ones_like(f)), [1, 2, 3, 4], False),
+        (measured_about_3, WORDS.tolist(), False),
+    ],
+)  # fmt: skip
+def test_a_function_for_labels_that_start_elsewhere(data, function, labels, warns) -> None:
+    X, y, _ = data
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        y = np.array(labels)[y]
+        QWKClassifier(LGBM(objective=function), cv=2, labels=labels).fit(X, y)
+        if warns:  # the remedy
+            QWKClassifier(LGBM(objective=function), cv=2).fit(X, y, target=y)
+    found = [str(one.message) for one in told if "depends on where labels" in str(one.message)]
+    assert len(found) == warns

@@ -675,6 +675,22 @@ def test_a_model_that_learns_nothing_gives_one_class_and_a_warning() -> None:
         assert len(set(classifier.predict(X))) == 1
 
 
+def test_scores_that_rise_by_chance_are_told_from_those_that_do_not() -> None:
+    """On noise alone nearly every fit is warned of, on a weak signal of many rows none."""
+    rng = np.random.default_rng(0)
+    told = []
+    for effect, n in [(0.0, 120)] * 20 + [(0.5, 600)] * 5:
+        X = rng.normal(size=(n, 3))
+        y = np.digitize(effect * X[:, 0] + rng.normal(size=n), [-0.7, 0.7])
+        with warnings.catch_warnings(record=True) as messages:
+            warnings.simplefilter("always")
+            QWKClassifier(Ridge(), method="exact").fit(X, y)
+        known = ("not distinguishable from 0 in", "do not rise with the class")
+        told.append(any(words in str(m.message) for m in messages for words in known))
+    assert sum(told[:20]) >= 18
+    assert not any(told[20:])
+
+
 def test_thresholds_are_numbers_and_their_method_is_an_argument() -> None:
     found = "QWKClassifier has no argument 'thresholds': .* is method="
     with pytest.raises(TypeError, match=found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 from scipy.special import expit, logit, rel_entr
 
+from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration import normalized_entropy
 from gbdt_objectives.calibration.likelihood import logistic_loss
 from gbdt_objectives.estimators import (
@@ -32,7 +34,9 @@ def rows(n=3000, seed=0, bend=1.0):
 def curve_of(knots, slopes, start):
     calibrator = SplineCalibrator()
     calibrator.knots_, calibrator.slopes_, calibrator.start_ = knots, slopes, start
-    return calibrator._curve()
+    numbers = calibrator._map()
+    assert numbers.pop("map") == "cubic"
+    return partial(formulas.cubic, **numbers)
 
 
 def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:

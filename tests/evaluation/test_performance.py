@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+import gbdt_objectives as go
 from gbdt_objectives import QWKClassifier, qwk_metric
 from gbdt_objectives.evaluation import compare_performance, estimate_performance
 from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
@@ -250,6 +251,25 @@ def test_functions_are_metrics_too(metric) -> None:
     assert found.estimate == pytest.approx(named.estimate, rel=1e-9)
     assert found.standard_error == pytest.approx(named.standard_error, rel=1e-7)
     assert found.greater_is_better
+
+
+def error(y, p, w) -> float:
+    return 1 - accuracy_score(y, p, sample_weight=w)
+
+
+DIRECTIONS = {
+    "estimate": lambda X, y: estimate_performance(TREE, X, y, error),
+    "compare": lambda X, y: compare_performance(TREE, TREE, X, y, error),
+    "thresholds": lambda X, y: go.optimize_thresholds(y, X[:, 0], metric=error),
+    "validation": lambda X, y: go.cross_validate_thresholds(y, X[:, 0], metric=error),
+    "classifier": lambda X, y: go.ThresholdClassifier(metric=error).fit(X[:, 0], y),
+}
+
+
+@each("door", list(DIRECTIONS))
+def test_an_error_is_taken_for_the_better_the_greater_nowhere(door: str) -> None:
+    with pytest.raises(ValueError, match="greater is better, found 0 of error .*: negate it"):
+        DIRECTIONS[door](*data())
 
 
 def test_searches_pipelines_and_two_classes() -> None:

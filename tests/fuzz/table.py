@@ -132,7 +132,7 @@ EXEMPT: dict[str, str] = {
         f"objectives.{name}": VALUES
         for name in (
             "BINARY", "Classes", "IDENTITY", "Interval", "LOG", "LOGIT", "Link", "REAL", "Rows",
-            "Values",
+            "UNDECLARED", "Values",
         )
     },
 }  # fmt: skip

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -12,7 +14,7 @@ import scipy.special
 import xgboost as xgb
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import make_scorer
+from sklearn.metrics import cohen_kappa_score, f1_score, log_loss, make_scorer
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
@@ -137,6 +139,75 @@ def test_is_an_ordinary_scikit_learn_metric() -> None:
         assert metric.name in repr(scorer)
         scores = cross_val_score(LinearRegression(), X, y, scoring=scorer, cv=3)
         assert (scores > (0.8 if metric.greater_is_better else -0.3)).all()
+
+
+LOG_ODDS, SHARE = (
+    go.weighted_logloss_metric(1),
+    go.weighted_logloss_metric(1, input_space="probability"),
+)
+SCORED = [  # a metric, what a scorer may ask of a classifier, what it may not, and the score
+    (go.qwk_metric(), "predict", "decision_function", lambda y, p: kappa(y, p > 0.5)),
+    (go.qwk_metric().loss, "predict", "decision_function", lambda y, p: kappa(y, p > 0.5) - 1),
+    (go.metrics.squared_error_metric(), "predict", "decision_function",
+     lambda y, p: -np.mean(y != (p > 0.5))),
+    (LOG_ODDS, "decision_function", "predict predict_proba", lambda y, p: -log_loss(y, p)),
+    (go.loss_metric(go.weighted_logloss_objective(1)), "decision_function",
+     "predict predict_proba", lambda y, p: -log_loss(y, p)),
+    (SHARE, "predict_proba", "predict decision_function", lambda y, p: -log_loss(y, p)),
+]  # fmt: skip
+
+
+def kappa(y: Any, p: Any) -> float:
+    return cohen_kappa_score(y, p, weights="quadratic")
+
+
+SINCE_1_4 = "response_method" in inspect.signature(make_scorer).parameters
+
+
+@pytest.mark.skipif(not SINCE_1_4, reason="make_scorer has no response_method")
+@pytest.mark.parametrize(("metric", "right", "wrong", "score"), SCORED)
+def test_a_scorer_passes_what_a_metric_reads_or_is_refused(metric, right, wrong, score) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    up = metric.greater_is_better
+    model = LogisticRegression().fit(X, y)
+    expected = pytest.approx(score(y, model.predict_proba(X)[:, 1]), rel=1e-9)
+    assert metric(model, X, y) == expected
+    assert make_scorer(metric, response_method=right, greater_is_better=up)(model, X, y) == expected
+    folds = cross_val_score(LogisticRegression(), X, y, scoring=metric)
+    scorer = make_scorer(metric, response_method=right, greater_is_better=up)
+    assert np.isfinite(folds).all()
+    np.testing.assert_allclose(folds, cross_val_score(model, X, y, scoring=scorer))
+    for method in wrong.split():
+        scorer = make_scorer(metric, response_method=method, greater_is_better=up)
+        with pytest.raises(ValueError, match=f"the scorer passes what {method} of Logistic.*_"):
+            scorer(model, X, y)
+    turned = make_scorer(metric, response_method=right, greater_is_better=not up)
+    with pytest.warns(UserWarning, match=f"pass greater_is_better={up} to make_scorer"):
+        turned(model, X, y)
+
+
+@pytest.mark.skipif(not SINCE_1_4, reason="make_scorer has no response_method")
+def test_scorers_that_are_right_stay_so() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = (X[:, 0] > 0.3).astype(int)
+    model = LogisticRegression().fit(X, y)
+
+    def of_probabilities(y_true: Any, p: Any) -> float:
+        return LOG_ODDS(y_true, np.log(p) - np.log1p(-p))
+
+    scorer = make_scorer(of_probabilities, response_method="predict_proba", greater_is_better=False)
+    assert scorer(model, X, y) == pytest.approx(-log_loss(y, model.predict_proba(X)))
+    cut = go.metrics.threshold_metric("f1", (0, 1), thresholds=[0.0])  # of log-odds
+    scorer = make_scorer(cut, response_method="decision_function")
+    assert scorer(model, X, y) == pytest.approx(f1_score(y, model.predict(X)))
+    own = xgb.XGBRegressor(objective=go.weighted_logloss_objective(1), n_estimators=3).fit(X, y)
+    assert make_scorer(LOG_ODDS, greater_is_better=False)(own, X, y) == pytest.approx(
+        -log_loss(y, 1 / (1 + np.exp(-own.predict(X).astype(float)))), rel=1e-6
+    )
+    with pytest.raises(TypeError, match="LinearRegression, .* without decision_function"):
+        LOG_ODDS(LinearRegression().fit(X, y), X, y)
 
 
 NAMES = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]

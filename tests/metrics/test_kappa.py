@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -165,6 +166,24 @@ def test_extended_uses_the_given_moments() -> None:
     from_prior = go.extended_qwk_metric(target_prior={0: 0.5, 1: 0.5})
     assert (from_prior.center, from_prior.spread) == (0.5, 0.25)
     assert go.extended_qwk_metric([0, 1, 2]).center == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"center": 20.0, "spread": 1.0}, "center=20 and spread=1 say that they are elsewhere"),
+        ({"y_true": [1, 2, 3, 4, 5]}, "those given before are from 1 to 5"),
+        ({"target_prior": dict.fromkeys(range(1, 6), 0.2)}, "those given before are from 1 to 5"),
+    ],
+)
+def test_extended_warns_of_moments_of_other_labels(given, said: str) -> None:
+    y = np.array([0, 1, 2, 3, 4])
+    with pytest.warns(UserWarning, match=f"labels from 0 to 4, of mean 2, but {said}"):
+        go.extended_qwk_metric(**given)(y, y + 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        go.extended_qwk_metric(center=0.5, spread=1.0)(y, y + 0.1)  # common ones were left out
+        go.extended_qwk_metric(y)(y[:2], y[:2] + 0.1)
 
 
 def test_best_score_is_a_stretch_of_the_conditional_mean() -> None:

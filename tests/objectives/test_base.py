@@ -17,7 +17,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives._domain import BINARY
-from gbdt_objectives._links import softmax
+from gbdt_objectives._links import Link
 from gbdt_objectives.objectives import LOG, REAL, Loss, Objective, base
 from tests.cases import each, refusals, refused
 
@@ -201,8 +201,8 @@ def declaring(**attributes: Any) -> type[Loss]:
     ({"labels": "real"}, "labels of DeclaredObjective must be a Domain, found 'real'", TypeError),
     ({"hessian": "exakt"}, "hessian of DeclaredObjective must be one of 'exact'"),
     ({"link": 3}, "link of DeclaredObjective must be a Link, found 3", TypeError),
-    ({"link": softmax(3)}, "link='softmax' is for K margins a row, found one"),
-    ({"link": softmax(3), "outputs": 2}, "is for 3 classes, found outputs=2"),
+    ({"link": Link.softmax(3)}, "link='softmax' is for K margins a row, found one"),
+    ({"link": Link.softmax(3), "outputs": 2}, "is for 3 classes, found outputs=2"),
     ({"link": LOG, "outputs": 3}, "is for one margin a row, found outputs=3"),
     ({"outputs": 3, "given": {"intercept": 0.5}}, "must hold 3 numbers, one an output, found 0.5"),
 )

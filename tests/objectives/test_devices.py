@@ -77,7 +77,7 @@ TAKEN = {
     "offset by row": (go.offset_logloss_objective(RATES), EVENTS),
     "delayed": (go.objectives.delayed_logloss_objective(np.minimum(RATES + 0.4, 1)), EVENTS),
     "focal": (go.focal_objective(2.0), EVENTS),
-    "focal, alpha": (go.focal_objective(0.5, 0.25), EVENTS),
+    "focal, alpha": (go.focal_objective(0.5, alpha=0.25), EVENTS),
 }
 REFUSED = {
     "kappa": go.objectives.kappa_objective("absolute", GRADES),
@@ -156,7 +156,7 @@ def test_as_numpy(name, weighted, dtype, library) -> None:
 
 @pytest.mark.parametrize("dtype", BOUND)
 def test_several_margins_a_row(dtype) -> None:
-    objective = go.focal_objective(1.5, (0.2, 0.5, 1), n_classes=3)
+    objective = go.focal_objective(1.5, alpha=(0.2, 0.5, 1), n_classes=3)
     y, f, w = rows((0.0, 1.0, 2.0), dtype)
     f = np.stack([f, -f, f[::-1]], axis=1)
     there = send(y), send(f), send(w)

@@ -49,7 +49,7 @@ def is_close(found, expected, *, in_float32=None) -> None:
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("alpha", [None, 0.25])
 def test_loss_and_gradient_in_both_tails(gamma, alpha) -> None:
-    obj = go.focal_objective(gamma, alpha)
+    obj = go.focal_objective(gamma, alpha=alpha)
     for z, y in product((-80.0, -17.0, -3.0, -0.1, 0.0, 2.0, 17.0, 40.0, 80.0), (0, 1)):
         z = float(np.float32(z))
         c = 1 if alpha is None else alpha if y else 1 - alpha
@@ -237,7 +237,7 @@ def test_half_the_hessian_would_overshoot_where_all_margins_move() -> None:
     alpha=st.none() | st.floats(0.01, 0.99),
 )
 def test_class_probability_inverts_the_margin_of_least_expected_loss(p, gamma, alpha) -> None:
-    obj = go.focal_objective(gamma, alpha)
+    obj = go.focal_objective(gamma, alpha=alpha)
 
     def expected(z: float) -> float:
         return p * obj.loss([1], [z]) + (1 - p) * obj.loss([0], [z])
@@ -285,7 +285,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
         the least floats, which have few digits."""
         return bool((np.diff(p) >= -1e-12 * p[1:] - 1e-322).all())
 
-    for obj in (go.focal_objective(2.0), go.focal_objective(0.3, 0.9)):
+    for obj in (go.focal_objective(2.0), go.focal_objective(0.3, alpha=0.9)):
         p = obj.class_probability(z)
         assert p.dtype == np.float64
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
@@ -294,7 +294,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
         assert (np.diff(p[np.abs(z) < 5, 1]) > 0).all()
     for obj in (
         go.focal_objective(2.0, n_classes=3),
-        go.focal_objective(0.3, [1, 2, 3], n_classes=3),
+        go.focal_objective(0.3, alpha=[1, 2, 3], n_classes=3),
     ):
         for fixed in (0.0, 500.0):
             p = obj.class_probability(
@@ -310,7 +310,7 @@ def test_class_probability_rises_and_stays_within_0_and_1() -> None:
 @pytest.mark.parametrize("alpha", [None, 0.1])
 def test_the_intercept_is_the_constant_of_least_loss(alpha) -> None:
     y, w = np.array([0] * 97 + [1] * 3), np.arange(1, 101.0)
-    obj = go.focal_objective(2.0, alpha).measured(y, w)
+    obj = go.focal_objective(2.0, alpha=alpha).measured(y, w)
     gradient, _ = obj.gradient_hessian(y, np.full(100, obj.intercept), w)
     assert abs(gradient.sum()) <= 1e-9 * np.abs(gradient).sum()
     probability = obj.class_probability([obj.intercept])[0, 1]
@@ -390,7 +390,7 @@ def test_probabilities_of_real_models_of_two_classes(estimator, options) -> None
     X = rng.normal(size=(10_000, 3))
     truth = expit(1.5 * X[:, 0] - 2.0)
     y = (rng.random(10_000) < truth).astype(int)
-    obj = go.focal_objective(2.0, 0.75)
+    obj = go.focal_objective(2.0, alpha=0.75)
     model = estimator(n_estimators=60, learning_rate=0.2, objective=obj, **options).fit(X, y)
     p = model.predict_proba(X)[:, 1]
     margin = {"raw_score": True} if estimator is LGBMClassifier else {"output_margin": True}

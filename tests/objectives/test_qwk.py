@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
 from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives import kappa_objective
 from gbdt_objectives.objectives.qwk import LabelMoments
 from tests.cases import each, refusals_of
 from tests.contract import own_sums, sums_of_all, with_fields
@@ -252,6 +255,22 @@ def test_a_prior_of_labels_beyond_the_range_is_refused() -> None:
     prior = {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.15, 5: 0.1}
     with pytest.raises(ValueError, match="a label of target_prior must lie in label_range"):
         go.qwk_objective([0, 1, 2, 3], target_prior=prior)
+
+
+@each("clip", [True, False])
+@each("factory", [go.qwk_objective, partial(kappa_objective, "absolute")])
+def test_a_prior_says_which_labels_there_are(factory, clip: bool) -> None:
+    """With those of the training rows they were refused; here the rows come later."""
+    objective = factory(target_prior=dict.fromkeys(range(1, 6), 0.2), clip=clip)
+    assert objective.label_range == (1, 5)
+    with pytest.raises(ValueError, match=r"must lie in label_range \(1.0, 5.0\), found 0"):
+        objective([0, 1, 2, 3, 4], [1.0, 2, 3, 4, 4])
+    objective([1, 2, 2, 4, 4], [1.0, 2, 3, 4, 4])  # not all need occur
+
+
+def test_a_centre_far_from_all_labels_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="center=20 and spread=1 say that they are elsewhere"):
+        go.qwk_objective(center=20, spread=1).measured([0, 1, 2, 3])
 
 
 def test_the_loss_of_good_predictions_is_not_negative() -> None:

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.resources import files as resources
 from typing import Any
 
 import lightgbm as lgb
@@ -33,6 +32,7 @@ from gbdt_objectives import (
     qwk_objective,
     serving,
 )
+from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import lightgbm as on_lgb, xgboost as on_xgb
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import Thresholds
@@ -357,13 +357,6 @@ def test_a_place_is_that_of_searchsorted(side):
     np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
 
 
-def formulas() -> dict[str, Any]:
-    text = resources("gbdt_objectives.serving").joinpath("predict.template").read_text("utf-8")
-    names: dict[str, Any] = {"np": np}
-    exec(text[text.index("#? clip") : text.index("#?\ndef run(")], names)
-    return names
-
-
 Z = np.array([-800, -60, -40, -20, -1, -1e-9, 0, 1e-9, 0.3, 2, 20, 40, 60, 800])
 P = np.array([0, 1e-300, 1e-12, 1e-7, 0.3, 0.5, 0.9, 1 - 1e-9, 1])
 KNOTS = {
@@ -398,7 +391,7 @@ BETA = {"map": "beta", "a": 1.3, "b": 0.7, "c": 0.2}
 ])  # fmt: skip
 def test_a_step_is_the_formula_of_predict(step, v):
     found = computed(lambda g: graphs.FORMULAS[step["formula"]](g, "X", step), v)
-    want = formulas()[step["formula"]](v, step, None)
+    want = formulas.apply(v, **step)
     # exp of a number near 700 carries its rounding
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-from gbdt_objectives.metrics import (
-    cost_metric,
-    qwk_metric,
-)
+from gbdt_objectives.metrics import ClassMetric, cost_metric, qwk_metric
 from gbdt_objectives.thresholds import (
     Thresholds,
     ThresholdStatistics,
@@ -274,17 +272,56 @@ def test_one_class_for_all_is_said(method: str) -> None:
         optimize_thresholds([0, 1, 2] * 20, np.ones(60), method=method)
 
 
+@dataclass(frozen=True, kw_only=True)
+class LowestRecall(ClassMetric):
+    """A user's own, which is no ratio of sums."""
+
+    name = "lowest_recall"
+
+    def of_counts(self, counts):
+        return float((counts.diagonal() / counts.sum(axis=1)).min())
+
+
+def test_a_metric_of_classes_that_is_no_ratio_is_searched() -> None:
+    y, score = np.repeat([0, 1, 2], 30), np.tile(np.arange(30.0), 3) + np.repeat([0, 20, 40], 30)
+    found = optimize_thresholds(y, score, metric=LowestRecall())
+    tried = (found, *((a, b) for a in range(15, 35) for b in range(35, 55)))
+    recalls = [LowestRecall()(y, apply_thresholds(score, t, LABELS), labels=LABELS) for t in tried]
+    assert recalls[0] == max(recalls)
+    with pytest.raises(ValueError, match="'lowest_recall' does not say how .*exact.* RatioMetric"):
+        optimize_thresholds(y, score, metric=LowestRecall(), method="exact")
+
+
 def test_rounding_that_is_no_better_than_one_class_is_said() -> None:
     y = np.array([0, 1, 2] * 20)
     with pytest.warns(UserWarning, match="rounded scores is not above 0: rounding fits nothing"):
         optimize_thresholds(y, 2.0 - y, method="rounding")
     with pytest.warns(UserWarning, match="every row gets the class 0: rounding fits nothing"):
         optimize_thresholds([0, 0, 1, 1], [0, 0.1, 0.2, 0.3], method="rounding")
+    with pytest.warns(UserWarning, match="no row gets the class 2, of at least 10%.*: rounding"):
+        optimize_thresholds(y, 0.6 * y, method="rounding")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimize_thresholds(y, y + 0.1, method="rounding")
         found = optimize_thresholds([1, 0], [0.7, 0.1], method="rounding", labels=LABELS)
     assert found.tolist() == [0.5, 1.5]
+
+
+def test_a_frequent_class_that_no_row_gets_is_said() -> None:
+    y, score = np.repeat([0, 1, 1, 2], 40), np.repeat([0.0, 0.0, 1.0, 1.0], 40)
+    for told in (
+        lambda: optimize_thresholds(y, score),
+        lambda: optimize_thresholds(y, score, sample_weight=np.where(y == 1, 0.3, 1)),
+        lambda: ThresholdStatistics.of(y, score, labels=LABELS).thresholds(),
+    ):
+        with pytest.warns(UserWarning, match="no row gets the class 1, of at least 10% .* rows"):
+            told()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimize_thresholds(y, y + score)
+        optimize_thresholds(y[::8], score[::8])  # 10 rows
+        optimize_thresholds(y, score, metric="accuracy")  # whose best thresholds may skip one
+        optimize_thresholds(y, score, sample_weight=np.where(y == 1, 0.1, 1))  # 9 %
 
 
 @pytest.mark.parametrize("method", ["plugin", "curved"])

@@ -120,15 +120,9 @@ class Fitting(_estimators.Fitting):
         positions = {label: k for k, label in enumerate(classes.tolist())}
         self.estimator._class_map, self.estimator._class_weight = positions, None
         weight = self.estimator.class_weight
-        if not isinstance(weight, dict):
-            return classes
-        unknown = [label for label in weight if label not in positions]
-        if unknown:
-            raise ValueError(
-                f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
-                f"{_checks.shown(classes.tolist())}: leave it out"
-            )
-        self.parameters["class_weight"] = {positions[label]: v for label, v in weight.items()}
+        if isinstance(weight, dict):
+            weight = _checks.class_weights("class_weight", weight, classes.tolist())
+            self.parameters["class_weight"] = weight
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
@@ -189,7 +183,7 @@ def _check_names(names: list[Any]) -> None:
             if not table.knows_metric(one.strip()):
                 raise ValueError(
                     f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                    f"measure its default alone: {_estimators.sounding_like(one)}"
+                    f"measure its default alone: {_estimators.sounding_like(one, 'metric')}"
                 )
 
 

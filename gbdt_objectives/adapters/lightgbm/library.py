@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import lightgbm as lgb
@@ -26,6 +27,16 @@ from gbdt_objectives.adapters.lightgbm import (
 def objective_of(booster: Any) -> str:
     """The name of a booster's objective; "" for ours."""
     return (intercept.read_objective(booster.model_to_string(num_iteration=1)) or [""])[0]
+
+
+@cache
+def knows_objective(name: str) -> bool:
+    params = {"objective": name, "verbosity": -1, "num_threads": 1}
+    try:
+        lgb.Booster(params, lgb.Dataset(np.zeros((2, 1)), [0, 1], params=params))
+    except lgb.basic.LightGBMError as error:  # also of one that lacks a parameter here
+        return "Unknown objective" not in str(error)
+    return True
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
@@ -65,7 +76,13 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
+    takes={"gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary", "cross_entropy", "xentropy", "cross_entropy_lambda", "xentlambda"), (0, 1))},
     correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
+    knows_objective=knows_objective,
+    classifies=(
+        "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
+    ),
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     evaluation_weights="eval_sample_weight", check_offset=check_offset,
     check_start=lambda log_odds: None,

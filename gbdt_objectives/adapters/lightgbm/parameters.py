@@ -10,13 +10,14 @@ import lightgbm as lgb
 import numpy as np
 from lightgbm.basic import _ConfigAliases
 
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
 
-INSTEAD = _arguments.by_name({
+INSTEAD = each_word({
     "write init_model=": "xgb_model", DATASET: "feature_name categorical_feature",
     "write callbacks=[lightgbm.record_evaluation(evals_result)]": "evals_result",
     "write callbacks=[lightgbm.log_evaluation(period)]": "verbose_eval",
@@ -176,7 +177,7 @@ REFUSED_STOPPING: Refused = {
     )
 }
 
-FOREIGN = _arguments.by_name({
+FOREIGN = each_word({
     "set init_score on the data": "base_score",
     DATASET: "init_score feature_name reference position free_raw_data",
     "pass feature_name= to the Dataset": "feature_names",
@@ -191,7 +192,10 @@ FOREIGN = _arguments.by_name({
     "pass callbacks=[lightgbm.record_evaluation(evals_result)] to train()": "evals_result",
     "pass callbacks=[lightgbm.log_evaluation(period)] to train()": "verbose_eval",
     "pass it to feature_importance() of the booster": "importance_type",
-    "write boosting": "booster", "pass num_boost_round= to train()": "iterations",
+    "write boosting": "booster",
+    "pass num_boost_round= to train(), or n_estimators= of an estimator": "iterations",
+    "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
+    "pass categorical_feature= to the Dataset, or to fit": "cat_features",
     "leave it out: it always uses histograms": "tree_method",
     "leave it out: it always grows leaf by leaf": "grow_policy",
     "write max_depth": "depth", "write lambda_l2": "l2_leaf_reg",

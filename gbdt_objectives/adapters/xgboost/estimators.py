@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import (
@@ -134,12 +134,14 @@ class Fitting(_estimators.Fitting):
         try:
             yield
         except xgb.core.XGBoostError as error:
-            if "Unknown metric function" not in str(error) or len(self.metrics) == 1:
+            unknown = re.search(r"Unknown metric function (\S+)", str(error))
+            if unknown is None:
                 raise
+            beside = ", or accepts no other metric beside one of gbdt_objectives"
             raise ValueError(
-                f"eval_metric holds {_checks.shown(self.metrics)}: this version of XGBoost does "
-                "not know one of the names, or accepts no other metric beside one of "
-                "gbdt_objectives"
+                f"eval_metric {unknown[1]!r} is no metric of this version of XGBoost"
+                f"{beside if self.metric else ''}: "
+                + _estimators.sounding_like(unknown[1], "metric")
             ) from error
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:

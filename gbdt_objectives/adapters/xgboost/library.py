@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
+import numpy as np
 import xgboost as xgb
 from scipy.special import logit
 
@@ -32,6 +34,16 @@ def objective_of(booster: Any) -> str:
 def trained_as(booster: Any) -> tuple[str, Link]:
     name = read_once(objective_of, booster)
     return name, UNDER_OURS.get(name, OPAQUE)
+
+
+@cache
+def knows_objective(name: str) -> bool:
+    params = {"objective": name, "verbosity": 0, "nthread": 1}
+    try:
+        xgb.train(params, xgb.DMatrix(np.zeros((1, 1)), [0], nthread=1), 1)
+    except xgb.core.XGBoostError as error:  # also of one that lacks a parameter here
+        return "Unknown objective" not in str(error)
+    return True
 
 
 def start_is_told(booster: Any) -> bool:
@@ -71,7 +83,10 @@ LIBRARY = Library(
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
+    takes={"reg:gamma": (1e-300, np.inf), **dict.fromkeys(
+        ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
+    knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
     functions_are_log_odds=True, zero_rounds_stop=True,
     evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
     check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,

@@ -8,6 +8,7 @@ from typing import Any
 
 import xgboost as xgb
 
+from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
@@ -64,7 +65,9 @@ REFUSED = by_reason({
     # train() says it
     "nothing but metric= is measured; leave it out": {"eval_metric": ()},
     "train() sets it to 1; leave it out": {"disable_default_eval_metric": (1,)},
-    "XGBoost ignores it here; pass num_boost_round= to train()": {"num_boost_round": ()},
+    "XGBoost ignores it here; pass num_boost_round= to train(), n_estimators= of an estimator": {
+        "num_boost_round": (),
+    },
     "XGBoost ignores it here; pass early_stopping_rounds= to train()": {
         "early_stopping_rounds": (),
     },
@@ -142,7 +145,7 @@ REFUSED_STOPPING = by_reason({
     },
 })  # fmt: skip
 
-FOREIGN = _arguments.by_name({
+FOREIGN = each_word({
     "pass it to the DMatrix": (
         "missing enable_categorical feature_names feature_types feature_weights label "
         "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
@@ -174,7 +177,8 @@ FOREIGN = _arguments.by_name({
     "it samples in every round; leave it out": "bagging_freq subsample_freq",
     "write rate_drop": "drop_rate", "write nthread": "num_threads", "write seed": "random_seed",
     "write device": "device_type", "leave it out": "linear_tree",
-    "pass enable_categorical=True to the DMatrix": "categorical_feature",
+    "pass enable_categorical=True to the DMatrix": "categorical_feature cat_features",
+    "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
 })  # fmt: skip
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
@@ -211,13 +215,13 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
             "the intercepts of several outputs are written into trees of one output each; leave "
             "it out",
         )  # fmt: skip
-    TABLE.check(params, stops_early, _in_xgboost)
+    TABLE.check(params, stops_early, in_xgboost)
     for name, neutral in DROPOUT.items():
-        if name in params and params.get("booster") != "dart" and not _in_xgboost(name):
+        if name in params and params.get("booster") != "dart" and not in_xgboost(name):
             _arguments.refuse(params, [name], neutral, NO_DROPOUT)
 
 
 @cache
-def _in_xgboost(name: str) -> bool:
+def in_xgboost(name: str) -> bool:
     """Whether the installed XGBoost reads a parameter of this name when it grows trees (gbtree)."""
     return f'"{name}":' in xgb.Booster({"num_feature": 1}).save_config()

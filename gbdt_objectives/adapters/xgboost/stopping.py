@@ -40,7 +40,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return stops
 
     def after_training(self, model: Any) -> Any:
-        if self.seen:
+        if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, str(self.metric_name))
         return super().after_training(model)
@@ -88,6 +88,7 @@ def early_stopping(
     >>> early_stopping(extended_qwk_metric(), 50).maximize
     True
     """
+    _checks.check_called("metric", metric)
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"

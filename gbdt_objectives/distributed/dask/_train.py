@@ -22,14 +22,14 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import rows_start_alike
+from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin, warn_if_few
+from gbdt_objectives.adapters._arguments import ABSENT, Request
+from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.library import LIBRARY
-from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import read_labels
@@ -46,7 +46,7 @@ def train(
     data: xgb_dask.DaskDMatrix,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[xgb_dask.DaskDMatrix, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -120,7 +120,6 @@ def train(
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
-    stops_early = any_stops_early(callbacks)
     earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, ends = measure(client, objective, matrices)
@@ -138,9 +137,6 @@ def train(
     if history is not None:
         history.clear()
         history.update(trained["history"])
-    if metric is not None and stops_early:  # the workers warn where nobody looks
-        values = next(reversed(trained["history"].values()))[metric.name]
-        warn_if_few(booster.best_iteration, len(values), metric.name)
     return on_one_machine.finish(booster, objective, started.shift)
 
 
@@ -275,7 +271,9 @@ def inspect_parts(
 def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatrix], Any]) -> Any:
     """What a partition tells of its rows, or the error that one machine would raise for them."""
     try:
-        rows = part["data"].shape[0]
+        rows, label = part["data"].shape[0], part.get("label")
+        if getattr(getattr(label, "dtype", None), "kind", "") == "f":
+            _checks.finite("y_true", np.asarray(label))  # XGBoost would say no row and no remedy
         matrix = xgb.DMatrix(
             csr_matrix((rows, 1), dtype=np.float32),  # for labels to be read as on one machine
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
@@ -461,3 +459,6 @@ class Fitting(xgb.callback.TrainingCallback):
         found = base64.b64encode(pickle.dumps(self.objective)).decode()
         model.set_attr(**{ATTRIBUTE: found})
         return False
+
+
+__getattr__, __dir__ = room(__name__, ["fitted_objective", "train"])

@@ -13,6 +13,7 @@ import numpy as np
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives._mistakes import room
 from gbdt_objectives.adapters._docstrings import documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import start_margin, start_of_rows
@@ -207,3 +208,6 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
 )  # fmt: skip
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package."""
+
+
+__getattr__, __dir__ = room(__name__, ["DaskXGBClassifier", "DaskXGBRegressor"])

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _calls, _checks, _registry, _versions, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.frames import stack
+from gbdt_objectives._mistakes import room
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
@@ -451,3 +452,6 @@ def still_training(client: Any) -> list[str]:
     return sorted(
         worker for worker, of in keys if any(str(key).startswith("_train_part") for key in of)
     )
+
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -1,0 +1,458 @@
+"""What other libraries call our arguments and attributes, and what to write here instead.
+
+Rooms ask for all that they export, so that a row here is in force at every callable, method and
+result. A signature that has a word keeps it. Elsewhere come first the rows of one callable, then
+all meanings of the word that the callable has, then what can be left out, the nearest name of its
+own, and last the list of its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from inspect import Parameter
+from types import FunctionType
+from typing import Any
+
+from gbdt_objectives._registry import BY_NAME
+
+
+def each_word(rows: Mapping[str, str]) -> dict[str, str]:
+    """{word: what to say}, from {what to say: words}."""
+    return {word: said for said, words in rows.items() for word in words.split()}
+
+
+WORDS = {
+    "y_true": "y labels target actual y1 rater_a true_labs",
+    "y": "y_true labels target",
+    "y_pred": "predicted preds predictions y2 rater_b y_hat",
+    "score": "y_score y_scores scores y_prob y_proba y_pred preds predictions pred_prob oof "
+    "oof_preds margin probability X",
+    "probability": "y_prob y_proba y_score y_pred proba prob probs probabilities p p_hat q "
+    "confidences posteriors preds score",
+    "sample_weight": "weight weights sample_weights w",
+    "labels": "classes label_range",
+    "label_range": "labels classes",
+    "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate "
+    "neg_rate keep_prob frac fraction downsampling_rate",
+    "class_keep_rates": "rates class_rates",
+    "train_prior": "old_prior source_prior y_bar",
+    "target_prior": "new_prior base_rate pos_rate tau",
+    "random_state": "seed random_seed rng salt",
+    "cv": "n_splits n_folds folds nfold k",
+    "nfold": "n_splits n_folds cv k",
+    "seed": "random_state",
+    "metric": "scoring eval_metric objective metrics feval custom_metric",
+    "method": "algorithm optimizer solver methods threshold_method",
+    "thresholds": "coef threshold bins cutoffs",
+    "n_starts": "n_trials n_iter maxiter",
+    "n_bins": "num_bins", "strategy": "binning bin_strategy",
+    "confidence_level": "level", "n_bootstrap": "n_resamples", "n_resamples": "n_bootstrap",
+    "n_repeats": "repeats n_bootstrap", "tol": "eps epsilon", "max_iter": "n_iter max_iterations",
+    "estimator": "base_estimator base_learner model clf regressor classifier",
+    "booster": "model bst", "model": "booster estimator",
+    "obj": "objective", "objective": "obj fobj loss loss_function",
+    "loss": "loss_fn function metric", "function": "fobj obj func",
+    "calibrator": "calibration calib_method", "correction": "method", "average": "voting",
+    "n_bags": "n_estimators bags",
+    "segments": "segment group groups by sensitive_features",
+    "segment_features": "segments groups categorical_feature_column_names",
+    "max_trees": "num_rounds n_estimators",
+    "early_stopping_rounds": "n_iter_no_change",
+    "rounds": "stopping_rounds patience",
+    "gamma": "focal_gamma gamma_indct", "m": "smoothing", "arrived": "elapsed",
+    "delay": "duration T", "key": "keys user_id groups", "floor": "min_rate",
+    "folder": "path model_dir artifact_path model_uri", "path": "folder f",
+    "X": "input_example", "api": "library framework", "values": "thresholds",
+    "input_space": "logits input_type", "tree": "estimator max_depth",
+    "num_boost_round": "nrounds num_round num_boost_rounds iterations num_iterations num_rounds "
+    "n_estimators",
+    "data": "dtrain train_set",
+}  # fmt: skip
+"""Our names, and those of the same meaning elsewhere: write ours with the same value."""
+
+SENTENCES: dict[str, dict[str, str]] = {
+    "labels": each_word({
+        "write labels=range({})": "n_classes num_class num_classes N K",
+        "write labels=, all classes in order": "pos_label label_min label_max min_rating "
+        "max_rating",
+    }),
+    "label_range": each_word({
+        "write label_range=(lowest, highest)": "n_classes num_class num_classes min_rating "
+        "max_rating label_min label_max min_value max_value y_true",
+    }),
+    "n_classes": each_word({
+        "write n_classes=": "num_class num_classes K",
+        "write n_classes=, how many there are": "labels label_range classes",
+    }),
+    "outputs": each_word({"write outputs={}": "n_classes num_class num_classes"}),
+    "intercept": each_word({
+        "write intercept=, the constant to start at, as a margin": "base_score init_score",
+    }),
+    "center": each_word({
+        "write center= for the mean of the labels and spread= for their variance":
+            "a b mean var variance std",
+    }),
+    "delta": each_word({
+        "write delta=, what to add to the log-odds": "offset log_odds intercept base_score",
+    }),
+    "shift": each_word({
+        "write shift=, what log_odds_shift returned": "delta log_odds offset",
+        "write shift=log_odds_shift({}=...)": "negative_keep_rate train_prior target_prior "
+        "positive_keep_rate",
+        "weights of the classes are no sampling rate; pass shift=imbalance_shift(booster), or "
+        "class_keep_rates= for rows that were copied": "scale_pos_weight class_weight pos_weight",
+    }),
+    "negative_keep_rate": each_word({
+        "for the weight of a negative that was kept write negative_keep_rate=1 / weight":
+            "alpha imbalance_alpha",
+        "as the share of the negatives that was kept it is negative_keep_rate=": "beta ratio",
+        "as a sampling strategy write negative_keep_rate=, the share of the negatives to keep; "
+        "for k negatives per positive, k * positives / negatives":
+            "sampling_strategy ratio neg_pos_ratio n max_samples",
+        "a weight of the positives is no sampling rate; for negatives that were sampled write "
+        "negative_keep_rate=, for weights sample_weight= where the booster takes it":
+            "scale_pos_weight pos_weight class_weight",
+        "it starts at the labels' own log-odds; the sampling rate is negative_keep_rate=":
+            "init_score base_score offset shift",
+    }),
+    "target_prior": each_word({
+        "as the share of the positives in the population write target_prior=": "prior",
+        "write target_prior={label: probability}, the classes as they should weigh":
+            "class_weight",
+    }),
+    "sample_weight": each_word({
+        "as the weight of each row write sample_weight=": "weights scale_pos_weight",
+    }),
+    "alpha": each_word({
+        "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
+    }),
+    "matrix": each_word({
+        "write matrix=, the cost of each true class (rows) and predicted one (columns)":
+            "cost_matrix fp fn cost_fp cost_fn utility",
+    }),
+    "cost": each_word({
+        "write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
+            "weights cost_matrix",
+    }),
+    "confidence_level": each_word({
+        "as a level of significance write confidence_level=1 - {}": "alpha significance_level",
+    }),
+    "m": each_word({"as additive smoothing write m=, rows that count as the prior": "alpha "
+                    "laplace"}),
+    "n_bins": each_word({
+        "write n_bins=, their number": "bins",
+    }),
+    "strategy": each_word({
+        "write strategy='quantile' or 'uniform'": "adaptive equal_intervals",
+    }),
+    "partition": each_word({"write partition=, the pieces within which rows agree": "bins "
+                            "n_bins"}),
+    "ensemble": each_word({
+        "write ensemble=False for one model of all rows, which is refit=True": "refit",
+    }),
+    "early_stopping_rounds": each_word({
+        "write early_stopping_rounds=, after so many rounds without gain": "early_stopping "
+        "callbacks",
+    }),
+    "function": each_word({
+        "write one function of (y_true, margin, sample_weight) that returns both": "grad hess",
+    }),
+    "method": each_word({"write method=, the algorithm's name": "thresholds"}),
+    "groups": each_word({"groups= keeps rows of one split together; write groups=": "group"}),
+}  # fmt: skip
+"""The same where the value changes, or the word means other things elsewhere: what to write."""
+
+LEAVE_OUT = each_word({
+    "leave it out: the metric knows its direction": "maximize greater_is_better higher_better "
+    "direction",
+    "leave it out: the best are found without a start": "x0 initial_guess initial_thresholds "
+    "initial initial_coef init coef0 bounds",
+    "leave it out: the first metric decides, and only that": "first_metric_only",
+    "leave it out: quadratic kappa is what it does": "norm",
+    "leave it out: probabilities of 0 and 1 are refused or exact": "eps",
+    "leave it out: the classes are those of the labels, the positive one is the higher":
+        "pos_label min_rating max_rating label_min label_max n_classes num_class num_classes",
+    "leave it out: each row is drawn at most once": "replacement replace",
+    "leave it out: it returns a copy": "inplace copy",
+    "leave it out: the example rows X tell": "target_opset initial_types signature",
+    "leave it out: the picture is plain matplotlib, change what ax= and the display's ax_ hold":
+        "ref_line name color figsize plot_chance_level label",
+    "leave it out": "drop_intermediate out_of_bounds increasing reduction return_train_score "
+    "return_estimator fit_params as_pandas",
+})  # fmt: skip
+"""What has no counterpart here, or none is needed."""
+
+_SIGMOID = (
+    "write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
+    "ROCConvexHullCalibrator() for 'isotonic'"
+)
+_ROWS_OR_CLASSES = (
+    "write y_true= for the label of each row, or target_prior={label: probability} and "
+    "label_range=(lowest, highest) for the classes there are"
+)
+_WRAPPED = "set it on the estimator that is wrapped"
+_ALWAYS_KAPPA = "leave it out: it is judged by quadratic weighted kappa"
+_ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
+
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "CalibratedClassifier": each_word({
+        _SIGMOID: "method", _WRAPPED: "n_jobs verbose n_estimators",
+        "leave it out: the folds' scores are pooled; cv= says how many folds": "ensemble",
+        "write cv=KFold(5, shuffle=True, random_state=...) for folds that are drawn":
+            "random_state shuffle",
+        "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive",
+    }),
+    "DownsampledClassifier": each_word({_WRAPPED: "n_jobs verbose"}),
+    "QWKClassifier": each_word({
+        _ALWAYS_KAPPA: "scoring metric eval_metric",
+        "the algorithm that places them is method=": "thresholds",
+        "write estimator=, which takes a list too": "estimators",
+        "write segment=, the column of X that holds them": "segments",
+        _WRAPPED: "n_estimators learning_rate max_depth",
+    }),
+    "QWKClassifier.fit": each_word({
+        "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
+        "them": "eval_set early_stopping_rounds callbacks",
+    }),
+    "ThresholdClassifier": each_word({
+        "fit finds them; given ones are for apply_thresholds(score, thresholds, labels)":
+            "thresholds threshold coef",
+        "it takes scores, no estimator: fit(score, y)": "estimator model",
+        "leave it out: kappa is quadratic; others are metric=": "weights",
+    }),
+    "Thresholds": {"thresholds": "write values=, which is the first argument"},
+    "VennAbersCalibrator": each_word({
+        "give the estimator to CalibratedClassifier(estimator, VennAbersCalibrator(), cv=...)":
+            "estimator inductive n_splits cal_size random_state",
+    }),
+    "calibration_ratio": each_word({
+        "one ratio for each group is calibration_ratio_by_segment": "groups segments",
+    }),
+    "choose_calibrator": each_word({
+        "leave it out: all candidates are compared by log loss": "methods scoring metric",
+    }),
+    "cross_validate_thresholds": each_word({
+        "leave it out: in_sample_score has it": "return_train_score",
+        "leave it out: kappa is quadratic; others are metric=": "weights",
+    }),
+    "cv": each_word({"leave it out: callbacks= sees each booster": "return_cvbooster"}),
+    "decide": each_word({
+        "one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
+        "write metric=cost_metric(matrix)": "cost_matrix utility costs",
+    }),
+    "export": {"labels": "they are those of thresholds=Thresholds(values, labels)"},
+    "export_onnx": {"labels": "they are those of thresholds=Thresholds(values, labels)"},
+    "extended_qwk_metric": each_word({
+        "write y_true= for the label of each row, target_prior={label: probability} for classes":
+            "labels n_classes num_class num_classes",
+    }),
+    "fit_segment_shift": each_word({
+        "write segments=; groups are rows that share a side of a split": "groups group",
+        "write handle_unknown=": "handle_unseen",
+    }),
+    "ReliabilityDisplay.from_predictions": each_word({
+        "write probability={name: probability}, of several models too": "name",
+    }),
+    "ThresholdDisplay.from_predictions": each_word({
+        "leave it out: the bins of the picture follow the scores": "bins n_bins",
+    }),
+    "check_objective": each_word({
+        "write y_true= for the labels of rows, n_classes= for how many classes there are": "labels",
+    }),
+    "kappa_objective": {"labels": _ROWS_OR_CLASSES}, "qwk_objective": {"labels": _ROWS_OR_CLASSES},
+    "negative_downsample": each_word({
+        "leave X out: it returns the positions of the rows, X[positions]": "X",
+    }),
+    "normalized_entropy": each_word({
+        "leave it out: the base rate is that of the labels": "base_rate",
+    }),
+    "optimize_thresholds": each_word({
+        "write metric='macro_f1' or another name of a metric": "average",
+        "thresholds for each group are fit_segment_shift(y_true, score, segments); honest scores "
+        "of grouped rows cross_validate_thresholds(groups=)": "groups",
+    }),
+    "quadratic_weighted_kappa": each_word({
+        "leave it out, costs are squared; of rows it is sample_weight=; "
+        "linear kappa is kappa_cost_metric(matrix)": "weights",
+    }),
+    "qwk_metric": each_word({
+        "leave it out: the result has a form for each library as an attribute": " ".join(
+            row.title for row in BY_NAME.values()
+        ),
+    }),
+    "shift_intercept": each_word({
+        "write shift=log_odds_shift({}=...)": "target_prior train_prior positive_keep_rate",
+        "pass shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance class_weight",
+    }),
+    "train": each_word({
+        _ON_THE_DATA: "weight sample_weight class_weight",
+        "write evals=[(data, name), ...]": "watchlist valid_sets valid_names eval_set",
+        "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric metrics",
+    }),
+}  # fmt: skip
+"""What one function, class or ``Class.method`` says of a word."""
+
+CALLS = {
+    **dict.fromkeys(
+        ("ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"),
+        "its from_predictions(y_true, ...) makes one",
+    ),
+    "compare_performance": "it takes two estimators, first and second",
+    "focal_objective": "other libraries have alpha first: by position it takes gamma only",
+    "cv": "others go on to the library by name, such as folds= and nfold=",
+    "quadratic_weighted_kappa": "boosters call qwk_metric(), scikit-learn "
+    "make_scorer(quadratic_weighted_kappa)",
+}
+"""What to add where a call of one function does not fit its signature."""
+
+
+def unknown_argument(
+    row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
+) -> str:
+    """What to write instead of an argument that a callable does not have; ``row`` is its name in
+    the tables. ``outer``: the parameters of ``kind``, the class, if it is a method."""
+    for key in (row, {"cv": "train"}.get(row, row)):
+        if word in ARGUMENTS.get(key, {}):
+            return ARGUMENTS[key][word].replace("{}", word)
+    meant = [said[word] for ours, said in SENTENCES.items() if ours in parameters and word in said]
+    meant = list(dict.fromkeys(said.replace("{}", word) for said in meant))
+    plain = [f"write {ours}=" for ours, words in WORDS.items()
+             if ours in parameters and word in words.split()]  # fmt: skip
+    if meant or plain:
+        return "; ".join(meant or plain[:1])
+    if word in outer:
+        return f"write it where the object is made, {kind}({word}=...)"
+    near = get_close_matches(word, parameters, n=1, cutoff=0.75)
+    if word in LEAVE_OUT and not near:
+        return LEAVE_OUT[word]
+    if "params" in parameters and not near:
+        return f"a parameter of the booster belongs into params, {{{word!r}: ...}}"
+    listed = ", ".join(f"{name}=" for name in parameters)
+    return f"did you mean {near[0]}=?" if near else f"leave it out, its arguments are {listed}"
+
+
+def misplaced(
+    called: str,
+    row: str,
+    given: int,
+    named: Collection[str],
+    parameters: Collection[Parameter],
+    outer: Collection[str],
+    doc: str,
+) -> str | None:
+    """What to write instead of a call that does not fit the signature, with as many arguments by
+    position as ``given`` and others by name; None if it fits. ``row``: its name in the tables;
+    ``doc``: what describes the parameters."""
+    kinds = {p.kind for p in parameters}
+    names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    placed = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
+    also = f"; {CALLS[row]}" if row in CALLS else ""
+    for word in () if Parameter.VAR_KEYWORD in kinds else named:
+        if word not in names:
+            said = unknown_argument(row, word, names, outer, called.partition(".")[0])
+            return f"{called} has no argument {word!r}: {said}{also}"
+    if given > len(placed) and Parameter.VAR_POSITIONAL not in kinds:
+        others = ", ".join(f"{name}=" for name in names if name not in placed)
+        others = f": write further ones by name, {others}" if others else ": leave the rest out"
+        if called.endswith(("_objective", "_metric")):
+            also = f"; a booster takes what it returns: call it, {called}(...)"
+        taken = ", ".join(placed) or "nothing"
+        return f"{called} takes {taken} by position, found {given} arguments{others}{also}"
+    for name in placed[:given]:
+        if name in named:
+            return f"{called} got {name} twice, by position and by name"
+    for p in parameters:
+        if p.default is p.empty and p.name in names and p.name not in {*named, *placed[:given]}:
+            return f"{called} needs {p.name}={description(doc, p.name)}{also}"
+    return None
+
+
+def description(doc: str, name: str) -> str:
+    """What a docstring says of a parameter: its type, and the first sentence."""
+    found = re.search(rf"^ *{name}(?:, \w+)* : (.+(?:\n(?! *\w+ : ).+)*)", doc, re.M)
+    return f": {' '.join(found[1].split()).partition('. ')[0].rstrip('.')}" if found else ""
+
+
+ATTRIBUTES = {
+    "apply": "predict transform decide", "thresholds": "thresholds_ coef_ cuts",
+    "predict": "predict_proba transform calibrate fit_transform fit_predict",
+    "predict_score": "decision_function predict_margin", "predict_proba": "decision_function",
+    "thresholds_": "coef_ coefficients coef threshold_ best_threshold_ thresholds",
+    "p_value": "pvalue", "classes_": "labels_", "labels": "labels_ classes_",
+    "get_booster": "booster_ save_model", "booster_": "get_booster save_model",
+    "evals_result": "evals_result_", "evals_result_": "evals_result",
+    "best_iteration": "best_iteration_", "best_iteration_": "best_iteration",
+    "estimators_": "estimator_ best_iteration_ models_ estimators_samples_ sampler_",
+    "estimator_": "estimators_ models_", "calibrator_": "calibrators calibrators_",
+    "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better is_max_optimal",
+    "score": "compute evaluate kappa_ best_score_ mean mean_ test_score",
+    "estimate": "mean mean_ test_score",
+    **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()},
+    "gradient_hessian": "gradient grad hess grad_hess hessian",
+    "to_json": "to_dict save dump", "export": "save save_model dump", "shift_": "shift",
+    "temperature_": "temperature T", "coef_": "map_ coefficients", "prior": "prevalence",
+    "frequency": "prob_true", "auc": "roc_auc", "refinement": "resolution",
+    "calibration": "reliability miscalibration", "fold_score": "cv_results_ test_score",
+    "passed": "ok success raise_for_status", "findings": "as_dict summary report",
+    "figure_": "show savefig", "difference": "pvalue", "interval": "ci confidence_interval",
+}  # fmt: skip
+"""Ours, and what attributes are called elsewhere."""
+
+OBJECTS: dict[str, dict[str, str]] = {
+    "Thresholds": each_word({
+        "it is an array itself: thresholds[0], list(thresholds), thresholds.values":
+            "coef_ coef coefficients threshold threshold_ best_threshold_ thresholds_ x",
+        "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))": "fun score",
+        "gbdt_objectives.plotting.ThresholdDisplay draws them": "plot",
+    }),
+    "ThresholdStatistics": each_word({"add them, one + other": "merge update combine"}),
+    "ReliabilityBins": each_word({
+        "gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot",
+    }),
+    "SegmentRatios": each_word({
+        "pandas.DataFrame(vars(ratios)) is a frame of them": "to_frame to_pandas to_dict",
+    }),
+    "ServedModel": each_word({
+        "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
+        "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
+    }),
+    "RegressorMixin": each_word({
+        "probabilities are those of the Classifier beside it": "predict_proba",
+    }),
+    "Wrapping": each_word({
+        "the fitted members have it, .estimator_ or each of .estimators_": "feature_importances_ "
+        "best_iteration best_iteration_",
+    }),
+    "Objective": each_word({
+        "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
+        "its link turns margins into predictions, objective.link.inverse(margin)": "predict",
+    }),
+}  # fmt: skip
+"""What objects of one class say of an attribute."""
+
+SHORT = 25
+"""Longer lists of names are not read."""
+
+
+def no_attribute(thing: Any, name: str) -> AttributeError:
+    """The error for an attribute that an object does not have, which says what it is here."""
+    kind = type(thing)
+    has = {key for key in [*dir(kind), *getattr(thing, "__dict__", ())] if not key.startswith("_")}
+    said = next((OBJECTS[base.__name__][name] for base in kind.__mro__
+                 if name in OBJECTS.get(base.__name__, {})), "")  # fmt: skip
+    ours = next((k for k, words in ATTRIBUTES.items() if k in has and name in words.split()), None)
+    near = get_close_matches(name, sorted(has), n=1, cutoff=0.75)
+    fitted = [key for key in sorted(has) if key.endswith("_")]
+    if not said and ours:
+        takes = getattr(kind, ours, None)
+        said = f"here that is .{ours}{'(...)' if isinstance(takes, FunctionType) else ''}"
+    elif not said and near:
+        said = f"did you mean .{near[0]}?"
+    elif not said and name.endswith("_") and hasattr(kind, "fit"):
+        said = f"it has {', '.join(fitted)}" if fitted else "it is not fitted, call fit(...) first"
+    elif not said and len(has) <= SHORT:
+        said = f"it has {', '.join(sorted(has))}"
+    text = f"{kind.__name__!r} object has no attribute {name!r}"
+    return AttributeError(f"{text}: {said}" if said else text, name=name, obj=thing)
