@@ -842,18 +842,15 @@ def test_a_metric_called_by_hand_inside_a_users_own_function_is_nobodys_business
     )
 
 
-@each(("alias", "given", "found"), [
-    ("metric", "auc", "auc"), ("metrics", "auc", "auc"), ("metric_types", "auc", "auc"),
-    ("metric", ["l2", "l1"], "l2"), ("metric", ("l2", "l1"), "l2"),
-])  # fmt: skip
-def test_a_built_in_metric_as_a_parameter_is_refused_under_log_odds(
-    rare, alias, given, found
-) -> None:
+@each("objective", [go.weighted_logloss_objective(1), go.focal_objective(1.0)])
+@each(("alias", "given"), [("metric", "l2"), ("metrics", "l2"), ("metric_types", "l2"),
+                           ("metric", ["l2", "l1"]), ("metric", ("l2", "l1"))])  # fmt: skip
+def test_a_built_in_metric_as_a_parameter_is_refused(rare, objective, alias, given) -> None:
     X, y, _ = rare
     model = lightgbm_adapter.LGBMClassifier(
-        objective=go.weighted_logloss_objective(1), n_estimators=2, verbose=-1, **{alias: given}
+        objective=objective, n_estimators=2, verbose=-1, **{alias: given}
     )
-    with pytest.raises(ValueError, match=f"eval_metric '{found}' is LightGBM's own"):
+    with pytest.raises(ValueError, match="eval_metric 'l2' is LightGBM's own"):
         model.fit(X, y, eval_set=[(X, y)])
     model.set_params(**{alias: "None"}).fit(X, y)
 

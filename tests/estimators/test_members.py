@@ -594,46 +594,44 @@ SELECTION = SelectFromModel(LogisticRegression(class_weight={4: 9}))
 RANGED = qwk_metric(label_range=(1, 4))
 
 
-@each(
-    ("estimator", "options", "message"),
-    [
-        (LGBM(class_weight={5: 9}), {}, r"has the label 5, but the classes are \[1, 2, 3, 4\]"),
-        (LGBM(class_weight="balance"), {}, r"must be 'balanced' or \{label: weight\}, found 'bal"),
-        (LGBM(class_weight={4: "9"}), {}, r"class_weight\[4\] must be a number, found str '9'"),
-        (LGBM(class_weight={4: -9}), {}, "class_weight must not be negative"),
-        ([("a", LGBM(class_weight={4: 9})), ("b", XGB())], {}, "must be the same for all regr"),
-        (XGB(scale_pos_weight=9), {}, f"estimator has scale_pos_weight=9, {THRESHOLDS_UNDO}"),
-        (LGBM(unbalance=True), {}, f"estimator has unbalance=True, {THRESHOLDS_UNDO}"),
-        (LGBM(neg_bagging=0.1), {}, f"estimator has neg_bagging=0.1, {THRESHOLDS_UNDO}"),
-        ([("a", Ridge()), ("b", XGB(scale_pos_weight=9))], {}, f"'b' has .*=9, {THRESHOLDS_UNDO}"),
-        (VotingRegressor([("a", LGBM(class_weight={4: 9}))]), {}, THRESHOLDS_UNDO),
-        (GridSearchCV(XGB(), {"scale_pos_weight": [1, 9]}), {}, f"grid: .*=9, {THRESHOLDS_UNDO}"),
-        (make_pipeline(SELECTION, Ridge()), {}, r"names labels, .* write \{0: 1.0, .*, 3: 9.0\}"),
-        (LGBM(objective="binary"), {}, f"estimator has objective='binary', {FROM_0_TO_1}"),
-        (LGBM(application="xentropy"), {}, FROM_0_TO_1),
-        (XGB(objective="binary:hinge"), {}, FROM_0_TO_1),
-        (XGB(objective="reg:logistic"), {}, FROM_0_TO_1),
-        (BaggingRegressor(LGBM(objective="binary")), {}, FROM_0_TO_1),
-        (XGB(objective="reg:gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
-        (LGBM(objective="gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
-        (GammaRegressor(), {}, "from 0: pass target=, numbers that it takes, to fit"),
-        (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"but objective {MADE_FOR}"),
-        (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"but objective {MADE_FOR}"),
-        (LGBM(objective=weighted_logloss_objective(1.0)), {}, "has the link 'logit': scores must"),
-        (XGB(eval_metric=RANGED), {"early_stopping_rounds": 5}, f"but eval_metric {MADE_FOR}"),
-        (LGBM(metric=extended_qwk_metric(center=2.0)), {"early_stopping_rounds": 5},
-         "but metric is made for labels, .*center=2.0"),
-        (XGB(eval_metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks"),
-        (LGBM(metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks at"),
-        (XGB(eval_metric=max), {"early_stopping_rounds": 5}, "max>, but early stopping looks at"),
-        (XGB(eval_metric="rmse"), {"early_stopping_rounds": 5, "objective": "qwk"}, "='rmse', but"),
-        (XGB(callbacks=[xgb.callback.EarlyStopping(rounds=3)]), {}, "gets no held-out rows"),
-    ],
+@refused(
+    (LGBM(class_weight={5: 9}), {}, r"has the label 5, but the classes are \[1, 2, 3, 4\]"),
+    (LGBM(class_weight="balance"), {}, r"must be 'balanced' or \{label: weight\}, found 'bal",
+     TypeError),
+    (LGBM(class_weight={4: "9"}), {}, r"class_weight\[4\] must be a number, found str '9'",
+     TypeError),
+    (LGBM(class_weight={4: -9}), {}, "class_weight must not be negative"),
+    ([("a", LGBM(class_weight={4: 9})), ("b", XGB())], {}, "must be the same for all regr"),
+    (XGB(scale_pos_weight=9), {}, f"estimator has scale_pos_weight=9, {THRESHOLDS_UNDO}"),
+    (LGBM(unbalance=True), {}, f"estimator has unbalance=True, {THRESHOLDS_UNDO}"),
+    (LGBM(neg_bagging=0.1), {}, f"estimator has neg_bagging=0.1, {THRESHOLDS_UNDO}"),
+    ([("a", Ridge()), ("b", XGB(scale_pos_weight=9))], {}, f"'b' has .*=9, {THRESHOLDS_UNDO}"),
+    (VotingRegressor([("a", LGBM(class_weight={4: 9}))]), {}, THRESHOLDS_UNDO),
+    (GridSearchCV(XGB(), {"scale_pos_weight": [1, 9]}), {}, f"grid: .*=9, {THRESHOLDS_UNDO}"),
+    (make_pipeline(SELECTION, Ridge()), {}, r"names labels, .* write \{0: 1.0, .*, 3: 9.0\}"),
+    (LGBM(objective="binary"), {}, f"estimator has objective='binary', {FROM_0_TO_1}"),
+    (LGBM(application="xentropy"), {}, FROM_0_TO_1),
+    (XGB(objective="binary:hinge"), {}, FROM_0_TO_1),
+    (XGB(objective="reg:logistic"), {}, FROM_0_TO_1),
+    (BaggingRegressor(LGBM(objective="binary")), {}, FROM_0_TO_1),
+    (XGB(objective="reg:gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
+    (LGBM(objective="gamma"), {}, "takes labels above 0, .* pass target=, numbers above 0"),
+    (GammaRegressor(), {}, "from 0: pass target=, numbers that it takes, to fit"),
+    (LGBM(objective=qwk_objective(label_range=(1, 4))), {}, f"but objective {MADE_FOR}"),
+    (LGBM(), {"objective": qwk_objective(label_range=(1, 4))}, f"but objective {MADE_FOR}"),
+    (LGBM(objective=weighted_logloss_objective(1.0)), {}, "has the link 'logit': scores must"),
+    (XGB(eval_metric=RANGED), {"early_stopping_rounds": 5}, f"but eval_metric {MADE_FOR}"),
+    (LGBM(metric=extended_qwk_metric(center=2.0)), {"early_stopping_rounds": 5},
+     "but metric is made for labels, .*center=2.0"),
+    (XGB(eval_metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks"),
+    (LGBM(metric="mae"), {"early_stopping_rounds": 5}, "='mae', but early stopping looks at"),
+    (XGB(eval_metric=max), {"early_stopping_rounds": 5}, "max>, but early stopping looks at"),
+    (XGB(eval_metric="rmse"), {"early_stopping_rounds": 5, "objective": "qwk"}, "='rmse', but"),
+    (XGB(callbacks=[xgb.callback.EarlyStopping(rounds=3)]), {}, "gets no held-out rows"),
 )  # fmt: skip
-def test_words_for_labels_are_not_read_as_of_positions(data, estimator, options, message) -> None:
+def test_words_for_labels_are_not_read_as_of_positions(data, estimator, options) -> None:
     X, y, _ = data
-    with pytest.raises((TypeError, ValueError), match=message):
-        QWKClassifier(estimator, cv=3, **options).fit(X, y + 1)
+    QWKClassifier(estimator, cv=3, **options).fit(X, y + 1)
 
 
 def test_class_weight_needs_classes(data) -> None:
