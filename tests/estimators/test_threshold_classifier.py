@@ -79,29 +79,16 @@ def test_costs_are_negated_for_score(rows) -> None:
 
 
 CHECKS = [
-    "check_classifiers_one_label",
-    "check_classifiers_regression_target",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimators_dtypes",
-    "check_estimators_fit_returns_self",
-    "check_estimators_overwrite_params",
-    "check_estimators_pickle",
-    "check_estimators_unfitted",
-    "check_fit_check_is_fitted",
-    "check_fit_idempotent",
-    "check_fit_score_takes_y",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_pipeline_consistency",
-    "check_readonly_memmap_input",
-    "check_sample_weights_list",
-    "check_sample_weights_pandas_series",
-    "check_set_params",
-    "check_valid_tag_types",
-]
+    "check_classifiers_one_label", "check_classifiers_regression_target",
+    "check_estimator_cloneable", "check_estimator_repr", "check_estimators_dtypes",
+    "check_estimators_fit_returns_self", "check_estimators_overwrite_params",
+    "check_estimators_pickle", "check_estimators_unfitted", "check_fit_check_is_fitted",
+    "check_fit_idempotent", "check_fit_score_takes_y", "check_get_params_invariance",
+    "check_mixin_order", "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible", "check_pipeline_consistency",
+    "check_readonly_memmap_input", "check_sample_weights_list",
+    "check_sample_weights_pandas_series", "check_set_params", "check_valid_tag_types",
+]  # fmt: skip
 
 
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.6"), reason="no tags")
