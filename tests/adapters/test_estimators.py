@@ -804,16 +804,6 @@ def test_labels_in_a_frame_a_series_or_a_list(lib: Library, ordinal) -> None:
 
 
 @both
-def test_three_classes_are_refused(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    model = make(lib, True, objective=go.offset_logloss_objective(0.5))
-    with pytest.raises(ValueError, match="y has 4 classes, .* but the objective is for two"):
-        model.fit(X, y - 1)
-    with pytest.raises(ValueError, match="y has 1 classes"):
-        model.fit(X, np.zeros(len(y), int))
-
-
-@both
 def test_objectives_of_the_wrong_kind_are_refused_with_the_right_estimator(
     lib: Library, ordinal, rare
 ) -> None:
@@ -859,22 +849,6 @@ def test_a_users_wrapped_function_in_the_regressor(lib: Library, ordinal) -> Non
         np.testing.assert_allclose(model.predict(X), expected, atol=1e-5)
         tiny = make(lib, objective=objective, n_estimators=1, learning_rate=1e-9).fit(X, y)
         np.testing.assert_allclose(tiny.predict(X), start, rtol=1e-7, atol=1e-6)
-
-
-@both
-def test_bad_labels_and_weights_raise(lib: Library, ordinal) -> None:
-    X, y, w = ordinal
-    model = make(lib, objective=go.qwk_objective())
-    bad = y.astype(float)
-    bad[3] = np.nan
-    with pytest.raises(ValueError, match="(?i)nan|finite"):
-        model.fit(X, bad)
-    with pytest.raises(ValueError, match="(?i)weight"):
-        model.fit(X, y, sample_weight=-w)
-    with pytest.raises(ValueError, match="constant"):
-        model.fit(X, np.ones(len(y)))
-    with pytest.raises(ValueError, match="must lie in label_range"):
-        make(lib, objective=go.qwk_objective([1, 2])).fit(X, y)
 
 
 # --- starts of the user, and models that go on
@@ -936,23 +910,6 @@ def test_positional_weights_in_lightgbm(ordinal) -> None:
     model = make(LGB, objective=go.qwk_objective())
     by_name = clone(model).fit(X, y, sample_weight=w).predict(X)
     np.testing.assert_array_equal(clone(model).fit(X, y, w).predict(X), by_name)
-
-
-def test_base_score_beside_an_earlier_model_is_refused(ordinal) -> None:
-    X, y, _ = ordinal
-    first = make(XGB, objective=go.qwk_objective()).fit(X, y)
-    model = make(XGB, objective=go.qwk_objective(), base_score=2.0)
-    with pytest.raises(ValueError, match="the model has its own intercept"):
-        model.fit(X, y, xgb_model=first)
-
-
-@both
-def test_a_parameter_given_to_fit_belongs_to_the_estimator(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    model = make(lib, objective=go.qwk_objective())
-    remedy = "no argument 'early_stopping_rounds'.*Regressor\\(early_stopping_rounds=...\\)"
-    with pytest.raises(TypeError, match=remedy):
-        model.fit(X, y, eval_set=[(X, y)], early_stopping_rounds=5)
 
 
 @eval_X_is_known
@@ -1020,14 +977,6 @@ def test_a_worker_without_rows_has_no_classes() -> None:
 
 
 # --- what only one line of the code decides
-
-
-@both
-@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
-def test_parts_of_an_objective_are_no_parameters(lib: Library, classifier: bool) -> None:
-    model = make(lib, classifier, objective=go.focal_objective(1.0), objective__gamma=2.0)
-    with pytest.raises(ValueError, match="objective__gamma is no parameter"):
-        model.fit(np.eye(4), np.array([0, 1, 0, 1]))
 
 
 @both
@@ -1117,14 +1066,6 @@ def test_a_model_that_is_read_forgets_the_objective_of_an_earlier_fit(rare, tmp_
     assert not hasattr(model, "objective_")
 
 
-@both
-def test_a_label_that_is_no_number_is_named(lib: Library, rare) -> None:
-    X, y, _ = rare
-    y = np.where(np.arange(len(y)) == 7, np.nan, y.astype(float))
-    with pytest.raises(ValueError, match=r"y (must be finite, found|holds) nan at row 7"):
-        make(lib, True, objective=go.focal_objective(1.0)).fit(X, y)
-
-
 def test_a_fit_on_a_built_in_objective_forgets_the_one_before(rare) -> None:
     X, y, _ = rare
     plain = make(XGB, True, plain=True).fit(X, y)
@@ -1165,3 +1106,49 @@ def test_margins_decide_in_lightgbm(rare) -> None:
     np.testing.assert_allclose(model.decision_function(X), margin, rtol=1e-12)
     few = model.predict(X, raw_score=True, num_iteration=2)
     np.testing.assert_allclose(model.decision_function(X, num_iteration=2), few, rtol=1e-12)
+
+
+def with_nan(y: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(y)) == 7, np.nan, y.astype(float))
+
+
+QWK, OFFSET, FOCAL = go.qwk_objective(), go.offset_logloss_objective(0.5), go.focal_objective(1.0)
+
+
+@both
+@refused(
+    (False, QWK, lambda X, y, w: (X, with_nan(y)), "(?i)nan|finite"),
+    (True, FOCAL, lambda X, y, w: (X, with_nan(y > 2)),
+     r"y (must be finite, found|holds) nan at row 7"),
+    (False, QWK, lambda X, y, w: (X, y, -w), "(?i)weight"),
+    (False, QWK, lambda X, y, w: (X, np.ones(len(y))), "constant"),
+    (False, go.qwk_objective([1, 2]), lambda X, y, w: (X, y), "must lie in label_range"),
+    (True, OFFSET, lambda X, y, w: (X, y - 1), "y has 4 classes, .* but the objective is for two"),
+    (True, OFFSET, lambda X, y, w: (X, np.zeros(len(y), int)), "y has 1 classes"),
+)  # fmt: skip
+def test_what_an_objective_cannot_be_trained_on(
+    lib: Library, ordinal, classifier, objective, given
+) -> None:
+    X, y, *weight = given(*ordinal)
+    make(lib, classifier, objective=objective).fit(X, y, sample_weight=(*weight, None)[0])
+
+
+@both
+@refused(
+    (False, QWK, {}, {"early_stopping_rounds": 5},
+     r"no argument 'early_stopping_rounds'.*Regressor\(early_stopping_rounds=...\)", TypeError),
+    (False, FOCAL, {"objective__gamma": 2.0}, {}, "objective__gamma is no parameter"),
+    (True, FOCAL, {"objective__gamma": 2.0}, {}, "objective__gamma is no parameter"),
+)  # fmt: skip
+def test_parameters_in_the_wrong_place(
+    lib: Library, classifier, objective, parameters, arguments
+) -> None:
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    make(lib, classifier, objective=objective, **parameters).fit(X, y, **arguments)
+
+
+def test_base_score_beside_an_earlier_model_is_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    model = make(XGB, objective=QWK, base_score=2.0)
+    with pytest.raises(ValueError, match="the model has its own intercept"):
+        model.fit(X, y, xgb_model=make(XGB, objective=QWK).fit(X, y))
