@@ -1048,7 +1048,7 @@ def test_a_step_is_not_limited_as_xgboost_limits_counts(tmp_path: Path) -> None:
 def test_a_name_of_a_metric_that_xgboost_does_not_know(ordinal) -> None:
     X, y, _ = ordinal
     for metrics, error, words in (
-        ([SMOOTH, "nonsense"], ValueError, "does not know one of the names"),
+        ([SMOOTH, "nonsense"], ValueError, "'nonsense' is no metric of this version of XGBoost"),
         (["nonsense"], xgb.core.XGBoostError, "Unknown metric function nonsense"),
     ):
         model = make(XGB, objective=go.qwk_objective(), eval_metric=metrics)
