@@ -161,8 +161,8 @@ def metric_facts(metric: Any, stack: Stack) -> Facts:
 def scorer_facts(metric: Any, y_pred: object, stack: Stack) -> Facts:
     """What is known where a scorer of scikit-learn passes these predictions to a metric."""
     at: dict[str, Any] = next(
-        (frame.f_locals for room, frame in stack
-         if room == "sklearn" and frame.f_code.co_name == "_score"), {}
+        (frame.f_locals for _, frame in stack
+         if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
     )  # fmt: skip
     if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
         return Facts(name=metric.name, metric=metric)

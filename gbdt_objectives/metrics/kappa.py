@@ -19,7 +19,7 @@ from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
-from gbdt_objectives.objectives import coupled, qwk_objective
+from gbdt_objectives.objectives import qwk_objective
 
 POWERS = np.vander(np.arange(64), 3, increasing=True)
 """1, k and k^2 of as many classes as are counted."""
@@ -217,7 +217,7 @@ class ExtendedQWKMetric(Metric):
         rows = super().read(y_true, y_pred, sample_weight)
         if len(rows):
             ends, mean = (rows.y.min(), rows.y.max()), rows.y.mean()
-            coupled.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
+            _checks.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
         return rows
 
     def sums(self, rows: Rows) -> tuple[float, float]:

@@ -10,14 +10,10 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._domain import REAL, Domain, MeasuredRange
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Loss
-
-FAR = 3
-"""Standard deviations from their mean within which the labels of some of the rows have theirs."""
 
 LabelRange = tuple[float, float]
 Totals = tuple[float, float, float]
@@ -129,24 +125,6 @@ def range_between(low: float, high: float) -> LabelRange:
 def range_of_prior(prior_labels: Array, label_range: LabelRange | None) -> LabelRange:
     """The range given, or else that of the labels of a prior, which has all that there are."""
     return label_range or range_between(float(prior_labels[0]), float(prior_labels[-1]))
-
-
-def warn_of_other_labels(
-    low: float, high: float, mean: float, center: float | None, spread: float | None,
-    label_range: LabelRange | None = None,
-) -> None:  # fmt: skip
-    """Warn of labels, from low to high, that are not those whose mean and variance are given."""
-    said = ""
-    if label_range is not None:
-        if not label_range[0] <= low <= high <= label_range[1]:
-            said = f"those given before are from {label_range[0]:g} to {label_range[1]:g}"
-    elif center is not None and spread is not None and abs(mean - center) > FAR * spread**0.5:
-        said = f"center={center:g} and spread={spread:g} say that they are elsewhere"
-    if said:
-        warn(
-            f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
-            "the mean and variance of these labels, or leave them out, and they are measured"
-        )
 
 
 def constant_labels(name: str, label: float) -> ValueError:

@@ -57,7 +57,7 @@ class QWKLoss(RatioOfSums):
             return self
         found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
-        coupled.warn_of_other_labels(found.low, found.high, a, self.center, self.spread)
+        _checks.warn_of_other_labels(found.low, found.high, a, self.center, self.spread)
         return replace(
             self,
             center=a if self.center is None else self.center,
