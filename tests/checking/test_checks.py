@@ -378,13 +378,6 @@ def not_finite(y, f, w=None):
     return np.where(f > 5, np.nan, g), h
 
 
-def stops_gradient(y, f, w=None):
-    """QWK's loss with its sums differentiated as constants: the gradient of no loss."""
-    v = weighted(w, f)
-    r = f - y
-    return v * (r - (r @ r) / (1 + f @ f) * f * np.arange(1, len(f) + 1) / len(f)), v
-
-
 def asymmetric(y, f, w=None):
     v = weighted(w, f)
     return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
