@@ -61,26 +61,10 @@ def test_maths_knows_no_booster(path: Path) -> None:
         if room in MATHS:
             ours = name.split(".")[1] if name.startswith("gbdt_objectives.") else None
             allowed = {
-                None,
-                "_calls",
-                "_checks",
-                "_domain",
-                "_folds",
-                "_links",
-                "_json",
-                "_values",
-                "_mistakes",
-                "_names",
-                "_parts",
-                "_places",
-                "_registry",
-                "_rows",
-                "_splines",
-                "_steps",
-                "_versions",
-                "_workers",
-                *MATHS,
-            }
+                None, "_calls", "_checks", "_domain", "_folds", "_links", "_json", "_values",
+                "_mistakes", "_names", "_parts", "_places", "_registry", "_rows", "_splines",
+                "_steps", "_versions", "_workers", *MATHS,
+            }  # fmt: skip
             assert ours in allowed, f"{path} imports {name}"
             if ours in MATHS - {room}:  # another room's public names only, not its insides
                 assert name.count(".") <= 2, f"{path} imports {name}"
