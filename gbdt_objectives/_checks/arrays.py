@@ -160,11 +160,21 @@ def as_array(name: str, values: ArrayLike) -> Array:
     return np.asarray(values)
 
 
+def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:
+    """The error for an array of another shape than (n,)."""
+    remedy = {
+        0: ": pass a list, of one number too",
+        2: f": pass one column, such as {name}[:, 0]; of a probability for each of K classes, "
+        "decide(probability, metric) or argmax(axis=1) makes one label for each row",
+    }.get(len(shape), "")
+    return ValueError(f"{name} must be one-dimensional{also}, found shape {shape}{remedy}")
+
+
 def vector(name: str, values: ArrayLike) -> Array:
     """A non-empty one-dimensional array of finite real numbers (floats keep their dtype)."""
     array = real_array(name, values)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, found shape {array.shape}")
+        raise not_flat(name, array.shape)
     if array.size == 0 and not several():
         raise ValueError(f"{name} is empty: there must be at least one row")
     finite(name, array)

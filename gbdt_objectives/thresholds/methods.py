@@ -6,6 +6,8 @@ import inspect
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -161,6 +163,20 @@ METHODS: dict[str, Callable[..., Array]] = {
 }
 
 
+@dataclass(frozen=True)
+class WeighedByName:
+    """A function that takes the weights as ``sample_weight=``, as those of scikit-learn do."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, y_true: Array, y_pred: Array, sample_weight: Array | None) -> Any:
+        return self.function(y_true, y_pred, sample_weight=sample_weight)
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "metric"))
+
+
 def resolve_metric(metric: MetricArgument) -> Target:
     """The metric of classes, or the function, that thresholds are to be fitted for."""
     if isinstance(metric, str):
@@ -183,10 +199,18 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
             "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
         )
+    if scored := getattr(metric, "_score_func", None):
+        raise TypeError(
+            f"metric is a scorer of scikit-learn, which is called with a model: pass its function, "
+            f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
+        )
     check_labels_first("metric", metric, "y_true, y_pred, sample_weight", "measure another thing")
     try:
         inspect.signature(metric).bind(None, None, None)
     except TypeError:
+        with suppress(TypeError):
+            inspect.signature(metric).bind(None, None, sample_weight=None)
+            return WeighedByName(metric)
         name = getattr(metric, "__name__", "metric")
         raise TypeError(
             f"metric must be called as metric(y_true, y_pred, sample_weight), found "
