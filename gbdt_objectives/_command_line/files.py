@@ -162,13 +162,9 @@ def check_ending(path: str | None, holds: str, *endings: str) -> None:
 
 
 def write_table(
-    path: str | None,
-    table: Table,
-    names: Sequence[str],
-    new: Mapping[str, Array] | None = None,
-    *,
-    rows: Array | None = None,
-) -> None:
+    path: str | None, table: Table, names: Sequence[str], new: Mapping[str, Array] | None = None,
+    *, rows: Array | None = None,
+) -> None:  # fmt: skip
     """Columns of a table, and new ones, as a file; as CSV to standard output for None.
 
     ``rows``: the positions of those that are written, all if None.

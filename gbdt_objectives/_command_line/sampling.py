@@ -50,10 +50,8 @@ def sample(o: SimpleNamespace) -> None:
     events = int(np.count_nonzero(y))
     report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
     text = columns_as_text({
-        "label": [0, 1],
-        "rows": [str(len(y) - events), str(events)],
-        "kept": [str(len(kept) - events), str(events)],
-        "rate": [f"{rate:.6g}", "1"],
+        "label": [0, 1], "rows": [str(len(y) - events), str(events)],
+        "kept": [str(len(kept) - events), str(events)], "rate": [f"{rate:.6g}", "1"],
     })  # fmt: skip
     tell(report, text, o.style)
     told(o.output, f"{len(kept)} rows")

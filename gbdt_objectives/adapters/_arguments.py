@@ -318,35 +318,24 @@ class Table:
     ) -> None:
         """Raise ValueError for the first parameter that must not reach the library. ``in_library``
         tells whether the installed library knows a name that is not in the table."""
-        for name in self.aliases:
-            self._check_spellings(params, name)
+        for given in filter(None, (self.given(params, name) for name in self.aliases)):
+            first, *others = given
+            for other in others:
+                if not same(params[other], (params[first],)):
+                    raise ValueError(
+                        f"params[{first!r}] = {params[first]!r} and params[{other!r}] = "
+                        f"{params[other]!r} are one parameter of {self.library}, which would "
+                        "silently use one of the values; leave one out"
+                    )
         of_stopping = self.refused_stopping.items() if stops_early else ()
         for name, (neutral, reason) in (*self.refused.items(), *of_stopping):
             refuse(params, self.names(name), neutral, reason)
-        for name, (neutral, others, reason) in self.refused_with.items():
-            if all(same(self.value(params, o), vs) for o, vs in others.items()):
+        for name, (neutral, conditions, reason) in self.refused_with.items():
+            if all(same(self.value(params, o), vs) for o, vs in conditions.items()):
                 refuse(params, self.names(name), neutral, reason)
         for name, instead in self.foreign.items():
             reason = f"{self.library} has no such parameter and ignores it; {instead}"
             refuse(params, [name], (), reason)
-        self._check_unknown(params, in_library)
-
-    def value(self, params: Mapping[str, Any], name: str) -> Any:
-        """The value of a parameter under whichever name it is given, else None."""
-        given = [params[alias] for alias in self.names(name) if params.get(alias) is not None]
-        return given[0] if given else None
-
-    def _check_spellings(self, params: Mapping[str, Any], name: str) -> None:
-        given = [alias for alias in self.names(name) if params.get(alias) is not None]
-        for other in given[1:]:
-            if not same(params[other], (params[given[0]],)):
-                raise ValueError(
-                    f"params[{given[0]!r}] = {params[given[0]]!r} and params[{other!r}] = "
-                    f"{params[other]!r} are one parameter of {self.library}, which would silently "
-                    "use one of the values; leave one out"
-                )
-
-    def _check_unknown(self, params: Mapping[str, Any], in_library: Callable[[str], bool]) -> None:
         known = self.known()
         for name, value in params.items():
             if name in known or value is None or in_library(name):
@@ -358,3 +347,11 @@ class Table:
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+
+    def given(self, params: Mapping[str, Any], name: str) -> list[str]:
+        """Under which of its names a parameter has a value."""
+        return [alias for alias in self.names(name) if params.get(alias) is not None]
+
+    def value(self, params: Mapping[str, Any], name: str) -> Any:
+        """The value of a parameter under whichever name it is given, else None."""
+        return next((params[alias] for alias in self.given(params, name)), None)

@@ -227,15 +227,10 @@ class ObjectiveError(ValueError):
 
 
 def make_probe(
-    obj: Any,
-    y_true: ArrayLike | None,
-    loss: LossFunction | None,
-    sample_weight: ArrayLike | None,
-    hessian_kind: HessianKind | None,
-    margins: tuple[float, float] | None,
-    n_classes: int | None,
+    obj: Any, y_true: ArrayLike | None, loss: LossFunction | None, sample_weight: ArrayLike | None,
+    hessian_kind: HessianKind | None, margins: tuple[float, float] | None, n_classes: int | None,
     api: Api | None,
-) -> Probe:
+) -> Probe:  # fmt: skip
     if isinstance(obj, Loss):
         obj = Objective(obj)
     if not callable(obj) or isinstance(obj, type):

@@ -60,11 +60,10 @@ def train(
     **kwargs: Any,
 ) -> lgb.Booster:
     """``lightgbm.train`` that starts, stops and predicts correctly."""
-    request = Request(
+    booster: lgb.Booster = _train.train(library("lightgbm"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
-    )  # fmt: skip
-    booster: lgb.Booster = _train.train(library("lightgbm"), request)
+    ))  # fmt: skip
     return booster
 
 
@@ -94,11 +93,9 @@ def cv(
 
 
 def run(
-    request: Request,
-    callbacks: list[Any],
-    started: StartedObjective | Folds,
+    request: Request, callbacks: list[Any], started: StartedObjective | Folds,
     start: Mapping[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     def shift(evaluated: lgb.Dataset) -> Start:
         own = started.of(evaluated)
         if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:

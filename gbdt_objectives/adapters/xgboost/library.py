@@ -27,8 +27,7 @@ from gbdt_objectives.adapters.xgboost import (
 
 
 def objective_of(booster: Any) -> str:
-    name: str = intercept.read_learner(booster)["objective"]["name"]
-    return name
+    return str(intercept.read_learner(booster)["objective"]["name"])
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:

@@ -36,8 +36,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         self.seen = len(values)
         if len(values) > 1 and all(value == values[0] for value in values):
             return False
-        stops: bool = super().after_iteration(model, epoch, evals_log)
-        return stops
+        return bool(super().after_iteration(model, epoch, evals_log))
 
     def after_training(self, model: Any) -> Any:
         if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells

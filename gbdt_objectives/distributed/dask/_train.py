@@ -129,9 +129,8 @@ def train(
         )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
-        on_workers = partial(xgb_dask.train, client)
         trained = on_one_machine.run(
-            request, [interruptible, *callbacks], started, begin, on_workers
+            request, [interruptible, *callbacks], started, begin, partial(xgb_dask.train, client)
         )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
@@ -235,11 +234,9 @@ def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.D
 
 
 def inspect_matrix(
-    client: distributed.Client,
-    matrix: xgb_dask.DaskDMatrix,
-    name: str,
+    client: distributed.Client, matrix: xgb_dask.DaskDMatrix, name: str,
     tells: Callable[[xgb.DMatrix], Any],
-) -> list[Any]:
+) -> list[Any]:  # fmt: skip
     """What each of its partitions tells, on the worker that has it."""
     place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
     parts = [part for parts in matrix.worker_map.values() for part in parts]
@@ -248,12 +245,9 @@ def inspect_matrix(
 
 
 def inspect_parts(
-    client: distributed.Client,
-    parts: Sequence[Any],
-    name: str,
-    tells: Callable[[xgb.DMatrix], Any],
-    place: Callable[[Any], str] | None = None,
-) -> list[Any]:
+    client: distributed.Client, parts: Sequence[Any], name: str,
+    tells: Callable[[xgb.DMatrix], Any], place: Callable[[Any], str] | None = None,
+) -> list[Any]:  # fmt: skip
     """What the partitions tell; the error of the first that has one is raised."""
 
     def submit(k: int, part: Any) -> Any:
