@@ -86,9 +86,7 @@ class Host:
 
     def sum(self, terms: Any, w: Any) -> float:
         """sum w terms, in float64; w None is 1 in all rows."""
-        if w is None:
-            return float(terms.sum(dtype=np.float64))
-        return dot(terms, w)
+        return float(terms.sum(dtype=np.float64)) if w is None else dot(terms, w)
 
     def extremes(self, values: Any) -> tuple[float, float]:
         """The least and the largest value, both NaN if one is."""

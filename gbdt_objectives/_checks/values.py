@@ -387,28 +387,6 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     )  # fmt: skip
 
 
-FAR = 3
-"""Standard deviations from their mean within which the labels of some of the rows have theirs."""
-
-
-def warn_of_other_labels(
-    low: float, high: float, mean: float, center: float | None, spread: float | None,
-    label_range: tuple[float, float] | None = None,
-) -> None:  # fmt: skip
-    """Warn of labels, from low to high, that are not those whose mean and variance are given."""
-    said = ""
-    if label_range is not None:
-        if not label_range[0] <= low <= high <= label_range[1]:
-            said = f"those given before are from {label_range[0]:g} to {label_range[1]:g}"
-    elif center is not None and spread is not None and abs(mean - center) > FAR * spread**0.5:
-        said = f"center={center:g} and spread={spread:g} say that they are elsewhere"
-    if said:
-        warn(
-            f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
-            "the mean and variance of these labels, or leave them out, and they are measured"
-        )
-
-
 def category_order(name: str, values: object, **asked: bool) -> Array | None:
     """All classes, checked, if it is a pandas Categorical, which must have an order."""
     kind: Any = getattr(values, "dtype", None)

@@ -248,10 +248,8 @@ def check_of(
     rest_p = np.empty(0) if found is None else found.rest_p_value
     tests = 2 + int(np.count_nonzero(~np.isnan(rest_p)))
     # as many samples as let an error that none of them reaches be seen at this level
-    n_resamples = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
-    error = go.calibration.calibration_error_test(
-        y, p, n_resamples=n_resamples, random_state=seed, **known
-    )
+    n = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
+    error = go.calibration.calibration_error_test(y, p, n_resamples=n, random_state=seed, **known)
     adjusted = holm(np.r_[every.p_value, error.p_value, rest_p])
     return {
         **{key: getattr(every, name)[0] for key, name in OF_ROWS.items()},
@@ -321,9 +319,8 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         shown = segments[:MOST_SEGMENTS]
         several = len({one["column"] for one in segments}) > 1
         table: dict[str, Any] = {"column": [one["column"] for one in shown]} if several else {}
-        table["segment" if several else segments[0]["column"]] = [
-            word(one["segment"]) for one in shown
-        ]
+        segment = "segment" if several else segments[0]["column"]
+        table[segment] = [word(one["segment"]) for one in shown]
         for head, name in {
             "weight": "weight", "ratio": "ratio", "low": "low", "high": "high",
             "rest": "rest_ratio", "adjusted": "p_value_adjusted",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
+
+if TYPE_CHECKING:
+    from gbdt_objectives.adapters._library import Library
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
 """What to do with a gradient function of one's own."""
@@ -61,9 +64,7 @@ def passed_on(kind: type, function: str) -> set[str]:
     return signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
 
 
-def check_arguments(
-    request: Request, kind: type, instead_here: Mapping[str, str], *, parses_names: bool
-) -> dict[str, Any]:
+def check_arguments(request: Request, library: Library, kind: type) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
     function, params, others = request.function, request.params, request.others
@@ -71,8 +72,8 @@ def check_arguments(
     rounds = request.early_stopping_rounds
     check_data("data", request.data, kind)
     taken = passed_on(kind, function)
-    for name in sorted(others.keys() - taken | others.keys() & instead_here.keys()):
-        written = instead_here.get(name) or unknown_argument(function, name, [*OURS, *taken])
+    for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
+        written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
         written = WRAPPED if _is_function(others[name]) and "obj" in name else written
         raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
@@ -90,7 +91,7 @@ def check_arguments(
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": request.data}
-    _check_evals(evals, parses_names=parses_names)
+    _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:

@@ -79,10 +79,8 @@ class SegmentRepair:
         if self.shift:
             found = f"{self.n_trees} trees on {features}, and a shift of {self.shift:+.2g}"
         gain = f"gain {self.gain:.2g} +- {self.standard_error:.2g}"
-        columns = table(
-            model=np.array([*self.log_loss]), log_loss=np.array([*self.log_loss.values()])
-        )
-        return f"SegmentRepair: {found} ({gain})\n{columns}"
+        names, losses = np.array([*self.log_loss]), np.array([*self.log_loss.values()])
+        return f"SegmentRepair: {found} ({gain})\n{table(model=names, log_loss=losses)}"
 
 
 def repair_segments(

@@ -159,9 +159,7 @@ FEW_ROUNDS = 3
 
 
 def train(library: Library, request: Request) -> Any:
-    datasets = _arguments.check_arguments(
-        request, library.data, library.instead, parses_names=library.parses_names
-    )
+    datasets = _arguments.check_arguments(request, library, library.data)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
         with _workers.together(objective):
@@ -197,9 +195,7 @@ def find_callbacks(
 
 
 def cv(library: Library, request: Request) -> Any:
-    _arguments.check_arguments(
-        request, library.data, library.instead, parses_names=library.parses_names
-    )
+    _arguments.check_arguments(request, library, library.data)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)

@@ -28,7 +28,7 @@ from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT, Request
 from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin
-from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
+from gbdt_objectives.adapters.xgboost import _train as on_one_machine
 from gbdt_objectives.adapters.xgboost.library import LIBRARY
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -113,9 +113,7 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    matrices = _arguments.check_arguments(
-        request, xgb_dask.DaskDMatrix, parameters.INSTEAD, parses_names=True
-    )
+    matrices = _arguments.check_arguments(request, LIBRARY, xgb_dask.DaskDMatrix)
     check_not_by_row(objective)
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
