@@ -123,9 +123,8 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
     if caller is not None and frame is not None:
-        booster = frame.f_locals["self"]
-        facts |= {"library": _registry.BY_NAME[caller], "booster": booster}
-        library = _registry.library(caller)
+        booster, library = frame.f_locals["self"], _registry.library(caller)
+        facts["library"] = _registry.BY_NAME[caller]
         facts["own"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:
             if room == caller and above.f_code.co_name in ("train", "cv"):

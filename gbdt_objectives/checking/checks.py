@@ -11,6 +11,7 @@ import itertools
 import math
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -373,17 +374,13 @@ def check_weights(probe: Probe) -> None:
             "raises; add the parameter and multiply gradient and hessian by it"
         )
     y, f, w = probe.y, probe.f, probe.w
-    weighted, plain = probe.both(f, w), probe.both(f)
+    weighted, plain, v = probe.both(f, w), probe.both(f), _per_row(w, f)
     at = np.repeat(np.arange(ROWS), w.astype(int))
     last = np.cumsum(w.astype(int)) - 1
-    copies = [part[last] * _per_row(w, f) for part in probe.of(at).both(f[at], None, y[at])]
+    copies = [part[last] * v for part in probe.of(at).both(f[at], None, y[at])]
     for part, found, expected, one in zip(PARTS, weighted, copies, plain, strict=True):
         atol = 1e-6 * float(np.abs(expected).max())  # sums of float32
-
-        def equal(other: Array, found: Array = found, atol: float = atol) -> bool:
-            return np.allclose(found, other, rtol=1e-5, atol=atol)
-
-        v = _per_row(w, f)
+        equal = partial(np.allclose, found, rtol=1e-5, atol=atol)
         if equal(expected) or (part == "hessian" and _is_exact(probe, found, w)):
             continue
         if equal(one):

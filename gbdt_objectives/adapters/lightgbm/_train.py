@@ -240,11 +240,9 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
 
 
 def place(
-    request: Request,
-    objective: Objective,
-    params: Mapping[str, Any],
+    request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, lgb.Dataset],
-) -> tuple[StartedObjective, dict[str, Any]]:
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective of one training, which starts at the first Dataset's init_score if it has one
     and shifts all margins by its intercept if not."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}

@@ -26,6 +26,7 @@ INSTEAD = each_word({
 
 NAMES = _ConfigAliases._get_all_param_aliases()
 """The parameters of the installed LightGBM, each with all its names."""
+KNOWN = frozenset().union(*NAMES.values())
 
 ALIASES = {
     main: (main, *sorted(set(names) - {main}))
@@ -227,7 +228,7 @@ def check(
         "forest on its own objective (in QWKClassifier: objective=None)",
     )  # fmt: skip
     _arguments.check_num_class(params, ALIASES["num_class"], objective)
-    TABLE.check(params, stops_early, _in_lightgbm)
+    TABLE.check(params, stops_early, KNOWN.__contains__)
     if not from_file:
         for name, (neutral, instead) in FROM_FILE.items():
             reason = f"LightGBM reads it only for data in a file; {instead}"
@@ -253,7 +254,3 @@ def knows_metric(name: str) -> bool:
     except lgb.basic.LightGBMError:  # known, and for other data
         return True
     return bool(booster.eval_train())
-
-
-def _in_lightgbm(name: str) -> bool:
-    return any(name in names for names in NAMES.values())

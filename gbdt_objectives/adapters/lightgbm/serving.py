@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.preprocessing import LabelEncoder
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.lightgbm.intercept import by_name
+from gbdt_objectives.adapters.lightgbm.intercept import by_name, read_objective
 from gbdt_objectives.objectives import Objective
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
@@ -54,15 +53,15 @@ def refuse_forest(model: Any) -> None:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of LightGBM that no link names."""
-    found = re.search(r"(?m)^objective=(.*)$", head_of(model))
+    found = read_objective(head_of(model))
     if found is None:
         return UNDECLARED
-    name, *words = found[1].split()
+    name, *words = found
     scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
     if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
         raise ValueError(
-            f"the model has LightGBM's objective {found[1]!r}, whose predictions have no formula "
-            f"here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
+            f"the model has LightGBM's objective {' '.join(found)!r}, whose predictions have no "
+            f"formula here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
         )
     return OF_LIGHTGBM[name]
 

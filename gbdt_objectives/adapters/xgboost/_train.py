@@ -181,11 +181,9 @@ def is_empty(matrix: xgb.DMatrix) -> bool:
 
 
 def continues(
-    params: Mapping[str, Any],
-    given: MutableMapping[str, Any],
-    objective: Objective,
+    params: Mapping[str, Any], given: MutableMapping[str, Any], objective: Objective,
     named: Link | None = None,
-) -> bool:
+) -> bool:  # fmt: skip
     """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is read and
     replaced by one of the same margins that predicts by ``named``, the link by whose name XGBoost
     trains."""
@@ -219,11 +217,9 @@ def read_booster(model: Any) -> xgb.Booster:
 
 
 def place(
-    request: Request,
-    objective: Objective,
-    params: Mapping[str, Any],
+    request: Request, objective: Objective, params: Mapping[str, Any],
     matrices: Mapping[str, xgb.DMatrix],
-) -> tuple[StartedObjective, dict[str, Any]]:
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective, measured on the first matrix, and the base_score to start at."""
     if continues(params, request.others, objective):
         return StartedObjective(objective, None), {}
