@@ -9,7 +9,7 @@ that early stopping will minimise kappa: there frames are inspected. No booster 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
@@ -44,13 +44,8 @@ def training(stack: Stack) -> Any:
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     """The frames of libraries that stand above our own, whatever is between."""
-    within = False
-    for at in stack:
-        if at[0] in _registry.NAMES:
-            within = True
-            yield at
-        elif within:
-            return
+    from_library = dropwhile(lambda at: at[0] not in _registry.NAMES, stack)
+    return takewhile(lambda at: at[0] in _registry.NAMES, from_library)
 
 
 def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:

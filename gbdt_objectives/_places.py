@@ -64,10 +64,7 @@ def dot(u: Array, v: Array) -> float:
 
 def from_zero(values: Array) -> Array:
     """Cumulative sums with the empty sum first, float64 (d+1,)."""
-    sums = np.empty(len(values) + 1)
-    sums[0] = 0.0
-    np.cumsum(values, dtype=np.float64, out=sums[1:])
-    return sums
+    return np.append(0.0, np.cumsum(values, dtype=np.float64))
 
 
 @dataclass(frozen=True)

@@ -55,15 +55,6 @@ THEIRS = frozenset((
 """The arguments of ``train``, and those of the boosters' own that it has under other names."""
 
 
-def passed_on(kind: type, function: str) -> set[str]:
-    """The arguments of the booster's own ``train`` or ``cv`` that ours pass on to it; ``kind`` is
-    the class of its data."""
-    place = kind.__module__
-    while not hasattr(sys.modules[place], function):
-        place = place.rpartition(".")[0]
-    return signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
-
-
 def check_arguments(request: Request, library: Library, kind: type) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
@@ -71,7 +62,10 @@ def check_arguments(request: Request, library: Library, kind: type) -> dict[str,
     objective, metric, evals = request.objective, request.metric, request.evals
     rounds = request.early_stopping_rounds
     check_data("data", request.data, kind)
-    taken = passed_on(kind, function)
+    place = kind.__module__  # or above it is the booster's own train or cv
+    while not hasattr(sys.modules[place], function):
+        place = place.rpartition(".")[0]
+    taken = signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
     for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
         written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
         written = WRAPPED if _is_function(others[name]) and "obj" in name else written

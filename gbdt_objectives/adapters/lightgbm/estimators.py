@@ -90,13 +90,11 @@ class Fitting(_estimators.Fitting):
         callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
         for name in ALIASES["early_stopping_round"]:
-            rounds = found.get(name)
-            if rounds is None:
+            if (rounds := found.get(name)) is None:
                 continue
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, rounds) > 0:
-                whole = _checks.whole_number(name, rounds, 1)
-                callbacks.append(_train.StopEarly(metric, whole))
+                callbacks.append(_train.StopEarly(metric, _checks.whole_number(name, rounds, 1)))
         if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]

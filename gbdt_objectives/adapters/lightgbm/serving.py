@@ -79,16 +79,14 @@ def same_names(own: list[str], given: list[str]) -> bool:
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
     """The categories of each feature in the model's order; ``own`` are those of X."""
     known = list(booster_of(model).pandas_categorical or [])
-    wanted = [k for k, categories in enumerate(own) if categories is not None]
-    if len(known) != len(wanted):
+    wanted = len(own) - own.count(None)
+    if len(known) != wanted:
         raise ValueError(
             f"the model was trained with {len(known)} columns of dtype category, but X has "
-            f"{len(wanted)}: pass X, a DataFrame with the dtypes that fit saw"
+            f"{wanted}: pass X, a DataFrame with the dtypes that fit saw"
         )
-    found: list[list[Any] | None] = [None] * len(own)
-    for k, categories in zip(wanted, known, strict=True):
-        found[k] = list(categories)
-    return found
+    rest = iter(known)
+    return [None if categories is None else list(next(rest)) for categories in own]
 
 
 def margin(model: Any, X: Any) -> Array:

@@ -119,7 +119,8 @@ def train(
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     earlier = on_one_machine.continues(params, kwargs, objective)
-    with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
+    needed = {address for matrix in matrices.values() for address in matrix.worker_map}
+    with explained(client, needed, timeout) as interruptible:
         measured, ends = measure(client, objective, matrices)
         started, begin = on_one_machine.start_at(
             measured, params.get("base_score"), objective.link,
@@ -329,10 +330,6 @@ class Interruptible(xgb.callback.TrainingCallback):
         return False
 
 
-def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
-    return {address for matrix in matrices for address in matrix.worker_map}
-
-
 @contextmanager
 def explained(
     client: distributed.Client, needed: set[str], timeout: int
@@ -439,7 +436,7 @@ def fitted_objective(
     if not objective.fits_margins:
         return objective
     fitting = Fitting(objective)
-    with explained(client, workers_of(data), timeout) as interruptible:
+    with explained(client, set(data.worker_map), timeout) as interruptible:
         params = on_one_machine.as_custom({"max_depth": 1}, objective)
         trained = xgb_dask.train(
             client, params, data, 1, obj=fitting, xgb_model=booster,
