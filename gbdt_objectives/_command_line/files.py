@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -187,17 +187,13 @@ def write_table(
     else:
         columns = {name: _python_values(kept.column(name)) for name in names}
     columns |= {name: values.tolist() for name, values in new.items()}
-    if path is None:
-        _write_csv(sys.stdout, columns)
-        return
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        _write_csv(file, columns, "\t" if path.endswith(".tsv") else ",")
-
-
-def _write_csv(file: TextIO, columns: Mapping[str, Sequence[Any]], delimiter: str = ",") -> None:
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    delimiter = "\t" if path is not None and path.endswith(".tsv") else ","
+    with (
+        nullcontext(sys.stdout) if path is None else open(path, "w", encoding="utf-8", newline="")
+    ) as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def _python_values(column: Any) -> list[Any]:

@@ -100,9 +100,8 @@ REFUSED = by_reason({
     "pass callbacks=[lightgbm.log_evaluation(period)] to train()": {"metric_freq": (1,)},
     "add (data, 'train') to evals=": {"is_provide_training_metric": (False,)},
     # distributed training
-    "each LightGBM worker would see only its own rows in sums over all; train on one machine": {
-        "num_machines": (1,), "machines": ("",), "machine_list_filename": ("",),
-    },
+    "each LightGBM worker would see only its own rows in sums over all; train on one machine":
+        {"num_machines": (1,), "machines": ("",), "machine_list_filename": ("",)},
     "only workers of distributed training read it, which train() refuses; leave it out": {
         "tree_learner": ("serial",), "top_k": (20,), "pre_partition": (False,),
         "local_listen_port": (12400,), "time_out": (120,),
@@ -116,13 +115,11 @@ REFUSED = by_reason({
     CLI + "call save_model() of the booster": {"output_model": ("LightGBM_model.txt",)},
     CLI + "save env.model in a callback": {"snapshot_freq": (-1,)},
     CLI + "call save_binary() of the Dataset": {"save_binary": (False,)},
-    CLI + "pass importance_type= to save_model() of the booster": {
-        "saved_feature_importance_type": (0,),
-    },
+    CLI + "pass importance_type= to save_model() of the booster":
+        {"saved_feature_importance_type": (0,)},
     CLI + "call predict() of the booster": {"output_result": ("LightGBM_predict_result.txt",)},
-    CLI + "leave it out": {
-        "convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",),
-    },
+    CLI + "leave it out":
+        {"convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",)},
     # prediction
     PREDICT + "pass start_iteration= to predict()": {"start_iteration_predict": (0,)},
     PREDICT + "pass num_iteration= to predict()": {"num_iteration_predict": (-1,)},

@@ -193,8 +193,7 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
                 "own: leave it out, or upgrade to XGBoost 3.0"
             )
         return {}
-    if config is None:
-        return {"coll_cfg": Config(timeout=timeout)}
+    config = config or Config()
     if config.timeout not in (None, timeout):
         raise ValueError(
             f"timeout is {timeout} and that of coll_cfg {config.timeout}: set timeout= only"
