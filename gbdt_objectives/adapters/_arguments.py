@@ -55,6 +55,17 @@ THEIRS = frozenset((
 """The arguments of ``train``, and those of the boosters' own that it has under other names."""
 
 
+def passed_on(kind: type, function: str) -> set[str]:
+    """The arguments of the booster's own ``train`` or ``cv`` that ours pass on to it; ``kind`` is
+    the class of its data."""
+    place, found = kind.__module__, set[str]()
+    while place:  # of xgboost.dask, which has fewer, and of xgboost
+        if hasattr(sys.modules[place], function):
+            found.update(signature(getattr(sys.modules[place], function)).parameters)
+        place = place.rpartition(".")[0]
+    return found - THEIRS
+
+
 def check_arguments(request: Request, library: Library, kind: type) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
@@ -62,10 +73,7 @@ def check_arguments(request: Request, library: Library, kind: type) -> dict[str,
     objective, metric, evals = request.objective, request.metric, request.evals
     rounds = request.early_stopping_rounds
     check_data("data", request.data, kind)
-    place = kind.__module__  # or above it is the booster's own train or cv
-    while not hasattr(sys.modules[place], function):
-        place = place.rpartition(".")[0]
-    taken = signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
+    taken = passed_on(kind, function)
     for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
         written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
         written = WRAPPED if _is_function(others[name]) and "obj" in name else written
