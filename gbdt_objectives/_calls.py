@@ -145,9 +145,8 @@ def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
 def metric_facts(metric: Any, stack: Stack) -> Facts:
     """What is known where a metric is called, by a library or by anybody."""
     return Facts(
-        name=metric.name, metric=metric, link=metric.link,
+        name=metric.name, metric=metric, link=metric.link, directions=directed(metric, stack),
         library=_registry.BY_NAME.get(caller_of(stack) or ""),
-        directions=directed(metric, stack),
         within=next(enclosing_frames(stack), None) is not None,
     )  # fmt: skip
 

@@ -209,8 +209,7 @@ FOREIGN = each_word({
 
 TABLE = Table(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
-    foreign=FOREIGN,
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
 )  # fmt: skip
 
 

@@ -188,8 +188,7 @@ BAD_VALUES = {
 
 TABLE = Table(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
-    foreign=FOREIGN,
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
 )  # fmt: skip
 
 
