@@ -78,8 +78,7 @@ def shift(o: SimpleNamespace) -> None:
 
     delta = options.read_shift(o)
     check_model_paths(o.model, o.output)
-    moved = go.shift_intercept(read_model(o.model), delta)
-    write_model(moved, o.output)
+    write_model(go.shift_intercept(read_model(o.model), delta), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
     text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"

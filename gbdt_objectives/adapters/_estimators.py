@@ -494,8 +494,7 @@ def check_two_classes(classes: Array) -> None:
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    now = vars(estimator)
-    before = {name: dict(v) if name in OTHERS else v for name, v in now.items()}
+    before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
     estimator.set_params(**parameters)
     try:
         yield

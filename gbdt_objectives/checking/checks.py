@@ -81,8 +81,7 @@ def check_state(probe: Probe) -> None:
     """A call gives the same again, whatever was called in between."""
     first = [np.array(part) for part in probe.call(probe.y, probe.f, probe.w)]
     half = ROWS // 2
-    other = probe.of(np.arange(half))
-    other.call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
+    probe.of(np.arange(half)).call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
     if not all(map(np.array_equal, first, probe.call(probe.y, probe.f, probe.w))):
         raise Failure(
             "two calls with the same rows differ: it keeps a state or is random, so folds and grid "

@@ -291,8 +291,7 @@ def make_probe(
         with np.errstate(over="ignore"):  # models predict in float32
             predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
         tails = TAILS[np.isfinite(predicted)]
-    shape = (ROWS,) if K is None else (ROWS, K)
-    f = rng.uniform(low, high, shape)
+    f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
     if ours:
         call, exact, takes = obj, obj.gradient_hessian, True
         own = obj.loss if _has_loss(obj, y, f) else None

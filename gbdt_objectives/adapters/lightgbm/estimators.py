@@ -82,8 +82,7 @@ class Fitting(_estimators.Fitting):
             if not metrics:
                 guards.stops_on_a_metric_of_ours(facts)
             if not named:  # LightGBM would stop on its default, too
-                names = [m for m in metrics if isinstance(m, str)]
-                self.parameters["metric"] = names or "None"
+                self.parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""

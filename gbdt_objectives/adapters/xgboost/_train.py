@@ -115,8 +115,7 @@ def run(
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    stops_early = stopping.any_stops_early(callbacks)
-    parameters.check(params, request.objective, stops_early=stops_early)
+    parameters.check(params, request.objective, stops_early=stopping.any_stops_early(callbacks))
     for callback in callbacks:
         if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
             raise ValueError(

@@ -23,8 +23,7 @@ def read_trees(booster: xgb.Booster) -> Trees:
                          "with serving.export, or train booster='gbtree'")  # fmt: skip
     trees = model.get("gbtree", model)["model"]  # before XGBoost 3.3, dart wraps a gbtree
     drop = model.get("weight_drop") or trees.get("weight_drop")
-    base = base_margin(booster, learner)
-    found = Trees(base, is_float32=True)
+    found = Trees(base_margin(booster, learner), is_float32=True)
     for k, tree in enumerate(trees["trees"]):
         if int(tree["tree_param"]["size_leaf_vector"]) > 1:
             raise ValueError("the booster has vector leaves (multi_output_tree): train it with "
