@@ -37,7 +37,6 @@ class Table:
     ``arrow``: all that was read of a Parquet file, as it is; ``columns``: those that options name.
     """
 
-    path: str
     columns: dict[str, Array]
     arrow: Any = None
 
@@ -60,7 +59,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     if path.endswith(".parquet"):
         table = _read_parquet(path, wanted, used, others)
     else:
-        table = Table(path, _read_csv(path, delimiter, used, others))
+        table = Table(_read_csv(path, delimiter, used, others))
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
@@ -293,7 +292,7 @@ def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bo
         for name in dict.fromkeys(name for option, name in wanted if option != "--keep")
         for c in [arrow.column(name)]
     }
-    return Table(path, columns, arrow)
+    return Table(columns, arrow)
 
 
 def _pyarrow() -> Any:

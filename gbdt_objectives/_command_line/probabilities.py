@@ -347,5 +347,5 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     rows = [every, *report["segments"]]
     words = {name: np.array([word(row[name]) for row in rows], object) for name in list(every)[:2]}
     numbers = {name: np.array([row[name] for row in rows], float) for name in list(every)[2:]}
-    files.write_table(o.output, Table(o.output, words), list(words), numbers)
+    files.write_table(o.output, Table(words), list(words), numbers)
     told(o.output, f"{len(rows)} rows")

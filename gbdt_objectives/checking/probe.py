@@ -294,7 +294,7 @@ def make_probe(
     f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
     if ours:
         call, exact, takes = obj, obj.gradient_hessian, True
-        own = obj.loss if _has_loss(obj, y, f) else None
+        own = obj.loss if obj.equations.has_loss else None
         kind, name = obj.hessian_kind, repr(obj)
     else:
         call, takes = as_sklearn(obj, api, y, f)
@@ -307,16 +307,6 @@ def make_probe(
         takes_weights=takes, by_row=by_row, knows_labels=knows_labels, y=y, f=f,
         w=rng.permutation(np.resize(weights, ROWS)), tails=tails,
     )  # fmt: skip
-
-
-def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
-    try:
-        obj.loss(y, f)
-    except NotImplementedError:
-        return False
-    except Exception:  # a check says so
-        return True
-    return True
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
