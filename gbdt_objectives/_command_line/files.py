@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -121,10 +121,8 @@ def read_labels(text: str | None) -> list[Any] | None:
         return None
     words = [word.strip() for word in next(csv.reader([text]), [])]
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return [number(word, kind) for word in words]
-        except ValueError:
-            pass
     return words
 
 

@@ -285,17 +285,15 @@ def _by_keyword(
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of an estimator's fit by name, without those that are None."""
     call = signature(fit)
-    if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
-        for name in kwargs:
-            if name not in call.parameters:
-                estimator, named = fit.__self__, ""
-                if getattr(estimator.objective, "whole", False):
-                    named = f"; values by row are named, objective(function, rows=[{name!r}])"
-                raise TypeError(
-                    f"{fit.__name__}() has no argument {name!r}, only "
-                    f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
-                    f"{type(estimator).__name__}({name}=...){named}"
-                )
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values())
+    for name in () if takes_any else [name for name in kwargs if name not in call.parameters]:
+        estimator, named = fit.__self__, ""
+        if getattr(estimator.objective, "whole", False):
+            named = f"; values by row are named, objective(function, rows=[{name!r}])"
+        raise TypeError(
+            f"{fit.__name__}() has no argument {name!r}, only {', '.join(call.parameters)}: a "
+            f"parameter goes to the estimator, {type(estimator).__name__}({name}=...){named}"
+        )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:

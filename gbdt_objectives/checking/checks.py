@@ -409,14 +409,11 @@ def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
 def check_tails(probe: Probe) -> None:
     """In both tails gradient and hessian are finite in float32, and equal to those in float64."""
     each = np.arange(ROWS) if probe.by_row else np.unique(probe.y, return_index=True)[1]
-    at, tails = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
+    at, f = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
     if probe.f.ndim == 2:
-        K = probe.f.shape[1]
-        at = np.tile(at, K)
-        f = np.zeros((len(at), K))
+        tails, K = f, probe.f.shape[1]
+        at, f = np.tile(at, K), np.zeros((K * len(tails), K))
         f[np.arange(len(at)), np.repeat(np.arange(K), len(tails))] = np.tile(tails, K)
-    else:
-        f = tails
     y, in_tails = probe.y[at], probe.of(at)
     middle, beyond = probe.both(probe.f), "pass margins= if none gets there"
     if not getattr(probe.target, "link", UNDECLARED).is_declared:
@@ -466,9 +463,8 @@ def check_copies(probe: Probe) -> None:
         ) from None
     straight = [np.array(part) for part in probe.call(probe.y, probe.f.copy(), None)]
     for other in copies:
-        call = other
-        if not isinstance(other, Objective):
-            call, _ = as_sklearn(other, probe.api, probe.y, probe.f)
+        ours = isinstance(other, Objective)
+        call = other if ours else as_sklearn(other, probe.api, probe.y, probe.f)[0]
         if not all(map(np.array_equal, call(probe.y, probe.f.copy(), None), straight)):
             raise Failure(
                 "a copy of it computes something else, and folds, grid searches and saved models "

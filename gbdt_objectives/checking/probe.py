@@ -153,9 +153,7 @@ class Probe:
                 continue
             if math.isfinite(slope + number) and slope:
                 (below if slope < 0 else above).append(float(margin))
-        if below and above and max(below) < min(above):
-            return max(below), min(above)
-        return None
+        return (max(below), min(above)) if below and above and max(below) < min(above) else None
 
 
 Status = Literal["passed", "FAILED", "note", "not tested"]

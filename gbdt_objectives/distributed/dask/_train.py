@@ -236,8 +236,8 @@ def measured_on_parts(
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
         objective.measured([])  # raises
-    if weights and max(weights) < _checks.LEAST_WEIGHT:
-        _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
+    if weights:
+        _checks.some_weight("sample_weight", max(weights), rows)
     everywhere = RowsOfParts(run=lambda function: run(partial(of_part, objective, function)))
     return objective.measured_on(everywhere)
 
