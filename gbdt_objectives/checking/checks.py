@@ -11,6 +11,7 @@ import itertools
 import math
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.checking.doors import check_link, check_predictions
-from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_sklearn
+from gbdt_objectives.checking.probe import ROWS, Failure, Finding, Probe, Skipped, as_sklearn, tried
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss, find_start
@@ -570,6 +571,18 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
 """Checks that are repeated on labels besides 0 and 1, if the objective does not say its labels."""
+
+
+def on_all_labels(
+    name: str, check: Callable[[Probe], str | None], probe: Probe, others: Probe | None
+) -> Finding:
+    finding = tried(name, check, probe)
+    if finding.status == "FAILED" or others is None or name not in ON_OTHER_LABELS:
+        return finding
+    other = tried(name, check, others)
+    if other.status != "FAILED":
+        return finding
+    return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
 
 
 def _weights(probe: Probe) -> list[Array | None]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import textwrap
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -26,6 +28,8 @@ Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
+
+LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
@@ -222,6 +226,24 @@ class ObjectiveError(ValueError):
     def __init__(self, report: ObjectiveReport) -> None:
         super().__init__(str(report))
         self.report = report
+
+
+def tried(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:
+    """What a check finds, whatever the objective raises."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            note = check(probe)
+    except Failure as failure:
+        return Finding(name, "FAILED", str(failure))
+    except Skipped as skipped:
+        return Finding(name, "not tested", str(skipped))
+    except Exception as error:
+        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
+        may_have_columns = is_users_function(probe.target) and probe.f.ndim == 1
+        hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
+        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
+    return Finding(name, "note" if note else "passed", note or "")
 
 
 def make_probe(
