@@ -47,7 +47,10 @@ def shown(value: Any) -> str:
     try:
         size = int(np.size(value)) if hasattr(value, "shape") else 0
         if size > 6 or hasattr(value, "toarray"):
-            return _shown_array(value)
+            text = f"{type(value).__name__} of shape {tuple(value.shape)}"
+            if not isinstance(value, np.ndarray):
+                return text
+            return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
         text = repr(value)
         if len(text) > LONGEST_SHOWN:
             text = _SHORT.repr(value)
@@ -57,24 +60,6 @@ def shown(value: Any) -> str:
         return f"a {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
-
-
-def _shown_array(value: Any) -> str:
-    text = f"{type(value).__name__} of shape {tuple(value.shape)}"
-    if not isinstance(value, np.ndarray):
-        return text
-    return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
-
-
-def not_masked(name: str, values: object) -> None:
-    """Raise if it is a masked array: numpy, and the boosters, would take all its elements."""
-    if isinstance(values, np.ma.MaskedArray):
-        hidden = int(np.ma.getmaskarray(values).sum())
-        raise TypeError(
-            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
-            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
-            "none is masked pass its .data"
-        )
 
 
 def is_dask(values: object) -> bool:
@@ -145,7 +130,13 @@ def library_name(values: object) -> str:
 
 def in_memory(name: str, values: object) -> None:
     """Raise if numpy would unmask it, gather it from elsewhere, or leave it out of a gradient."""
-    not_masked(name, values)
+    if isinstance(values, np.ma.MaskedArray):  # of which boosters, too, would take all elements
+        hidden = int(np.ma.getmaskarray(values).sum())
+        raise TypeError(
+            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
+            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
+            "none is masked pass its .data"
+        )
     not_lazy(name, values)
     refuse_device(name, values)
     if getattr(values, "requires_grad", False) is True:
@@ -246,14 +237,6 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     """None, or one finite weight >= 0 a row, not all of them zero."""
     if values is None:
         return None
-    array = row_weights(name, values, rows)
-    if not several():  # other workers may have rows that count
-        some_weight(name, float(array.max()), rows)
-    return array
-
-
-def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
-    """One finite weight >= 0 a row; all of them may be zero."""
     array = vector(name, values)
     same_length(name, array, "the labels", rows)
     if not array.size:  # of a worker without rows
@@ -267,6 +250,8 @@ def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
             f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
             "gradients of boosters are float32; divide the weights by their mean"
         )
+    if not several():  # other workers may have rows that count
+        some_weight(name, float(array.max()), rows)
     return array
 
 

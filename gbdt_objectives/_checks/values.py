@@ -265,7 +265,7 @@ def not_classes(name: str, values: ArrayLike) -> None:
     if all(np.isin(part, (0, 1)).all() for part in (array.flat[:FEW], array)) and np.ptp(array):
         warn(
             f"{name} is 0 or 1 in every row, as predicted classes are: {remedy}, unless the model "
-            "is certain of every row",
+            "is certain of every row"
         )
 
 
@@ -286,7 +286,7 @@ def not_probabilities(name: str, z: Array) -> None:
         warn(
             f"{name} is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
             "correct_probability and input_space='probability' are for those, margins come from "
-            "predict(..., output_margin=True) in XGBoost, raw_score=True in LightGBM",
+            "predict(..., output_margin=True) in XGBoost, raw_score=True in LightGBM"
         )
 
 
