@@ -370,12 +370,6 @@ def cost_matrix(cost: Cost, K: int) -> Array:
     return distance if cost == "absolute" else distance**2
 
 
-def _square(matrix: ArrayLike) -> Array:
-    array = _checks.square("matrix", matrix)
-    _checks.finite("matrix", array)
-    return array
-
-
 def class_fields(
     label_range: tuple[int, int] | None, thresholds: ArrayLike | None
 ) -> dict[str, Any]:
@@ -478,7 +472,9 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
-    return MeanCost(cost=tuple(map(tuple, _square(matrix).tolist())))
+    array = _checks.square("matrix", matrix)
+    _checks.finite("matrix", array)
+    return MeanCost(cost=tuple(map(tuple, array.tolist())))
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
@@ -519,7 +515,8 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
     0.7143
     """
-    array = _square(matrix)
+    array = _checks.square("matrix", matrix)
+    _checks.finite("matrix", array)
     if array.min() < 0:
         raise ValueError(f"matrix must hold costs >= 0, found {array.min()}")
     if array.diagonal().any():

@@ -410,7 +410,7 @@ class Objective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
         known, *seen, bound = _bound.get(owner, (None, None, None, None))
         if bound is not None and known == self:
-            if all(map(same, seen, (y, w))):
+            if all(map(np.array_equal, seen, (y, w))):
                 return bound
             if _workers.together_now():  # the others may not measure now
                 raise ValueError(
@@ -668,10 +668,6 @@ def read_start(loss: Loss, start: ArrayLike) -> Start:
 _bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
 """For the data set of a plain call, or its booster: the objective, labels and weights, and the
 objective bound to copies of these. ``set_label`` may change them at any time."""
-
-
-def same(a: Array | None, b: Array | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:

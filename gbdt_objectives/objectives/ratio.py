@@ -6,7 +6,6 @@ with their derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.functions import check_labels_first
+from gbdt_objectives._checks.functions import check_takes
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._parts import vectors
@@ -104,8 +103,7 @@ class RatioLoss(RatioOfSums):
         values = []
         for function in (self.numerator, self.denominator):
             value, slope = costs.evaluate(function, y, p)
-            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-                costs.check_finite(function, y, p, value, slope)
+            costs.check_finite(function, y, p, value, slope)
             values.append(value)
         return 1.0, *values
 
@@ -242,8 +240,8 @@ def kappa_objective(
     if y_true is None:
         coupled.check_complete(loss, "kappa_objective")
         return Objective(loss)
-    own = None if isinstance(numerator, MatrixCost) else label_range
-    measure = partial(coupled.measure_labels, costs.label_weights, loss.labels, own, prior_labels)
+    known = costs.label_weights, loss.labels, label_range, prior_labels
+    measure = partial(coupled.measure_labels, *known)
     parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
     labels, weights = costs.merge_label_weights(parts)
     if isinstance(numerator, MatrixCost):
@@ -262,14 +260,10 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
         raise TypeError(f"{name} must be a function of (y, p), found {shown(function)}")
     if isinstance(function, Objective):
         raise TypeError(f"{name} is an objective, {shown(function)}: pass it to the booster")
-    check_labels_first(name, function, "y, p")
-    try:
-        inspect.signature(function).bind(None, None)
-    except TypeError:
-        raise TypeError(
-            f"{name} must take (y, p), arrays of labels and predictions, and return (value, "
-            f"derivative by p), found the parameters {inspect.signature(function)}"
-        ) from None
+    check_takes(name, function, "y, p", lambda found, _: (
+        f"{name} must take (y, p), arrays of labels and predictions, and return (value, "
+        f"derivative by p), found the parameters {found}"
+    ))  # fmt: skip
     return function
 
 

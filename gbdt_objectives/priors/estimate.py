@@ -273,8 +273,7 @@ def find_prior(
     pi, n = found.pi, np.shape(probability)[0]
     collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
     _warn(pi, found, collapsed, tol)
-    variance = np.append(np.diag(found.covariance), found.covariance.sum())
-    error = np.sqrt(variance)
+    error = np.sqrt(np.append(np.diag(found.covariance), found.covariance.sum()))
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
         low, high = invert_test(found.moment, float(pi[1]), float(error[1]), COLLAPSED_ROWS / n, z)
@@ -548,7 +547,8 @@ def match_moments(
         change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
         pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
     inverse = np.linalg.inv(jacobian)
-    u0, v0 = score(r, pi0), score(held_out, pi0)
+    u0, of_class, means = scores(pi0)
+    v0 = score(held_out, pi0)
     d = u0.mean(axis=0) - v0.mean(axis=0)
     sides = (u0, owners[0]), (v0, owners[1])
     C = np.sum([covariance_of_sum(u, owner) / len(u) ** 2 for u, owner in sides], axis=0)
@@ -559,8 +559,6 @@ def match_moments(
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
     statistic = float(d @ np.linalg.solve(C, d))
-    of_class = [v0[label == k] for k in range(K)]
-    means = np.array([v.mean(axis=0) for v in of_class])
     squares = np.array([v.T @ v / len(v) for v in of_class])
 
     alone = [covariance_of_sum(u, None) / len(u) ** 2 for u, _ in sides]
@@ -578,25 +576,24 @@ def read_groups(
     """
     if groups is None:
         return None, None
+    names = "the groups of probability", "the groups of out_of_fold"
     if held_out is None:
         if isinstance(groups, tuple) and len(groups) != n:
             raise TypeError(
                 f"groups must be of the n = {n} rows, (n,), found {shown(groups)}: a pair is for "
                 "out_of_fold"
             )
-        own = _checks.group_numbers(groups, n)  # type: ignore[arg-type]
-        return _checks.check_groups("groups", own, K), None
-    if not isinstance(groups, tuple) or len(groups) != 2:
+        groups, names = (groups, None), ("groups", "")
+    elif not isinstance(groups, tuple) or len(groups) != 2:
         raise TypeError(
             "groups must be a pair (of probability, of out_of_fold), each (n,) or None, found "
             f"{shown(groups)}"
         )
-    names = "the groups of probability", "the groups of out_of_fold"
     found = [
         None
         if own is None
         else _checks.check_groups(name, _checks.group_numbers(own, rows, name), K)
-        for own, rows, name in zip(groups, (n, held_out), names, strict=True)
+        for own, rows, name in zip(groups, (n, held_out or 0), names, strict=True)
     ]
     return found[0], found[1]
 

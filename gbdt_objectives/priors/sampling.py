@@ -236,10 +236,9 @@ def key_bits(key: ArrayLike) -> Array:
 
 
 def bits_of_object(key: Any) -> int:
-    if isinstance(key, str):
-        return digest(key.encode("utf-8", "surrogatepass"))
-    if isinstance(key, bytes):
-        return digest(key)
+    if isinstance(key, str | bytes):
+        given = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+        return int.from_bytes(blake2b(given, digest_size=8).digest(), "little")
     if isinstance(key, numbers.Integral) and not isinstance(key, bool):
         number = int(key)
         if not -(2**63) <= number < 2**64:
@@ -249,10 +248,6 @@ def bits_of_object(key: Any) -> int:
         f"key must hold integers or strings, none missing, found {shown(key)}: give rows without a "
         "key one of their own, and convert others with .astype(str)"
     )
-
-
-def digest(key: bytes) -> int:
-    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
 def pilot_keep_rates(
@@ -493,11 +488,8 @@ def sample_rows(
         for label, rate in rates.items():
             has_label = block == label
             seen[label] += int(np.count_nonzero(has_label))
-            r, whole = rate, 0
-            if isinstance(r, np.ndarray):
-                r = r[first : first + BLOCK]
-            else:
-                whole = math.floor(r)
+            r = rate[first : first + BLOCK] if isinstance(rate, np.ndarray) else rate
+            whole = 0 if isinstance(rate, np.ndarray) else math.floor(rate)
             copies = [np.flatnonzero(has_label)] * whole
             copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
             taken[label] += sum(map(len, copies))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._checks.functions import check_labels_first
+from gbdt_objectives._checks.functions import check_takes
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
@@ -75,8 +74,7 @@ def nelder_mead(
         minimize(lambda x: loss(np.sort(x)), start, method="Nelder-Mead", options=options)
         for start, options in search_starts(curve, rows.labels, n_starts, random_state)
     ]
-    best = min(runs, key=lambda run: float(run.fun))
-    return np.sort(best.x)
+    return np.sort(min(runs, key=lambda run: float(run.fun)).x)
 
 
 def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
@@ -183,18 +181,12 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
             "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
         )
-    check_labels_first("metric", metric, "y_true, y_pred, sample_weight", "measure another thing")
-    try:
-        inspect.signature(metric).bind(None, None, None)
-    except TypeError:
-        name = getattr(metric, "__name__", "metric")
-        raise TypeError(
-            f"metric must be called as metric(y_true, y_pred, sample_weight), found "
-            f"{name}{inspect.signature(metric)}: pass for instance lambda y, p, w: {name}(y, p, "
-            "sample_weight=w), or the name of a metric, such as 'accuracy'"
-        ) from None
-    except ValueError:
-        pass  # it has no signature to look at
+    name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
+    check_takes("metric", metric, called, wrong="measure another thing", must=lambda found, _: (
+        f"metric must be called as metric({called}), found {name}{found}: pass for instance "
+        f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
+        "'accuracy'"
+    ))  # fmt: skip
     return metric
 
 
@@ -212,17 +204,11 @@ def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | N
         )
 
 
-def default_method(metric: Target) -> str:
-    """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
-    if is_qwk(metric):
-        return "plugin"
-    return "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
-
-
 def resolve_method(method: str | None, metric: Target) -> str:
     """The method, the default one for None, if it can optimise the metric."""
-    if method is None:
-        return default_method(metric)
+    if method is None:  # Nelder-Mead for functions
+        exact_or_search = "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
+        return "plugin" if is_qwk(metric) else exact_or_search
     _checks.choice("method", method, tuple(METHODS))
     if not isinstance(metric, ClassMetric):
         if method in ("plugin", "curved", "exact"):

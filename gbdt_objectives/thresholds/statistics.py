@@ -375,10 +375,8 @@ def first_of_bins(s: Array, dropped_bits: int) -> Array:
 
 def changes(bits: Array, dropped_bits: int) -> Array:
     """Which of rising integers differ from the one before in more than so many last bits."""
-    found = np.ones(len(bits), bool)
     kept = bits >> dropped_bits
-    np.not_equal(kept[1:], kept[:-1], out=found[1:])
-    return found
+    return np.append(True, kept[1:] != kept[:-1])
 
 
 def find_dropped_bits(s: Array, max_bins: int | None, least: int) -> int:
