@@ -229,17 +229,10 @@ OBJECTIVES = [
     qwk_case("qwk-from-1", labels_between(1, 6), (1, 6)),
     qwk_case("qwk-wide", labels_between(0, 60), (0, 60)),
     qwk_case("qwk-far", labels_between(1000, 1003), (1000, 1003)),
-    qwk_case(
-        "qwk-prior", labels_between(0, 3), (0, 3), target_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}
-    ),
-    ObjectiveCase(
-        "qwk-unmeasured",
-        go.qwk_objective(),
-        labels_between(0, 3),
-        (0, 3),
-        (),
-        measured_expected_disagreement,
-    ),
+    qwk_case("qwk-prior", labels_between(0, 3), (0, 3),
+             target_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}),
+    ObjectiveCase("qwk-unmeasured", go.qwk_objective(), labels_between(0, 3), (0, 3), (),
+                  measured_expected_disagreement),
     kappa_case("kappa-squared", "squared", labels_between(0, 3), (0, 3)),
     kappa_case("kappa-absolute", "absolute", labels_between(0, 3), (0, 3)),
     kappa_case("kappa-absolute-kappa", "absolute", labels_between(1, 6), (1, 6), scale="kappa"),
@@ -258,74 +251,33 @@ OBJECTIVES = [
     ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase(
-        "focal-3-classes",
-        go.focal_objective(2.0, n_classes=3),
-        labels_between(0, 2),
-        (-30, 30),
-        (-1.0, 0.5, 3.0),
-    ),
-    ObjectiveCase(
-        "focal-4-classes-alpha",
-        go.focal_objective(1.0, alpha=(0.2, 0.5, 1.0, 3.0), n_classes=4),
-        labels_between(0, 3),
-        (-30, 30),
-        (-1.0, 0.5, 4.0),
-    ),
+    ObjectiveCase("focal-3-classes", go.focal_objective(2.0, n_classes=3), labels_between(0, 2),
+                  (-30, 30), (-1.0, 0.5, 3.0)),
+    ObjectiveCase("focal-4-classes-alpha",
+                  go.focal_objective(1.0, alpha=(0.2, 0.5, 1.0, 3.0), n_classes=4),
+                  labels_between(0, 3), (-30, 30), (-1.0, 0.5, 4.0)),
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase(
-        "weighted-logloss-bounded",
-        go.weighted_logloss_objective(0.1, hessian="bounded"),
-        (0, 1),
-        (-30, 30),
-        OTHER,
-    ),
+    ObjectiveCase("weighted-logloss-bounded", go.weighted_logloss_objective(0.1, hessian="bounded"),
+                  (0, 1), (-30, 30), OTHER),
     ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase(
-        "offset-logloss-by-row",
-        offsets_by_row(np.arange(600)),
-        (0, 1),
-        (-30, 30),
-        OTHER,
-        of_positions=offsets_by_row,
-    ),
-    ObjectiveCase(
-        "delayed-logloss",
-        arrived_by_row(np.arange(600)),
-        (0, 1),
-        (-30, 30),
-        OTHER,
-        of_positions=arrived_by_row,
-    ),
+    ObjectiveCase("offset-logloss-by-row", offsets_by_row(np.arange(600)), (0, 1), (-30, 30), OTHER,
+                  of_positions=offsets_by_row),
+    ObjectiveCase("delayed-logloss", arrived_by_row(np.arange(600)), (0, 1), (-30, 30), OTHER,
+                  of_positions=arrived_by_row),
     ordinal_logit_case("ordinal-logit", 4),
     ordinal_logit_case("ordinal-logit-7", 7),
     ordinal_logit_case("ordinal-logit-fixed", 4, thresholds="fixed"),
     ordinal_logit_case("ordinal-logit-given", 4, thresholds=[-3.0, 1.0, 2.5]),
-    ObjectiveCase(
-        "user-function",
-        go.objective(squared_error, loss=squared_error_loss, intercept=1.5),
-        labels_between(0, 3),
-        (-40, 40),
-        (),
-    ),
-    ObjectiveCase(
-        "user-function-rows",
-        costs_by_row(np.arange(600)),
-        labels_between(0, 3),
-        (-40, 40),
-        (),
-        of_positions=costs_by_row,
-    ),
-]
+    ObjectiveCase("user-function",
+                  go.objective(squared_error, loss=squared_error_loss, intercept=1.5),
+                  labels_between(0, 3), (-40, 40), ()),
+    ObjectiveCase("user-function-rows", costs_by_row(np.arange(600)), labels_between(0, 3),
+                  (-40, 40), (), of_positions=costs_by_row),
+]  # fmt: skip
 if find_spec("jax"):
     OBJECTIVES += [
-        ObjectiveCase(
-            "user-loss",
-            go.objective_from_loss(pseudo_huber_loss, intercept=1.5),
-            labels_between(0, 3),
-            (-40, 40),
-            (),
-        ),
+        ObjectiveCase("user-loss", go.objective_from_loss(pseudo_huber_loss, intercept=1.5),
+                      labels_between(0, 3), (-40, 40), ()),
         ObjectiveCase(
             "user-loss-coupled",
             go.objective_from_loss(log_squared_error_loss, hessian="constant", intercept=1.5),
@@ -333,7 +285,7 @@ if find_spec("jax"):
             (-40, 40),
             (),
         ),
-    ]
+    ]  # fmt: skip
 
 
 OPTIONS = (
@@ -380,33 +332,23 @@ class MetricCase:
 METRICS = [
     MetricCase("qwk", go.qwk_metric((0, 3)), labels_between(0, 3), (-1, 4)),
     MetricCase("qwk-measured", go.qwk_metric(), labels_between(1, 6), (0, 7)),
-    MetricCase(
-        "qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4), (0, 5)
-    ),
+    MetricCase("qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4),
+               (0, 5)),
     *(
         MetricCase(name, go.metrics.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
         for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews")
     ),
-    MetricCase(
-        "accuracy-measured", go.metrics.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)
-    ),
-    MetricCase(
-        "mae-cut",
-        go.metrics.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
-        labels_between(1, 4),
-        (0, 5),
-    ),
-    MetricCase(
-        "linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)
-    ),
+    MetricCase("accuracy-measured", go.metrics.threshold_metric("accuracy"), labels_between(1, 6),
+               (0, 7)),
+    MetricCase("mae-cut", go.metrics.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
+               labels_between(1, 4), (0, 5)),
+    MetricCase("linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3),
+               (-1, 4)),
     MetricCase("youden", go.metrics.threshold_metric("youden"), (0, 1), (-1, 2)),
     MetricCase("f-beta", go.metrics.f_beta_metric(2), (0, 1), (-1, 2)),
-    MetricCase(
-        "f-beta-cut",
-        go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-0.4]),
-        (0, 1),
-        (-3, 3),
-    ),
+    MetricCase("f-beta-cut",
+               go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-0.4]),
+               (0, 1), (-3, 3)),
     MetricCase("cost", go.metrics.cost_metric(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("kappa-cost", go.metrics.kappa_cost_metric(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
@@ -414,31 +356,20 @@ METRICS = [
     MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-loss", go.extended_qwk_metric().loss, labels_between(1, 6), (0, 7)),
     MetricCase("weighted-logloss", go.weighted_logloss_metric(0.1), (0, 1), (-30, 30)),
-    MetricCase(
-        "weighted-logloss-probability",
-        go.weighted_logloss_metric(0.1, input_space="probability"),
-        (0, 1),
-        (0, 1),
-    ),
+    MetricCase("weighted-logloss-probability",
+               go.weighted_logloss_metric(0.1, input_space="probability"), (0, 1), (0, 1)),
     *(
         MetricCase(f"{metric.name}-{space}", metric, labels_between(0, 3), predictions, 4)
         for make in (go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric)
         for space, predictions in (("margin", (-30, 30)), ("probability", (0, 1)))
         for metric in [make(4, input_space=space)]  # type: ignore[arg-type]
     ),
-    MetricCase(
-        "loss-qwk",
-        go.loss_metric(go.qwk_objective([0, 1, 2, 3], clip=False)),
-        labels_between(0, 3),
-        (-1, 4),
-    ),
+    MetricCase("loss-qwk", go.loss_metric(go.qwk_objective([0, 1, 2, 3], clip=False)),
+               labels_between(0, 3), (-1, 4)),
     MetricCase("loss-unmeasured", go.loss_metric(go.qwk_objective()), labels_between(1, 6), (0, 7)),
     MetricCase("loss-logloss", go.loss_metric(go.offset_logloss_objective(0.1)), (0, 1), (-30, 30)),
-    MetricCase(
-        "loss-function",
-        go.loss_metric(go.objective(squared_error, loss=squared_error_loss)),
-        labels_between(0, 3),
-        (-40, 40),
-    ),
+    MetricCase("loss-function",
+               go.loss_metric(go.objective(squared_error, loss=squared_error_loss)),
+               labels_between(0, 3), (-40, 40)),
     MetricCase("squared-error", go.metrics.squared_error_metric(), labels_between(0, 3), (-40, 40)),
-]
+]  # fmt: skip

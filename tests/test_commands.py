@@ -395,16 +395,17 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
         ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
         ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
-        ("correct nan.csv --score p --negative-keep-rate 0.1", "--score p must be finite, found n"),
+        (
+            "correct nan.csv --score p --negative-keep-rate 0.1",
+            "--score p must be in [0, 1], found nan at row 0: remove or repair such rows first",
+        ),
         ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
         ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
         ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),
         ("thresholds oof.csv --label y --score p --metric auc", "--metric must be one of 'qwk'"),
         ("thresholds oof.csv --label y --score p --metric mcc", "--metric 'mcc' has another name"),
-        (
-            "thresholds oof.csv --label y --score p --metric mae --method plugin",
-            "--method plugin is for --metric qwk only, found 'mae': pass --method exact",
-        ),
+        ("thresholds oof.csv --label y --score p --metric mae --method plugin",
+         "--method plugin is for --metric qwk only, found 'mae': pass --method exact"),
         ("thresholds oof.csv --label y --score p --labels 1,2", "--label y holds 3 at row"),
         ("thresholds oof.csv --label y --score p --labels a,b", "--label y holds '"),
         ("thresholds oof.csv --label y --score p --labels 1,1", "--labels must be different"),
@@ -414,20 +415,18 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("thresholds oof.csv --label y --score p --cv 2 --interval", "--cv must be a whole number"),
         ("thresholds oof.csv --label y --score p --delimiter ::", "--delimiter must be one char"),
         ("thresholds oof.csv --label y --score p -o oof.csv", "--output oof.csv exists: give"),
-        (
-            "thresholds oof.csv --label y --score p -o no/a.json",
-            "--output no/a.json is in a",
-        ),
-        (
-            "thresholds odd.csv --label y --score p",
-            "--score p must hold numbers, found '1_0' at row",
-        ),
-        (
-            "thresholds odd.csv --label y --score q",
-            "--score q must hold numbers, found '\u0663' at",
-        ),
+        ("thresholds oof.csv --label y --score p -o no/a.json", "--output no/a.json is in a"),
+        ("thresholds odd.csv --label y --score p",
+         "--score p must hold numbers, found '1_0' at row"),
+        ("thresholds odd.csv --label y --score q",
+         "--score q must hold numbers, found '\u0663' at"),
         ("thresholds oof.csv --label y --score p --labels 1,2,3_0", "--label y holds '3' at"),
         ("check ./none.py:focal", "./none.py does not exist: give the path of a file"),
+        ("check ./broken.py:focal", "./broken.py:focal cannot be loaded, SyntaxError: "),
+        ("check ./os.py:focal", "./os.py does not exist: give the path of a file"),
+        ("check os:focal", "os:focal cannot be loaded, AttributeError: module 'os' has no attr"),
+        ("check nowhere:focal", "nowhere:focal cannot be loaded, ModuleNotFoundError: No module"),
+        ("thresholds oof.csv --label y --score p --delimiter tab", "--delimiter must be one char"),
         ("apply oof.csv saved.json --score p", "oof.csv holds no saved estimator: give the file"),
         ("apply other.json oof.csv --score p", "other.json holds no saved estimator: give"),
         ("apply short.json oof.csv --score p", "short.json: text is not complete JSON"),
@@ -443,52 +442,39 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("kappa oof.csv --label y --prediction p", "--prediction p must hold classes, found -0."),
         ("kappa oof.csv --label y --prediction p --metric mae", "--prediction p must hold classes"),
         ("kappa oof.csv --label y --score p --thresholds c.json", "c.json holds no ThresholdClass"),
-        (
-            "kappa oof.csv --label y --score p --thresholds saved.json --labels 0,1,2",
-            "--labels are [0, 1, 2], but saved.json has the classes [1, 2, 3]",
-        ),
+        ("kappa oof.csv --label y --score p --thresholds saved.json --labels 0,1,2",
+         "--labels are [0, 1, 2], but saved.json has the classes [1, 2, 3]"),
         ("correct clicks.csv --score p", "give either --negative-keep-rate"),
-        (
-            "correct clicks.csv --score p --negative-keep-rate 0.1 --target-prior 0.1",
-            "give either --negative-keep-rate",
-        ),
+        ("correct clicks.csv --score p --negative-keep-rate 0.1 --target-prior 0.1",
+         "give either --negative-keep-rate"),
         ("correct clicks.csv --score p --target-prior 0.1", "--train-prior is missing"),
-        (
-            "correct clicks.csv --score p --negative-keep-rate 0",
-            "--negative-keep-rate must be above 0, found 0.0",
-        ),
-        (
-            "correct oof.csv --score p --negative-keep-rate 0.1",
-            "--score p must be in [0, 1], found ",
-        ),
-        (
-            "correct clicks.csv --score p --negative-keep-rate 0.1 --input-space logit",
-            "--input-space must be one of 'probability', 'margin', found 'logit'",
-        ),
+        ("correct clicks.csv --score p --negative-keep-rate 0",
+         "--negative-keep-rate must be above 0, found 0.0"),
+        ("correct oof.csv --score p --negative-keep-rate 0.1",
+         "--score p must be in [0, 1], found "),
+        ("correct clicks.csv --score p --negative-keep-rate 0.1 --input-space logit",
+         "--input-space must be one of 'probability', 'margin', found 'logit'"),
         ("calibrate oof.csv --label y --score p", "--label y must be 0 (negative) or 1 (positive)"),
         ("calibrate oof.csv --label word --score p", "--label word must hold numbers, found '"),
         ("calibrate clicks.csv --label p --score y", "--label p must be 0 (negative) or 1"),
         ("calibrate clicks.csv --label y --score z", "--score z must be in [0, 1], found "),
         ("calibrate clicks.csv --label y --score p --method x", "--method must be one of 'auto'"),
-        (
-            "calibrate clicks.csv --label y --score z --input-space margin --method auto",
-            "--method auto compares calibrators of probabilities",
-        ),
+        ("calibrate clicks.csv --label y --score z --input-space margin --method auto",
+         "--method auto compares calibrators of probabilities"),
         ("calibrate clicks.csv --label y --score p --cv 1", "--cv"),
         ("calibrate clicks.csv --label y --score p --negative-keep-rate 2", "--negative-keep-rate"),
         ("calibrate clicks.csv --label y --score p --keep-rate-column w", "--keep-rate-column w"),
-        (
-            "calibrate clicks.csv --label y --score p --keep-rate-column w --negative-keep-rate .1",
-            "--negative-keep-rate and --keep-rate-column are both given",
-        ),
+        ("calibrate clicks.csv --label y --score p --keep-rate-column w --negative-keep-rate .1",
+         "--negative-keep-rate and --keep-rate-column are both given"),
     ],
-)
+)  # fmt: skip
 def test_bad_input(grades, clicks, command, beginning) -> None:
     saved = go.ThresholdClassifier().fit(grades["p"], grades["y"]).to_json()
     Path("saved.json").write_text(saved)
     Path("short.json").write_text(saved[:-9])
     Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
     Path("nan.csv").write_text("p\nnan\n")
+    Path("broken.py").write_text("def focal(:\n")
     Path("other.json").write_text('{"thresholds": [1, 2]}')
     Path("c.json").write_text(
         go.estimators.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()

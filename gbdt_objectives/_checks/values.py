@@ -328,13 +328,12 @@ def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> No
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
-    finite(name, p)
     wrong = ~((p >= 0) & (p <= 1))
-    row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
-    raise ValueError(
-        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: margins need the logistic "
-        "function or softmax first"
-    )
+    row, found = int(np.argwhere(wrong)[0][0]) if p.ndim else 0, p[wrong][0]
+    remedy = "margins need the logistic function or softmax first, percentages a division by 100"
+    if np.isnan(found):
+        remedy = "remove or repair such rows first"
+    raise ValueError(f"{name} must be in [0, 1], found {found} at row {row}: {remedy}")
 
 
 def rows_sum_to_one(name: str, p: Array) -> None:
@@ -386,6 +385,10 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
         "from the labels of all the rows; a target_prior without label_range names all labels",
     )  # fmt: skip
+
+
+FAR = 3
+"""Standard deviations from their mean within which the labels of some of the rows have theirs."""
 
 
 def category_order(name: str, values: object, **asked: bool) -> Array | None:

@@ -547,8 +547,7 @@ def match_moments(
         change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
         pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
     inverse = np.linalg.inv(jacobian)
-    u0, of_class, means = scores(pi0)
-    v0 = score(held_out, pi0)
+    (u0, of_class, means), v0 = scores(pi0), score(held_out, pi0)
     d = u0.mean(axis=0) - v0.mean(axis=0)
     sides = (u0, owners[0]), (v0, owners[1])
     C = np.sum([covariance_of_sum(u, owner) / len(u) ** 2 for u, owner in sides], axis=0)
@@ -560,7 +559,6 @@ def match_moments(
         )
     statistic = float(d @ np.linalg.solve(C, d))
     squares = np.array([v.T @ v / len(v) for v in of_class])
-
     alone = [covariance_of_sum(u, None) / len(u) ** 2 for u, _ in sides]
     effect = group_effect(C, np.sum(alone, axis=0))
     expected = mixture(means, squares, pi0, n, alone[1], effect)

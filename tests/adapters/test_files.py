@@ -8,24 +8,20 @@ import pytest
 import xgboost as xgb
 
 from gbdt_objectives.adapters import _files
+from tests.cases import refusals_of
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 Y = X[:, 0]
 
 
-@pytest.mark.parametrize(
-    ("model", "output", "message"),
-    [
-        ("m.pkl", "out.json", r"m\.pkl must end in \.json or \.ubj .XGBoost. or \.txt"),
-        ("m.json", "out.pkl", r"output must end in \.json or \.ubj for a model of xgboost"),
-        ("m.json", "out.txt", r"output must end in \.json or \.ubj for a model of xgboost"),
-        ("m.txt", "out.ubj", r"output must end in \.txt for a model of lightgbm"),
-        ("m.txt", "out.txt", r"m\.txt does not exist: give the path"),
-    ],
+test_names_are_checked_before_the_work = refusals_of(
+    _files.check_model_paths,
+    ("m.pkl", "out.json", r"m\.pkl must end in \.json or \.ubj .XGBoost. or \.txt"),
+    ("m.json", "out.pkl", r"output must end in \.json or \.ubj for a model of xgboost"),
+    ("m.json", "out.txt", r"output must end in \.json or \.ubj for a model of xgboost"),
+    ("m.txt", "out.ubj", r"output must end in \.txt for a model of lightgbm"),
+    ("m.txt", "out.txt", r"m\.txt does not exist: give the path"),
 )
-def test_names_are_checked_before_the_work(model, output, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        _files.check_model_paths(model, output)
 
 
 @pytest.mark.parametrize("ending", [".json", ".ubj"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import cache
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
@@ -24,6 +26,7 @@ from gbdt_objectives.adapters import (
     xgboost as xgboost_adapter,
 )
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each, refused
 
 pytestmark = pytest.mark.slow
 
@@ -102,41 +105,6 @@ def test_nothing_to_undo_in_our_models(lib: Library, rare):
         custom = lgb.train({**lib.params, **BAGGED, "objective": go.offset_logloss_objective(1)},
                            lgb.Dataset(X, y), 3)  # fmt: skip
         assert go.adapters.imbalance_shift(custom) == 0.0
-
-
-@both
-def test_misuse(lib: Library, rare):
-    X, y, _ = rare
-    data = lib.data(X, y)
-    with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
-        go.adapters.imbalance_shift("model")
-    estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2).fit(X, y)
-    with pytest.raises(TypeError, match="from an estimator take"):
-        go.adapters.imbalance_shift(estimator)
-    squares = lib.built_in({"scale_pos_weight": 5} if lib is XGB else {}, data, 2)
-    with pytest.raises(ValueError, match="whose model has no log-odds of a positive class"):
-        go.adapters.imbalance_shift(squares)
-
-
-def test_positives_of_weight_zero(rare):
-    X, y, _ = rare
-    params = {"objective": "binary:logistic", "scale_pos_weight": 0}
-    with pytest.raises(ValueError, match="scale_pos_weight = 0: no shift undoes that"):
-        go.adapters.imbalance_shift(xgb.train(params, xgb.DMatrix(X, y), 2))
-
-
-def test_is_unbalance_needs_the_labels(rare):
-    X, y, _ = rare
-    booster = LGB.built_in({**BINARY, "is_unbalance": True}, lgb.Dataset(X, y), 2)
-    with pytest.raises(ValueError, match=r"the training labels, imbalance_shift\(booster, y=y"):
-        go.adapters.imbalance_shift(booster)
-    with pytest.raises(ValueError, match="y has one class only, found 0 positives"):
-        go.adapters.imbalance_shift(booster, y=np.zeros(5))
-    with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.adapters.imbalance_shift(booster, y=[0, 1, 2])
-    head, _, _ = booster.model_to_string().partition("\nparameters:\n")
-    with pytest.raises(ValueError, match="holds no parameters"):
-        go.adapters.imbalance_shift(lgb.Booster(model_str=head), y=y)
 
 
 def test_is_unbalance_counts_rows_not_weights(rare):
@@ -381,59 +349,6 @@ def test_pickled_shifts_keep_their_error(halves):
 
 
 @both
-def test_misuse_of_samples(lib: Library, rare):
-    X, y, _ = rare
-    y = np.asarray(y, int)
-    booster = lib.built_in(LOGISTIC[lib.name], lib.data(X, y), 3)
-    estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2)
-    with pytest.raises(NotFittedError):
-        go.adapters.imbalance_shift(estimator, X, y)
-    estimator.fit(X, y)
-    for model in (booster, estimator):
-        for args, kwargs, error, message in (
-            (
-                (y, X),
-                {},
-                TypeError,
-                r"X must be features.* found .*write imbalance_shift\(model, X, y",
-            ),
-            ((y,), {}, TypeError, "X must be features.* y=training_labels"),
-            ((X,), {}, ValueError, "X is given without y"),
-            ((X, y[:5]), {}, ValueError, f"X has {len(y)} rows, but the labels have 5"),
-            ((X, np.zeros(len(y))), {}, ValueError, "one class only, 0 of the weight positive"),
-            ((X, np.ones(len(y))), {}, ValueError, "one class only, 1 of the weight positive"),
-            ((X, y), {"sample_weight": y == 0}, ValueError, "one class only, 0 of the weight"),
-            ((X, y), {"sample_weight": -np.ones(len(y))}, ValueError, "must not be negative"),
-            ((X, y), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
-        ):
-            with pytest.raises(error, match=message):
-                go.adapters.imbalance_shift(model, *args, **kwargs)
-    with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
-        go.adapters.imbalance_shift(booster, y=X)
-    with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
-        go.adapters.imbalance_shift(
-            booster, y=lib.data(X, y).construct() if lib is LGB else lib.data(X, y)
-        )
-    with pytest.raises(ValueError, match="sample_weight is for a sample, but X is missing"):
-        go.adapters.imbalance_shift(booster, y=y, sample_weight=np.ones(len(y)))
-    with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.adapters.imbalance_shift(booster, X, y + 1)
-    with pytest.raises(TypeError, match=r"or pass a sample of the population, imbalance_shift\("):
-        go.adapters.imbalance_shift(estimator, y=y)
-    squares = lib.built_in({}, lib.data(X, y), 2)
-    with pytest.raises(ValueError, match="whose model has no log-odds of a positive class"):
-        go.adapters.imbalance_shift(squares, X, y)
-    if lib is LGB:
-        with pytest.raises(TypeError, match="found a Dataset: LightGBM predicts on arrays"):
-            go.adapters.imbalance_shift(booster, lgb.Dataset(X, y), y)
-    three = LogisticRegression().fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]: only two have one shift"):
-        go.adapters.imbalance_shift(three, X, y)
-    with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
-        go.adapters.imbalance_shift(LinearRegression().fit(X, y), X, y)
-
-
-@both
 def test_probabilities_that_float32_rounds_to_1_are_not_lost(lib: Library) -> None:
     """Classifiers of the adapters and of the library are asked for margins."""
     rng = np.random.default_rng(5)
@@ -458,15 +373,6 @@ class OneColumn(LogisticRegression):
 
     def predict_proba(self, X):
         return super().predict_proba(X)[:, 1]
-
-
-def test_a_probability_of_one_column_is_refused_by_name(rare) -> None:
-    X, y, _ = rare
-    with pytest.raises(ValueError, match=r"OneColumn with objective='of a user' must be \(n, K\)"):
-        go.adapters.imbalance_shift(OneColumn().fit(X, y), X, y)
-    OneColumn.objective = None
-    with pytest.raises(ValueError, match=r"predict_proba of OneColumn must be \(n, K\)"):
-        go.adapters.imbalance_shift(OneColumn().fit(X, y), X, y)
 
 
 def test_a_models_imbalance_corrects_by_position() -> None:
@@ -501,3 +407,83 @@ def test_few_rounds_of_lightgbm_have_not_come_to_their_odds(population):
         assert float(imbalance_shift(many)) == pytest.approx(
             float(imbalance_shift(many, X, y)), abs=0.15
         )
+
+
+class Unnamed(OneColumn):
+    objective = None
+
+
+@cache
+def models(name: str) -> SimpleNamespace:
+    """What is refused, of a library."""
+    lib = XGB if name == "xgboost" else LGB
+    X = np.random.default_rng(4).random((300, 4))
+    y = (X[:, 0] > 0.85).astype(int)
+    kind = xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier
+    unbalanced = LGB.built_in({**BINARY, "is_unbalance": True}, lgb.Dataset(X, y), 2)
+    without_trees = {"objective": "binary:logistic", "scale_pos_weight": 0}
+    return SimpleNamespace(
+        X=X, y=y, one=np.ones(300), data=lib.data(X, y), unfitted=kind(n_estimators=2),
+        booster=lib.built_in(LOGISTIC[lib.name], lib.data(X, y), 3),
+        estimator=kind(n_estimators=2).fit(X, y),
+        squares=lib.built_in({"scale_pos_weight": 5} if lib is XGB else {}, lib.data(X, y), 2),
+        weight_0=xgb.train(without_trees, xgb.DMatrix(X, y), 2), unbalanced=unbalanced,
+        bare=lgb.Booster(model_str=unbalanced.model_to_string().partition("\nparameters:\n")[0]),
+        three=LogisticRegression().fit(X, np.arange(300) % 3),
+    )  # fmt: skip
+
+
+shift = imbalance_shift
+
+
+@both
+@refused(
+    (lambda m: shift("model"), "Booster of xgboost or lightgbm", TypeError),
+    (lambda m: shift(m.estimator), "from an estimator take", TypeError),
+    (lambda m: shift(m.squares), "whose model has no log-odds of a positive class"),
+    (lambda m: shift(m.weight_0), "scale_pos_weight = 0: no shift undoes that"),
+    (lambda m: shift(m.unbalanced), r"the training labels, imbalance_shift\(booster, y=y"),
+    (lambda m: shift(m.unbalanced, y=np.zeros(5)), "y has one class only, found 0 positives"),
+    (lambda m: shift(m.unbalanced, y=[0, 1, 2]), r"y must be 0 \(negative\) or 1"),
+    (lambda m: shift(m.bare, y=m.y), "holds no parameters"),
+    (lambda m: shift(m.unfitted, m.X, m.y), "not fitted yet", NotFittedError),
+    (lambda m: shift(m.booster, y=m.X), "y must be labels, .* write imbalance_shift", TypeError),
+    (lambda m: shift(m.booster, y=m.data), "y must be labels, .* write imbalance_shift", TypeError),
+    (lambda m: shift(m.booster, y=m.y, sample_weight=m.one),
+     "sample_weight is for a sample, but X is missing"),
+    (lambda m: shift(m.booster, m.X, m.y + 1), r"y must be 0 \(negative\) or 1"),
+    (lambda m: shift(m.estimator, y=m.y),
+     r"or pass a sample of the population, imbalance_shift\(", TypeError),
+    (lambda m: shift(m.squares, m.X, m.y), "whose model has no log-odds of a positive class"),
+    (lambda m: shift(LGB.built_in(BINARY, lgb.Dataset(m.X, m.y), 2), lgb.Dataset(m.X, m.y), m.y),
+     "found a Dataset: LightGBM predicts on arrays", TypeError),
+    (lambda m: shift(m.three, m.X, m.y), r"classes \[0, 1, 2\]: only two have one shift"),
+    (lambda m: shift(LinearRegression().fit(m.X, m.y), m.X, m.y),
+     "Booster of xgboost or lightgbm", TypeError),
+    (lambda m: shift(OneColumn().fit(m.X, m.y), m.X, m.y),
+     r"OneColumn with objective='of a user' must be \(n, K\)"),
+    (lambda m: shift(Unnamed().fit(m.X, m.y), m.X, m.y),
+     r"predict_proba of Unnamed must be \(n, K\)"),
+)  # fmt: skip
+def test_misuse(lib: Library, call) -> None:
+    call(models(lib.name))
+
+
+@both
+@each("name", ["booster", "estimator"])
+@refused(
+    (lambda m: ((m.y, m.X), {}),
+     r"X must be features.* found .*write imbalance_shift\(model, X, y", TypeError),
+    (lambda m: ((m.y,), {}), "X must be features.* y=training_labels", TypeError),
+    (lambda m: ((m.X,), {}), "X is given without y"),
+    (lambda m: ((m.X, m.y[:5]), {}), "X has 300 rows, but the labels have 5"),
+    (lambda m: ((m.X, 0 * m.y), {}), "one class only, 0 of the weight positive"),
+    (lambda m: ((m.X, m.one), {}), "one class only, 1 of the weight positive"),
+    (lambda m: ((m.X, m.y), {"sample_weight": m.y == 0}), "one class only, 0 of the weight"),
+    (lambda m: ((m.X, m.y), {"sample_weight": -m.one}), "must not be negative"),
+    (lambda m: ((m.X, m.y), {"sample_weight": [1]}), "sample_weight has 1 rows"),
+)  # fmt: skip
+def test_misuse_of_samples(lib: Library, name, given) -> None:
+    m = models(lib.name)
+    args, kwargs = given(m)
+    shift(getattr(m, name), *args, **kwargs)

@@ -96,9 +96,6 @@ class OffTheLabelLoss(CostlyLoss):
 
 
 OWN, OWN_REFERENCE = go.objective(CostlyLoss()), go.objective(OffTheLabelLoss())
-function_and_loss = pytest.mark.parametrize(
-    ("objective", "reference"), [(NAMED, REFERENCE), (OWN, OWN_REFERENCE)], ids=["function", "loss"]
-)
 
 
 def regressor(lib: Library, objective: Any, **kwargs: Any) -> Any:

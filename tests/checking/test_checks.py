@@ -378,13 +378,6 @@ def not_finite(y, f, w=None):
     return np.where(f > 5, np.nan, g), h
 
 
-def stops_gradient(y, f, w=None):
-    """QWK's loss with its sums differentiated as constants: the gradient of no loss."""
-    v = weighted(w, f)
-    r = f - y
-    return v * (r - (r @ r) / (1 + f @ f) * f * np.arange(1, len(f) + 1) / len(f)), v
-
-
 def asymmetric(y, f, w=None):
     v = weighted(w, f)
     return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
@@ -410,12 +403,8 @@ def asymmetric(y, f, w=None):
         (hessian_doubled, {}, "hessian", "it is 2 times the second derivative: .* too short"),
         (hessian_halved, {}, "hessian", "it is 0.5 times the second derivative: .* too far"),
         (hessian_halved, {"hessian_kind": "upper_bound"}, "hessian", "is less than the second"),
-        (
-            hessian_of_another_loss,
-            {},
-            "hessian",
-            "it is not the second derivative: .* another loss",
-        ),
+        (hessian_of_another_loss, {}, "hessian",
+         "it is not the second derivative: .* another loss"),
         (logistic, {"hessian_kind": "constant"}, "hessian", "declared constant"),
         (logistic, {"hessian_kind": "bounded"}, "step of a leaf", "passes the leaf's optimum"),
         (bounded, {"hessian_kind": "exact"}, "hessian", "it is not the second derivative"),
@@ -443,7 +432,7 @@ def asymmetric(y, f, w=None):
         (not_finite, {}, "returned arrays", "the gradient is nan in places: LightGBM"),
         (asymmetric, {"y_true": np.arange(5.0)}, "gradient", "the gradient of no loss"),
     ],
-)
+)  # fmt: skip
 def test_a_defect_is_named(obj, options, check, message) -> None:
     with pytest.raises(ObjectiveError) as raised:
         check_objective(obj, **options)
@@ -510,6 +499,7 @@ def test_a_wrong_start_is_named(obj, check, message) -> None:
         (poisson, 1.0, "passed"),  # of other shares of these labels
         (poisson, 0.0, "passed"),
         (lambda y, f, w: poisson(y + 3, f, w), 0.0, "note"),
+        (lambda y, f, w: (weighted(w, f), weighted(w, f)), None, "note"),  # there is none
         (lambda y, f, w: (weighted(w, f) * np.sign(np.exp(f) - y), weighted(w, f)), None, "passed"),
     ],
 )

@@ -104,12 +104,8 @@ CALLS = {
     "shift y": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 0),
     "shift score": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 1),
     "shift segments": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 2),
-    "shift weight": (
-        go.thresholds.fit_segment_shift,
-        (Y, S, SEGMENTS),
-        {"sample_weight": Y + 1},
-        "sample_weight",
-    ),
+    "shift weight": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {"sample_weight": Y + 1},
+         "sample_weight"),
     "shifted score": (SHIFT.apply, (S, SEGMENTS), {}, 0),
     "shifted segments": (SHIFT.apply, (S, SEGMENTS), {}, 1),
     "shifts": (go.thresholds.SegmentShift, ([0, 1], [0.5, -0.5]), {}, 1),
@@ -138,12 +134,8 @@ CALLS = {
     "threshold": (go.priors.correct_threshold, (P,), {"negative_keep_rate": 0.1}, 0),
     "shift": (go.correct_probability, ([[0.3, 0.7]],), {"shift": [0.0, 1.0]}, "shift"),
     "class rates": (go.log_odds_shift, (), {"class_keep_rates": [0.1, 1.0]}, "class_keep_rates"),
-    "prior": (
-        go.log_odds_shift,
-        (),
-        {"train_prior": [0.5, 0.5], "target_prior": [0.1, 0.9]},
-        "target_prior",
-    ),
+    "prior": (go.log_odds_shift, (), {"train_prior": [0.5, 0.5], "target_prior": [0.1, 0.9]},
+         "target_prior"),
     "downsample": (go.negative_downsample, (BINARY, 0.5), {}, 0),
     "resample": (go.priors.resample_classes, (Y, dict.fromkeys(range(K), 1)), {}, 0),
     "measured full": (go.priors.measured_keep_rates, (Y, Y), {}, 0),
@@ -152,27 +144,15 @@ CALLS = {
     "estimate prior": (go.priors.estimate_prior, (P, 0.5), {}, 0),
     "brier y": (go.calibration.brier_score, (BINARY, P), {}, 0),
     "brier p": (go.calibration.brier_score, (BINARY, P), {}, 1),
-    "refinement partition": (
-        go.calibration.calibration_refinement,
-        (BINARY, P),
-        {"partition": np.arange(40) % 3},
-        "partition",
-    ),
-    "calibration labels": (
-        go.calibration.brier_score,
-        (BINARY, np.column_stack([1 - P, P])),
-        {"labels": [0, 1]},
-        "labels",
-    ),
+    "refinement partition": (go.calibration.calibration_refinement, (BINARY, P),
+         {"partition": np.arange(40) % 3}, "partition"),
+    "calibration labels": (go.calibration.brier_score, (BINARY, np.column_stack([1 - P, P])),
+         {"labels": [0, 1]}, "labels"),
     "bins": (go.calibration.reliability_bins, (BINARY, P), {"sample_weight": P}, "sample_weight"),
     "hull": (go.calibration.roc_convex_hull, (BINARY, P), {}, 0),
     "counts": (go.calibration.empirical_probability, ([3, 4],), {}, 0),
-    "counts' prior": (
-        go.calibration.empirical_probability,
-        ([3, 4],),
-        {"prior": [0.5, 0.5]},
-        "prior",
-    ),
+    "counts' prior": (go.calibration.empirical_probability, ([3, 4],), {"prior": [0.5, 0.5]},
+         "prior"),
     "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
     "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
     "objective": (go.qwk_objective, (Y,), {}, 0),
@@ -196,25 +176,16 @@ CALLS = {
         {"sample_weight": P},
         "sample_weight",
     ),
-    "downsampled y": (
-        go.DownsampledClassifier(LogisticRegression(), 0.5).fit,
-        (X, BINARY),
-        {},
-        1,
-    ),
+    "downsampled y": (go.DownsampledClassifier(LogisticRegression(), 0.5).fit, (X, BINARY), {}, 1),
     "QWK y": (go.QWKClassifier(LinearRegression(), objective=None).fit, (X, Y), {}, 1),
     "tree y": (go.estimators.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
     "tree X": (go.estimators.ProbabilityEstimationTree().fit(X, BINARY).predict_proba, (X,), {}, 0),
     "leaf y": (go.estimators.leaf_probability, (TREE, X, BINARY), {}, 2),
     "leaf X": (go.estimators.leaf_probability, (TREE, X, BINARY), {}, 1),
     "reliability": (go.plotting.ReliabilityDisplay.from_predictions, (BINARY, P), {}, 0),
-    "display": (
-        go.plotting.ThresholdDisplay.from_predictions,
-        (Y, S),
-        {"thresholds": CUTS},
-        "thresholds",
-    ),
-}
+    "display": (go.plotting.ThresholdDisplay.from_predictions, (Y, S), {"thresholds": CUTS},
+         "thresholds"),
+}  # fmt: skip
 
 
 @each("name", CALLS)
@@ -269,20 +240,12 @@ def test_decimals_are_refused_with_the_conversion(name):
 
 
 TAKEN = {
-    go.apply_thresholds,
-    go.calibration.calibration_ratio,
-    go.calibration.calibration_ratio_by_segment,
-    go.calibration.expected_calibration_error,
-    go.extended_qwk_metric,
-    go.objectives.kappa_objective,
-    go.priors.measured_keep_rates,
-    go.priors.negative_downsample_by_key,
-    go.optimize_thresholds,
-    go.priors.prior_weights,
-    go.quadratic_weighted_kappa,
-    go.qwk_objective,
-    go.calibration.reliability_bins,
-}
+    go.apply_thresholds, go.calibration.calibration_ratio,
+    go.calibration.calibration_ratio_by_segment, go.calibration.expected_calibration_error,
+    go.extended_qwk_metric, go.objectives.kappa_objective, go.priors.measured_keep_rates,
+    go.priors.negative_downsample_by_key, go.optimize_thresholds, go.priors.prior_weights,
+    go.quadratic_weighted_kappa, go.qwk_objective, go.calibration.reliability_bins,
+}  # fmt: skip
 """What takes Dask collections, in all columns of rows (tests/distributed/test_partitions.py)."""
 
 

@@ -34,7 +34,7 @@ from gbdt_objectives.estimators import (
     VennAbersCalibrator,
     choose_calibrator,
 )
-from tests.cases import each
+from tests.cases import each, refused
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 CALIBRATORS = each(
@@ -449,80 +449,74 @@ def test_foreign_json_is_refused(good) -> None:
         CLASS[name]().to_json()
 
 
-@each(
-    ("good", "change", "message"),
-    [
-        (HULL, {"m": -1}, "m must not be negative, found -1"),
-        (HULL, {"m": 10**400}, "m must be a finite number, found 1000"),
-        (HULL, {"monotone": True, "probabilities": [0.3, 0.2]}, "must not fall"),
-        (HULL, {"m": 0, "probabilities": [0.3, 0.2]}, "must not fall"),
-        (HULL, {"m": True}, "m must be a finite number, found True"),
-        (HULL, {"m": float("nan")}, "text holds NaN"),
-        (HULL, {"prior": [0.5, 0.6]}, "prior must sum to 1"),
-        (HULL, {"prior": 0.5}, "prior must be a list"),
-        (HULL, {"prior": "uniform"}, "prior must be one of 'base_rate'"),
-        (HULL, {"pooling": "hull"}, "must have the keys"),
-        (HULL, {"monotone": 1}, "monotone must be true or false, found 1"),
-        (HULL, {"scores": [0.4, 0.1]}, "scores must rise"),
-        (HULL, {"scores": [0.1]}, "probabilities has 2 rows, but scores have 1"),
-        (HULL, {"scores": []}, "scores must be a list of numbers"),
-        (HULL, {"scores": [0.1, "0.4"]}, "scores must be a finite number, found '0.4'"),
-        (HULL, {"probabilities": [0.2, 1.1]}, "probabilities must be in \\[0, 1\\], found 1.1"),
-        (INTERCEPT, {"shift": None}, "shift must be a finite number, found None"),
-        (INTERCEPT, {"shift": float("inf")}, "text holds Infinity"),
-        (INTERCEPT, {"input_space": "logit"}, "input_space must be one of"),
-        (LOGIT, {"slope": "1"}, "slope must be a finite number, found '1'"),
-        (LOGIT, {"intercept": [1]}, "intercept must be a finite number, found \\[1\\]"),
-        (LOGIT, {"input_space": None}, "input_space must be one of"),
-        (BETA, {"a": -1}, "a must not be negative, found -1"),
-        (BETA, {"b": -0.1}, "b must not be negative, found -0.1"),
-        (BETA, {"c": None}, "c must be a finite number, found None"),
-        (SPLINE, {"knots": [-1, 2, 0.5]}, "knots must be two or more and rise"),
-        (SPLINE, {"knots": [-1], "slopes": [1, 1]}, "knots must be two or more and rise"),
-        (SPLINE, {"slopes": [1, 1]}, "slopes must be one more than knots, 4, found 2"),
-        (SPLINE, {"slopes": [1, 1, -1, 1]}, "slopes must not be negative, found -1"),
-        (SPLINE, {"start": "0"}, "start must be a finite number"),
-        (VENN, {"scores": [0.4, 0.1]}, "scores must rise"),
-        (VENN, {"lower": [0, 0.2]}, "lower must have one value more than scores, 3, found 2"),
-        (VENN, {"upper": [0.2, 0.3, 1.1]}, "upper must be in \\[0, 1\\], found 1.1"),
-        (VENN, {"upper": [0.3, 0.2, 1]}, "upper must not fall"),
-        (VENN, {"lower": [0, 0.2, 1], "upper": [0.2, 0.3, 0.9]}, "lower must not exceed upper"),
-    ],
+@refused(
+    (HULL, {"m": -1}, "m must not be negative, found -1"),
+    (HULL, {"m": 10**400}, "m must be a finite number, found 1000"),
+    (HULL, {"monotone": True, "probabilities": [0.3, 0.2]}, "must not fall"),
+    (HULL, {"m": 0, "probabilities": [0.3, 0.2]}, "must not fall"),
+    (HULL, {"m": True}, "m must be a finite number, found True"),
+    (HULL, {"m": float("nan")}, "text holds NaN"),
+    (HULL, {"prior": [0.5, 0.6]}, "prior must sum to 1"),
+    (HULL, {"prior": 0.5}, "prior must be a list"),
+    (HULL, {"prior": "uniform"}, "prior must be one of 'base_rate'"),
+    (HULL, {"pooling": "hull"}, "must have the keys"),
+    (HULL, {"monotone": 1}, "monotone must be true or false, found 1"),
+    (HULL, {"scores": [0.4, 0.1]}, "scores must rise"),
+    (HULL, {"scores": [0.1]}, "probabilities has 2 rows, but scores have 1"),
+    (HULL, {"scores": []}, "scores must be a list of numbers"),
+    (HULL, {"scores": [0.1, "0.4"]}, "scores must be a finite number, found '0.4'"),
+    (HULL, {"probabilities": [0.2, 1.1]}, "probabilities must be in \\[0, 1\\], found 1.1"),
+    (INTERCEPT, {"shift": None}, "shift must be a finite number, found None"),
+    (INTERCEPT, {"shift": float("inf")}, "text holds Infinity"),
+    (INTERCEPT, {"input_space": "logit"}, "input_space must be one of"),
+    (LOGIT, {"slope": "1"}, "slope must be a finite number, found '1'"),
+    (LOGIT, {"intercept": [1]}, "intercept must be a finite number, found \\[1\\]"),
+    (LOGIT, {"input_space": None}, "input_space must be one of"),
+    (BETA, {"a": -1}, "a must not be negative, found -1"),
+    (BETA, {"b": -0.1}, "b must not be negative, found -0.1"),
+    (BETA, {"c": None}, "c must be a finite number, found None"),
+    (SPLINE, {"knots": [-1, 2, 0.5]}, "knots must be two or more and rise"),
+    (SPLINE, {"knots": [-1], "slopes": [1, 1]}, "knots must be two or more and rise"),
+    (SPLINE, {"slopes": [1, 1]}, "slopes must be one more than knots, 4, found 2"),
+    (SPLINE, {"slopes": [1, 1, -1, 1]}, "slopes must not be negative, found -1"),
+    (SPLINE, {"start": "0"}, "start must be a finite number"),
+    (VENN, {"scores": [0.4, 0.1]}, "scores must rise"),
+    (VENN, {"lower": [0, 0.2]}, "lower must have one value more than scores, 3, found 2"),
+    (VENN, {"upper": [0.2, 0.3, 1.1]}, "upper must be in \\[0, 1\\], found 1.1"),
+    (VENN, {"upper": [0.3, 0.2, 1]}, "upper must not fall"),
+    (VENN, {"lower": [0, 0.2, 1], "upper": [0.2, 0.3, 0.9]}, "lower must not exceed upper"),
 )
-def test_changed_json_is_refused(good, change, message) -> None:
+def test_changed_json_is_refused(good, change) -> None:
     name = good["format"].split(".")[1].split("/")[0]
-    with pytest.raises(ValueError, match=message):
-        CLASS[name].from_json(json.dumps(good | change))
+    CLASS[name].from_json(json.dumps(good | change))
 
 
 @CALIBRATORS
-@each(
-    ("score", "y", "w", "error", "message"),
-    [
-        ([0.1, 0.2], [1, 1], None, ValueError, "single class 1"),
-        ([0.1, 0.2, 0.3], [0, 0, 1], [1, 1, 0], ValueError,
-         "^y holds the single class 0 among rows of weight above 0"),
-        (np.array(["0.1", "0.2"], object), [0, 1], None, TypeError,
-         "score must hold real numbers, found str '0.1'"),
-        (np.array([0.1, "x"], object), [0, 1], None, TypeError, "score must hold real numbers"),
-        (["0.1", "0.2"], [0, 1], None, TypeError, "score must hold real numbers"),
-        ([0.1, np.nan], [0, 1], None, ValueError, "score must be finite, found nan at row 1"),
-        ([0.1, 0.2, 0.3], [0, 1, 2], None, ValueError, "must be 0 .* or 1 .*found 2.0 at row 2"),
-        ([0.1, 0.2], ["a", "b"], None, TypeError, "y must hold real numbers"),
-        ([0.1, 0.2, 0.3], [0, 1], None, ValueError, "score has 3 rows, but the labels have 2"),
-        ([0.1, 0.2], [0, 1], [1, -1], ValueError, "must not be negative, found -1.0 at row 1"),
-        ([0.1, 0.2], [0, 1], [1], ValueError, "sample_weight has 1 rows"),
-        ([[0.1, 0.2], [0.3, 0.4]], [0, 1], None, ValueError, "\\(n, 1\\), found \\(2, 2\\)"),
-        ([], [], None, ValueError, "empty"),
-        ([0.1, 0.2], None, None, ValueError, "requires y"),
-    ],
+@refused(
+    ([0.1, 0.2], [1, 1], None, "single class 1"),
+    ([0.1, 0.2, 0.3], [0, 0, 1], [1, 1, 0],
+     "^y holds the single class 0 among rows of weight above 0"),
+    (np.array(["0.1", "0.2"], object), [0, 1], None,
+     "score must hold real numbers, found str '0.1'", TypeError),
+    (np.array([0.1, "x"], object), [0, 1], None, "score must hold real numbers", TypeError),
+    (["0.1", "0.2"], [0, 1], None, "score must hold real numbers", TypeError),
+    ([0.1, np.nan], [0, 1], None, "score must be finite, found nan at row 1"),
+    ([0.1, 0.2, 0.3], [0, 1, 2], None, "must be 0 .* or 1 .*found 2.0 at row 2"),
+    ([0.1, 0.2], ["a", "b"], None, "y must hold real numbers", TypeError),
+    ([0.1, 0.2, 0.3], [0, 1], None, "score has 3 rows, but the labels have 2"),
+    ([0.1, 0.2], [0, 1], [1, -1], "must not be negative, found -1.0 at row 1"),
+    ([0.1, 0.2], [0, 1], [1], "sample_weight has 1 rows"),
+    ([[0.1, 0.2], [0.3, 0.4]], [0, 1], None, "\\(n, 1\\), found \\(2, 2\\)"),
+    ([], [], None, "empty"),
+    ([0.1, 0.2], None, None, "requires y"),
 )  # fmt: skip
-def test_bad_input(calibrator, score, y, w, error, message) -> None:
+def test_bad_input(calibrator, score, y, w) -> None:
     unfitted = clone(calibrator)
-    with pytest.raises(error, match=message):
+    try:
         unfitted.fit(score, y, w)
-    with pytest.raises(NotFittedError):
-        unfitted.predict([0.5])
+    finally:
+        with pytest.raises(NotFittedError):
+            unfitted.predict([0.5])
 
 
 @each("kind", [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator])
@@ -535,21 +529,17 @@ def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
         kind(input_space="logit").fit(*rows)
 
 
-@each(
-    ("parameters", "error", "message"),
-    [
-        ({"m": -1}, ValueError, "m must not be negative, found -1"),
-        ({"m": "2"}, TypeError, "m must be a number"),
-        ({"m": math.nan}, ValueError, "m must be finite"),
-        ({"prior": [0.5, 0.6]}, ValueError, "prior must sum to 1, found 1.1"),
-        ({"prior": [1.0]}, ValueError, "prior has 1 classes, but there are 2"),
-        ({"prior": "uniform"}, ValueError, "prior must be one of 'base_rate'"),
-        ({"monotone": 1}, TypeError, "monotone must be True or False"),
-    ],
+@refused(
+    ({"m": -1}, "m must not be negative, found -1"),
+    ({"m": "2"}, "m must be a number", TypeError),
+    ({"m": math.nan}, "m must be finite"),
+    ({"prior": [0.5, 0.6]}, "prior must sum to 1, found 1.1"),
+    ({"prior": [1.0]}, "prior has 1 classes, but there are 2"),
+    ({"prior": "uniform"}, "prior must be one of 'base_rate'"),
+    ({"monotone": 1}, "monotone must be True or False", TypeError),
 )
-def test_bad_parameters(rows, parameters, error, message) -> None:
-    with pytest.raises(error, match=message):
-        ROCConvexHullCalibrator(**parameters).fit(*rows)
+def test_bad_parameters(rows, parameters) -> None:
+    ROCConvexHullCalibrator(**parameters).fit(*rows)
 
 
 TWO_COLUMNS = [

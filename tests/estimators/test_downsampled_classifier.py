@@ -51,6 +51,7 @@ from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
 from gbdt_objectives.objectives import ratio_objective
 from gbdt_objectives.priors import resample_classes
+from tests.cases import refused
 
 pytestmark = pytest.mark.slow
 
@@ -659,39 +660,35 @@ X_VAL, Y_VAL = made(500, seed=3)
 PAIR = [(X_VAL, Y_VAL)]
 
 
-@pytest.mark.parametrize(
-    ("options", "arguments", "error", "message"),
-    [
-        ({"estimator": XGB()}, {"eval_set": PAIR}, ValueError,
-         "eval_set is for early stopping, but estimator has no early_stopping_rounds"),
-        ({"estimator": LogisticRegression(), "correction": "prior"}, {"eval_set": PAIR}, ValueError,
-         "eval_set is for early stopping, but estimator has no"),
-        ({"estimator": XGB(), "cv": TimeSeriesSplit(5)}, {}, ValueError,
-         "cv is for early stopping, but estimator has no"),
-        ({"correction": "prior"}, {"eval_set": PAIR}, ValueError, "pass correction='offset'"),
-        ({"cv": TimeSeriesSplit(5)}, {"eval_set": PAIR}, ValueError, "eval_set and cv both say"),
-        ({}, {"eval_set": PAIR, "groups": [1]}, ValueError, "eval_set and groups both say"),
-        ({"cv": 5}, {}, TypeError, "cv must be a splitter .*found 5: TimeSeriesSplit"),
-        ({"cv": "prefit"}, {}, TypeError, "cv must be a splitter .*found 'prefit'"),
-        ({}, {"sample_weight_eval_set": [Y_VAL]}, TypeError, "write eval_sample_weight="),
-        ({}, {"eval_X": X_VAL, "eval_y": Y_VAL}, TypeError, "write eval_set="),
-        ({}, {"eval_metric": "auc"}, TypeError, "got eval_metric=: it has only X, y, "),
-        ({}, {"eval_sample_weight": [Y_VAL]}, ValueError, "given without eval_set"),
-        ({}, {"eval_set": [(X_VAL, Y_VAL * 3)]}, ValueError, "label 3 .* does not occur in y"),
-        ({}, {"eval_set": [(X_VAL, Y_VAL * 0)]}, ValueError, "eval_set holds out rows of one"),
-        ({}, {"eval_set": [(X_VAL[:, :2], Y_VAL)]}, ValueError, "eval_set: X has 2 features"),
-        ({}, {"eval_set": PAIR, "eval_sample_weight": [-1 * Y_VAL]}, ValueError,
-         "eval_sample_weight must not be negative"),
-        ({"cv": [(np.arange(100), np.arange(99, 200))]}, {}, ValueError, "rows on both sides"),
-        ({"cv": [(np.arange(100), np.arange(20_000, 20_005))]}, {}, ValueError, "row numbers outs"),
-        ({"cv": []}, {}, ValueError, "cv gives 0 splits"),
-    ],
+@refused(
+    ({"estimator": XGB()}, {"eval_set": PAIR},
+     "eval_set is for early stopping, but estimator has no early_stopping_rounds"),
+    ({"estimator": LogisticRegression(), "correction": "prior"}, {"eval_set": PAIR},
+     "eval_set is for early stopping, but estimator has no"),
+    ({"estimator": XGB(), "cv": TimeSeriesSplit(5)}, {},
+     "cv is for early stopping, but estimator has no"),
+    ({"correction": "prior"}, {"eval_set": PAIR}, "pass correction='offset'"),
+    ({"cv": TimeSeriesSplit(5)}, {"eval_set": PAIR}, "eval_set and cv both say"),
+    ({}, {"eval_set": PAIR, "groups": [1]}, "eval_set and groups both say"),
+    ({"cv": 5}, {}, "cv must be a splitter .*found 5: TimeSeriesSplit", TypeError),
+    ({"cv": "prefit"}, {}, "cv must be a splitter .*found 'prefit'", TypeError),
+    ({}, {"sample_weight_eval_set": [Y_VAL]}, "write eval_sample_weight=", TypeError),
+    ({}, {"eval_X": X_VAL, "eval_y": Y_VAL}, "write eval_set=", TypeError),
+    ({}, {"eval_metric": "auc"}, "got eval_metric=: it has only X, y, ", TypeError),
+    ({}, {"eval_sample_weight": [Y_VAL]}, "given without eval_set"),
+    ({}, {"eval_set": [(X_VAL, Y_VAL * 3)]}, "label 3 .* does not occur in y"),
+    ({}, {"eval_set": [(X_VAL, Y_VAL * 0)]}, "eval_set holds out rows of one"),
+    ({}, {"eval_set": [(X_VAL[:, :2], Y_VAL)]}, "eval_set: X has 2 features"),
+    ({}, {"eval_set": PAIR, "eval_sample_weight": [-1 * Y_VAL]},
+     "eval_sample_weight must not be negative"),
+    ({"cv": [(np.arange(100), np.arange(99, 200))]}, {}, "rows on both sides"),
+    ({"cv": [(np.arange(100), np.arange(20_000, 20_005))]}, {}, "row numbers outs"),
+    ({"cv": []}, {}, "cv gives 0 splits"),
 )  # fmt: skip
-def test_bad_rows_to_stop_on(data, options, arguments, error, message) -> None:
+def test_bad_rows_to_stop_on(data, options, arguments) -> None:
     estimator = XGB(early_stopping_rounds=5)
     classifier = DownsampledClassifier(estimator, RATE, correction="offset")
-    with pytest.raises(error, match=message):
-        classifier.set_params(**options).fit(*data, **arguments)
+    classifier.set_params(**options).fit(*data, **arguments)
 
 
 def test_splits_that_lack_a_class(data) -> None:
@@ -855,104 +852,99 @@ def test_sparse(data) -> None:
 # --- bad input ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("estimator", "rate", "options", "error", "message"),
-    [
-        (LogisticRegression(), 0, {}, ValueError, "negative_keep_rate must be in (0, 1], found 0"),
-        (LogisticRegression(), -0.1, {}, ValueError, "must be in (0, 1], found -0.1"),
-        (LogisticRegression(), 2.0, {}, ValueError, "must be in (0, 1], found 2"),
-        (LogisticRegression(), np.nan, {}, ValueError, "must be finite, found nan"),
-        (LogisticRegression(), "0.1", {}, TypeError, "must be a number, found str"),
-        (LogisticRegression(), {}, {}, ValueError, "must map labels of y, [0, 1]"),
-        (LogisticRegression(), {2: 0.1}, {}, ValueError, "[0, 1], to their rates, found {2: 0.1}"),
-        (LogisticRegression(), {0: 0}, {}, ValueError, "negative_keep_rate[0] must be in (0, 1]"),
-        (LogisticRegression(), 1e-9, {}, ValueError, "of which the sample has none: raise its"),
-        (LogisticRegression, 0.1, {}, TypeError, "estimator must be a classifier with predict_pr"),
-        (LinearRegression(), 0.1, {}, TypeError, "predict_proba.*found LinearRegression()"),
-        (LogisticRegression(), 0.1, {"correction": "platt"}, ValueError, "one of 'prior', 'offs"),
-        (LogisticRegression(), 0.1, {"average": "logit"}, ValueError, "average must be one of"),
-        (LogisticRegression(), 0.1, {"n_bags": 0}, ValueError, "whole number >= 1, found 0"),
-        (LogisticRegression(), 0.1, {"n_bags": 1.5}, TypeError, "whole number >= 1, found 1.5"),
-        (LogisticRegression(), 0.1, {"n_bags": True}, TypeError, "n_bags must be a whole number"),
-        (LogisticRegression(), 0.1, {"random_state": "a"}, TypeError, "random_state must be"),
-        (LogisticRegression(class_weight="balanced"), 0.1, {}, ValueError,
-         "class_weight='balanced', which moves the log-odds"),
-        (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {}, ValueError,
-         "decisiontreeclassifier__class_weight={0: 1, 1: 5}, which moves"),
-        (XGB(scale_pos_weight=10), 0.1, {}, ValueError, "scale_pos_weight=10, which moves"),
-        (GridSearchCV(LogisticRegression(), {"class_weight": [None, "balanced"]}), 0.1, {},
-         ValueError, "param_grid: class_weight='balanced', which moves"),
-        (GridSearchCV(LGBM(), [{"max_depth": [2]}, {"unbalance": [True]}]), 0.1, {}, ValueError,
-         "param_grid: unbalance=True, which moves"),
-        (LGBM(is_unbalance=1), 0.1, {}, ValueError, "is_unbalance=1, which moves"),
-        (GaussianNB(priors=[0.5, 0.5]), 0.1, {}, ValueError, "priors=[0.5, 0.5], which moves"),
-        (LogisticRegression(), 0.1, {"correction": "offset"}, ValueError,
-         "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
-        (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
-         "objective='cross_entropy', but correction='offset' sets its own"),
-        (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
-         "params['application'] = 'binary' is refused: objective= already says"),
-        (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
-         "needs sample_weight, but KNeighborsClassifier does not accept it"),
-        (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,
-         "make this the last step of the pipeline"),
-        (stopping(LGBM, 5), 0.1, {}, ValueError, "correction='prior' it would be measured on the"),
-        (stopping(XGB, 5), 0.1, {"correction": "weight"}, ValueError, "pass correction='offset'"),
-        (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"}, ValueError,
-         "eval_metric='auc', but early stopping is on the logloss"),
-        (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"}, ValueError,
-         "early stopping is not supported with booster='dart'"),
-        (stopping(LGBM, 5).set_params(early_stopping_min_delta=0.01), 0.1,
-         {"correction": "offset"}, ValueError, "early_stopping_min_delta=0.01, but early stopp"),
-        (stopping(LGBM, True), 0.1, {"correction": "offset"}, TypeError,
-         "early_stopping_round must be a number, found bool True"),
-        (stopping(LGBM, "5"), 0.1, {"correction": "offset"}, TypeError,
-         "early_stopping_round must be a number, found str '5'"),
-        (stopping(LGBM, np.nan), 0.1, {"correction": "offset"}, ValueError,
-         "early_stopping_round must be finite, found nan"),
-        (stopping(LGBM, 2.5), 0.1, {"correction": "offset"}, TypeError,
-         "early_stopping_round must be a whole number >= 1, found 2.5"),
-        (stopping(XGB, 0), 0.1, {"correction": "offset"}, ValueError,
-         "early_stopping_rounds must be a whole number >= 1, found 0"),
-        (LGBM(boosting_type="rf", subsample=0.5, subsample_freq=1), 0.1, {"correction": "offset"},
-         ValueError, "boosting_type='rf', but LightGBM's random forests"),
-        (LGBM(boost="random_forest"), 0.1, {"correction": "offset"}, ValueError,
-         "boost='random_forest', but LightGBM's random forests"),
-        (LGBM(boost_from_average=False), 0.1, {"correction": "offset"}, ValueError,
-         "boost_from_average=False, but with correction='offset' boosting starts"),
-    ],
+@refused(
+    (LogisticRegression(), 0, {}, r"negative_keep_rate must be in \(0, 1\], found 0"),
+    (LogisticRegression(), -0.1, {}, r"must be in \(0, 1\], found -0\.1"),
+    (LogisticRegression(), 2.0, {}, r"must be in \(0, 1\], found 2"),
+    (LogisticRegression(), np.nan, {}, "must be finite, found nan"),
+    (LogisticRegression(), "0.1", {}, "must be a number, found str", TypeError),
+    (LogisticRegression(), {}, {}, r"must map labels of y, \[0, 1\]"),
+    (LogisticRegression(), {2: 0.1}, {}, r"\[0, 1\], to their rates, found \{2: 0\.1\}"),
+    (LogisticRegression(), {0: 0}, {}, r"negative_keep_rate\[0\] must be in \(0, 1\]"),
+    (LogisticRegression(), 1e-9, {}, "of which the sample has none: raise its"),
+    (LogisticRegression, 0.1, {}, "estimator must be a classifier with predict_pr", TypeError),
+    (LinearRegression(), 0.1, {}, r"predict_proba.*found LinearRegression\(\)", TypeError),
+    (LogisticRegression(), 0.1, {"correction": "platt"}, "one of 'prior', 'offs"),
+    (LogisticRegression(), 0.1, {"average": "logit"}, "average must be one of"),
+    (LogisticRegression(), 0.1, {"n_bags": 0}, "whole number >= 1, found 0"),
+    (LogisticRegression(), 0.1, {"n_bags": 1.5}, r"whole number >= 1, found 1\.5", TypeError),
+    (LogisticRegression(), 0.1, {"n_bags": True}, "n_bags must be a whole number", TypeError),
+    (LogisticRegression(), 0.1, {"random_state": "a"}, "random_state must be", TypeError),
+    (LogisticRegression(class_weight="balanced"), 0.1, {},
+     "class_weight='balanced', which moves the log-odds"),
+    (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {},
+     r"decisiontreeclassifier__class_weight=\{0: 1, 1: 5\}, which moves"),
+    (XGB(scale_pos_weight=10), 0.1, {}, "scale_pos_weight=10, which moves"),
+    (GridSearchCV(LogisticRegression(), {"class_weight": [None, "balanced"]}), 0.1, {},
+     "param_grid: class_weight='balanced', which moves"),
+    (GridSearchCV(LGBM(), {"objective": ["binary", "regression"]}), 0.1, {},
+     "param_grid: objective='regression', whose predictions are not log-odds"),
+    (GridSearchCV(LGBM(), [{"max_depth": [2]}, {"unbalance": [True]}]), 0.1, {},
+     "param_grid: unbalance=True, which moves"),
+    (LGBM(is_unbalance=1), 0.1, {}, "is_unbalance=1, which moves"),
+    (GaussianNB(priors=[0.5, 0.5]), 0.1, {}, r"priors=\[0\.5, 0\.5\], which moves"),
+    (LogisticRegression(), 0.1, {"correction": "offset"},
+     "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
+    (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"},
+     "objective='cross_entropy', but correction='offset' sets its own"),
+    (LGBM(application="binary"), 0.1, {"correction": "offset"},
+     r"params\['application'\] = 'binary' is refused: objective= already says"),
+    (KNeighborsClassifier(), 0.1, {"correction": "weight"},
+     "needs sample_weight, but KNeighborsClassifier does not accept it"),
+    (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"},
+     "make this the last step of the pipeline"),
+    (stopping(LGBM, 5), 0.1, {}, "correction='prior' it would be measured on the"),
+    (stopping(XGB, 5), 0.1, {"correction": "weight"}, "pass correction='offset'"),
+    (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"},
+     "eval_metric='auc', but early stopping is on the logloss"),
+    (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"},
+     "early stopping is not supported with booster='dart'"),
+    (stopping(LGBM, 5).set_params(early_stopping_min_delta=0.01), 0.1, {"correction": "offset"},
+     r"early_stopping_min_delta=0\.01, but early stopp"),
+    (stopping(LGBM, True), 0.1, {"correction": "offset"},
+     "early_stopping_round must be a number, found bool True", TypeError),
+    (stopping(LGBM, "5"), 0.1, {"correction": "offset"},
+     "early_stopping_round must be a number, found str '5'", TypeError),
+    (stopping(LGBM, np.nan), 0.1, {"correction": "offset"},
+     "early_stopping_round must be finite, found nan"),
+    (stopping(LGBM, 2.5), 0.1, {"correction": "offset"},
+     r"early_stopping_round must be a whole number >= 1, found 2\.5", TypeError),
+    (stopping(XGB, 0), 0.1, {"correction": "offset"},
+     "early_stopping_rounds must be a whole number >= 1, found 0"),
+    (LGBM(boosting_type="rf", subsample=0.5, subsample_freq=1), 0.1, {"correction": "offset"},
+     "boosting_type='rf', but LightGBM's random forests"),
+    (LGBM(boost="random_forest"), 0.1, {"correction": "offset"},
+     "boost='random_forest', but LightGBM's random forests"),
+    (LGBM(boost_from_average=False), 0.1, {"correction": "offset"},
+     "boost_from_average=False, but with correction='offset' boosting starts"),
 )  # fmt: skip
-def test_bad_parameters(data, estimator, rate, options, error, message) -> None:
+def test_bad_parameters(data, estimator, rate, options) -> None:
     classifier = DownsampledClassifier(estimator, rate, **options)
-    pattern = ".*".join(map(re.escape, message.split(".*")))
-    with pytest.raises(error, match=pattern):
+    try:
         classifier.fit(data[0][:500], data[1][:500])
-    with pytest.raises(NotFittedError):
-        classifier.predict_proba(data[0])
+    finally:
+        with pytest.raises(NotFittedError):
+            classifier.predict_proba(data[0])
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"y": np.zeros(300, int)}, ValueError, "one class only, found \\[0\\]"),
-        ({"y": np.arange(300) % 3}, ValueError, "Only binary.*single negative_keep_rate"),
-        ({"y": np.linspace(0, 1, 300)}, ValueError, "Unknown label type"),
-        ({"y": np.arange(5) % 2}, ValueError, "inconsistent numbers of samples"),
-        ({"y": None}, ValueError, "requires y to be passed"),
-        ({"X": None}, ValueError, "X is None: pass the features"),
-        ({"X": np.ones((0, 2)), "y": []}, ValueError, "y is empty"),
-        ({"X": np.zeros(300)}, ValueError, "X must be two-dimensional"),
-        ({"sample_weight": -np.ones(300)}, ValueError, "sample_weight must not be negative"),
-        ({"sample_weight": np.zeros(300)}, ValueError, "sample_weight is zero in all rows"),
-        ({"sample_weight": np.ones(3)}, ValueError, "sample_weight has 3 rows"),
-        ({"sample_weight": 1 - np.arange(300) % 2}, ValueError, "class 1 have a total weight of 0"),
-        ({"groups": np.arange(300)}, ValueError, "groups is for early stopping"),
-    ],
+@refused(
+    ({"y": np.zeros(300, int)}, "one class only, found \\[0\\]"),
+    ({"y": np.arange(300) % 3}, "Only binary.*single negative_keep_rate"),
+    ({"y": np.linspace(0, 1, 300)}, "Unknown label type"),
+    ({"y": np.arange(5) % 2}, "inconsistent numbers of samples"),
+    ({"y": None}, "requires y to be passed"),
+    ({"X": None}, "X is None: pass the features"),
+    ({"X": np.ones((0, 2)), "y": []}, "y is empty"),
+    ({"X": np.zeros(300)}, "X must be two-dimensional"),
+    ({"sample_weight": -np.ones(300)}, "sample_weight must not be negative"),
+    ({"sample_weight": np.zeros(300)}, "sample_weight is zero in all rows"),
+    ({"sample_weight": np.ones(3)}, "sample_weight has 3 rows"),
+    ({"sample_weight": 1 - np.arange(300) % 2}, "class 1 have a total weight of 0"),
+    ({"groups": np.arange(300)}, "groups is for early stopping"),
 )
-def test_bad_data(change, error, message) -> None:
+def test_bad_data(change) -> None:
     arguments = {"X": np.ones((300, 2)), "y": np.arange(300) % 2, **change}
-    with pytest.raises(error, match=message):
-        DownsampledClassifier(LogisticRegression(), 0.5, random_state=0).fit(**arguments)
+    DownsampledClassifier(LogisticRegression(), 0.5, random_state=0).fit(**arguments)
 
 
 def test_a_failed_refit_changes_nothing(data) -> None:
@@ -1132,20 +1124,16 @@ def test_a_softmax_of_two_outputs_serves_without_us(data) -> None:
     np.testing.assert_allclose(found, classifier.predict_proba(X), rtol=1e-4)  # XGBoost's float32
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (LGBM(objective=logloss), "LGBMClassifier with objective=<fun.*shape \\(5,\\)"),
-        (XGB(objective="binary:logitraw"), "objective='binary:logitraw' must be in \\[0, 1\\]"),
-    ],
-)
 @pytest.mark.filterwarnings("ignore:Cannot compute class probabilities:UserWarning")
 @pytest.mark.parametrize("n_bags", [1, 2])
-def test_predictions_that_are_no_probabilities(data, estimator, message, n_bags) -> None:
+@refused(
+    (LGBM(objective=logloss), "LGBMClassifier with objective=<fun.*shape \\(5,\\)"),
+    (XGB(objective="binary:logitraw"), "objective='binary:logitraw' must be in \\[0, 1\\]"),
+)
+def test_predictions_that_are_no_probabilities(data, n_bags, estimator) -> None:
     classifier = DownsampledClassifier(estimator, RATE, correction=None, n_bags=n_bags)
     classifier.fit(*data)
-    with pytest.raises(ValueError, match=message):
-        classifier.predict_proba(data[0][:5])
+    classifier.predict_proba(data[0][:5])
 
 
 def test_xgboost_cannot_start_at_the_rarest_events(data) -> None:

@@ -37,7 +37,7 @@ from gbdt_objectives.calibration import empirical_probability
 from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_probability
 from gbdt_objectives.estimators.probability_tree import _leaf_indices as leaf_indices
 from tests.calibration.reference import half_squared_error
-from tests.cases import each
+from tests.cases import each, refused
 
 
 def made(n, seed=0):
@@ -219,45 +219,35 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     assert entropy[hybrid] < entropy[average] - 0.02
 
 
-@each(
-    ("change", "error", "message"),
-    [
-        ({"m": -1}, ValueError, "m must not be negative, found -1"),
-        ({"m": "K"}, TypeError, "m must be a number"),
-        ({"prior": [0.5, 0.4]}, ValueError, "prior must sum to 1, found 0.9"),
-        ({"prior": [0.2, 0.3, 0.5]}, ValueError, "prior has 3 classes, but there are 2"),
-        ({"prior": "uniform"}, ValueError, "prior must be one of 'base_rate'"),
-        ({"y": np.zeros(1000, int)}, ValueError, "one class only, found \\[0\\]"),
-        ({"y": np.arange(1000) % 2 + 0.5}, ValueError, "Unknown label type: '?continuous"),
-        ({"y": [0, 1]}, ValueError, "X has 1000 rows, but the labels have 2"),
-        ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
-        ({"sample_weight": np.full(1000, -1.0)}, ValueError, "must not be negative"),
-        ({"model": HistGradientBoostingClassifier()}, TypeError, "model must be fitted trees"),
-        ({"model": LogisticRegression()}, TypeError, "found LogisticRegression"),
-        ({"model": DecisionTreeClassifier()}, NotFittedError, "not fitted yet"),
-        ({"model": DecisionTreeClassifier}, TypeError, "model must be fitted trees, found <class"),
-        ({"model": lgb.LGBMClassifier}, TypeError, "model must be fitted trees, found <class"),
-        ({"model": lgb.Dataset(np.eye(2))}, TypeError, "must be fitted trees, found <lightgbm"),
-        ({"model": xgb.DMatrix(np.eye(2))}, TypeError, "must be fitted trees, found <xgboost"),
-        (
-            {"model": RandomForestClassifier(2).fit(np.eye(4), np.eye(4)[:, :2])},
-            ValueError,
-            "model predicts 2 kinds of classes",
-        ),
-        (
-            {"sample_weight": np.r_[1.0, np.zeros(999)]},
-            ValueError,
-            "rows of weight above 0 of one class only, found \\[0\\]",
-        ),
-    ],
-)
-def test_bad_input(data, change, error, message) -> None:
+@refused(
+    ({"m": -1}, "m must not be negative, found -1"),
+    ({"m": "K"}, "m must be a number", TypeError),
+    ({"prior": [0.5, 0.4]}, "prior must sum to 1, found 0.9"),
+    ({"prior": [0.2, 0.3, 0.5]}, "prior has 3 classes, but there are 2"),
+    ({"prior": "uniform"}, "prior must be one of 'base_rate'"),
+    ({"y": np.zeros(1000, int)}, "one class only, found \\[0\\]"),
+    ({"y": np.arange(1000) % 2 + 0.5}, "Unknown label type: '?continuous"),
+    ({"y": [0, 1]}, "X has 1000 rows, but the labels have 2"),
+    ({"sample_weight": [1.0]}, "sample_weight has 1 rows"),
+    ({"sample_weight": np.full(1000, -1.0)}, "must not be negative"),
+    ({"model": HistGradientBoostingClassifier()}, "model must be fitted trees", TypeError),
+    ({"model": LogisticRegression()}, "found LogisticRegression", TypeError),
+    ({"model": DecisionTreeClassifier()}, "not fitted yet", NotFittedError),
+    ({"model": DecisionTreeClassifier}, "model must be fitted trees, found <class", TypeError),
+    ({"model": lgb.LGBMClassifier}, "model must be fitted trees, found <class", TypeError),
+    ({"model": lgb.Dataset(np.eye(2))}, "must be fitted trees, found <lightgbm", TypeError),
+    ({"model": xgb.DMatrix(np.eye(2))}, "must be fitted trees, found <xgboost", TypeError),
+    ({"model": RandomForestClassifier(2).fit(np.eye(4), np.eye(4)[:, :2])},
+     "model predicts 2 kinds of classes"),
+    ({"sample_weight": np.r_[1.0, np.zeros(999)]},
+     "rows of weight above 0 of one class only, found \\[0\\]"),
+)  # fmt: skip
+def test_bad_input(data, change) -> None:
     X, y = data
     if getattr(change.get("model"), "n_outputs_", 1) == 2:
         X = X[:, :4]
     given = {"model": DecisionTreeClassifier(max_depth=2).fit(X, y), "X": X, "y": y, **change}
-    with pytest.raises(error, match=message):
-        leaf_probability(**given)
+    leaf_probability(**given)
 
 
 # --- ProbabilityEstimationTree --------------------------------------------------------------

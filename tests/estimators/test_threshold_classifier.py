@@ -17,7 +17,7 @@ from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives import ThresholdClassifier, optimize_thresholds, quadratic_weighted_kappa
 from gbdt_objectives.metrics import cost_metric
-from tests.cases import each
+from tests.cases import each, refusals_of, refused
 
 
 @pytest.fixture
@@ -79,29 +79,16 @@ def test_costs_are_negated_for_score(rows) -> None:
 
 
 CHECKS = [
-    "check_classifiers_one_label",
-    "check_classifiers_regression_target",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimators_dtypes",
-    "check_estimators_fit_returns_self",
-    "check_estimators_overwrite_params",
-    "check_estimators_pickle",
-    "check_estimators_unfitted",
-    "check_fit_check_is_fitted",
-    "check_fit_idempotent",
-    "check_fit_score_takes_y",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_pipeline_consistency",
-    "check_readonly_memmap_input",
-    "check_sample_weights_list",
-    "check_sample_weights_pandas_series",
-    "check_set_params",
-    "check_valid_tag_types",
-]
+    "check_classifiers_one_label", "check_classifiers_regression_target",
+    "check_estimator_cloneable", "check_estimator_repr", "check_estimators_dtypes",
+    "check_estimators_fit_returns_self", "check_estimators_overwrite_params",
+    "check_estimators_pickle", "check_estimators_unfitted", "check_fit_check_is_fitted",
+    "check_fit_idempotent", "check_fit_score_takes_y", "check_get_params_invariance",
+    "check_mixin_order", "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible", "check_pipeline_consistency",
+    "check_readonly_memmap_input", "check_sample_weights_list",
+    "check_sample_weights_pandas_series", "check_set_params", "check_valid_tag_types",
+]  # fmt: skip
 
 
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.6"), reason="no tags")
@@ -162,41 +149,37 @@ GOOD = {
 }  # fmt: skip
 
 
-@each(
-    ("text", "message"),
-    [
-        (json.dumps(GOOD)[:-9], "not complete JSON.*truncated"),
-        ("", "not complete JSON"),
-        ("[1, 2]", "another format, found '\\[1, 2\\]'"),
-        ('{"format": "x"}', "another format, found 'x'"),
-        ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
-        ({"extra": 1}, "must have the keys"),
-        ({"thresholds": [0.5]}, "labels must be 2 classes for 1 thresholds, found 3"),
-        ({"thresholds": [1.5, 0.5]}, "thresholds must be sorted"),
-        ({"thresholds": [True, 1.5]}, "thresholds must be numbers.*found True"),
-        ({"thresholds": ["nan", 1.5]}, "thresholds must be numbers.*found 'nan'"),
-        ({"thresholds": [float("nan"), 1.5]}, "text holds NaN"),
-        ({"thresholds": [0.5, float("inf")]}, "text holds Infinity"),
-        ({"thresholds": [0.5, [1]]}, "thresholds must be numbers.*found \\[1\\]"),
-        ({"labels": [0, 1, 1]}, "labels must be different"),
-        ({"labels": [0, 1, "2"]}, "labels must be a list of int"),
-        ({"labels": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
-        ({"labels": ["aa", "b", "c"], "dtype": "U1"}, "do not fit dtype 'U1'"),
-        ({"labels": "abc"}, "labels must be a list of int"),
-        ({"dtype": "V8"}, "dtype must be one of"),
-        ({"dtype": 8}, "dtype must be one of"),
-        ({"dtype": "i5"}, "do not fit dtype 'i5'"),
-        ({"method": "__import__('os')"}, "method must be one of"),
-        ({"metric": 3}, "metric must be a name, found 3"),
-        ({"metric": "nonsense"}, "metric must be one of"),
-        ({"labels_given": 1}, "labels_given must be true or false, found 1"),
-        (json.dumps(GOOD)[:-1] + ', "dtype": "i4"}', "gives a key twice"),
-    ],
+@refused(
+    (json.dumps(GOOD)[:-9], "not complete JSON.*truncated"),
+    ("", "not complete JSON"),
+    ("[1, 2]", "another format, found '\\[1, 2\\]'"),
+    ('{"format": "x"}', "another format, found 'x'"),
+    ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
+    ({"extra": 1}, "must have the keys"),
+    ({"thresholds": [0.5]}, "labels must be 2 classes for 1 thresholds, found 3"),
+    ({"thresholds": [1.5, 0.5]}, "thresholds must be sorted"),
+    ({"thresholds": [True, 1.5]}, "thresholds must be numbers.*found True"),
+    ({"thresholds": ["nan", 1.5]}, "thresholds must be numbers.*found 'nan'"),
+    ({"thresholds": [float("nan"), 1.5]}, "text holds NaN"),
+    ({"thresholds": [0.5, float("inf")]}, "text holds Infinity"),
+    ({"thresholds": [0.5, [1]]}, "thresholds must be numbers.*found \\[1\\]"),
+    ({"labels": [0, 1, 1]}, "labels must be different"),
+    ({"labels": [0, 1, "2"]}, "labels must be a list of int"),
+    ({"labels": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
+    ({"labels": ["aa", "b", "c"], "dtype": "U1"}, "do not fit dtype 'U1'"),
+    ({"labels": "abc"}, "labels must be a list of int"),
+    ({"dtype": "V8"}, "dtype must be one of"),
+    ({"dtype": 8}, "dtype must be one of"),
+    ({"dtype": "i5"}, "do not fit dtype 'i5'"),
+    ({"method": "__import__('os')"}, "method must be one of"),
+    ({"metric": 3}, "metric must be a name, found 3"),
+    ({"metric": "nonsense"}, "metric must be one of"),
+    ({"labels_given": 1}, "labels_given must be true or false, found 1"),
+    (json.dumps(GOOD)[:-1] + ', "dtype": "i4"}', "gives a key twice"),
 )
-def test_foreign_json_is_refused(text, message) -> None:
+def test_foreign_json_is_refused(text) -> None:
     ThresholdClassifier.from_json(json.dumps(GOOD))
-    with pytest.raises(ValueError, match=message):
-        ThresholdClassifier.from_json(text if isinstance(text, str) else json.dumps(GOOD | text))
+    ThresholdClassifier.from_json(text if isinstance(text, str) else json.dumps(GOOD | text))
 
 
 def test_json_refuses_what_it_cannot_hold(rows) -> None:
@@ -210,41 +193,34 @@ def test_json_refuses_what_it_cannot_hold(rows) -> None:
         ThresholdClassifier.from_json(b"{}")
 
 
-@each(
-    ("parameters", "score", "y", "error", "message"),
-    [
-        ({"method": "best"}, [0, 1], [0, 1], ValueError, "method must be one of.*found 'best'"),
-        ({}, [[0, 1], [1, 2]], [0, 1], ValueError, "\\(n, 1\\), found \\(2, 2\\)"),
-        ({}, [0.0, np.nan], [0, 1], ValueError, "score must be finite, found nan at row 1"),
-        ({}, [0.0, 1.0], [0, 0], ValueError, "single class 0"),
-        ({}, [0.0, 1.0], ["a", "b"], TypeError, "pass labels="),
-        ({}, [0.0, 1.0], [0, 5], ValueError, "2 rows for the 6 classes"),
-        ({}, [1.0, 0.0, 0.0], [0, 1, 1], ValueError, "pass -score"),
-        ({"labels": [0, 0, 1]}, [0.0, 1.0], [0, 1], ValueError, "found \\[0\\] more than once"),
-        ({"labels": [0, 1, 2]}, [0.0, 1.0], [0, 1], ValueError, "2 rows that count for 3 classes"),
-        ({"method": "rounding", "labels": ["a", "b"]}, [0, 1], ["a", "b"], ValueError, "rising"),
-    ],
+@refused(
+    ({"method": "best"}, [0, 1], [0, 1], "method must be one of.*found 'best'"),
+    ({}, [[0, 1], [1, 2]], [0, 1], "\\(n, 1\\), found \\(2, 2\\)"),
+    ({}, [0.0, np.nan], [0, 1], "score must be finite, found nan at row 1"),
+    ({}, [0.0, 1.0], [0, 0], "single class 0"),
+    ({}, [0.0, 1.0], ["a", "b"], "pass labels=", TypeError),
+    ({}, [0.0, 1.0], [0, 5], "2 rows for the 6 classes"),
+    ({}, [1.0, 0.0, 0.0], [0, 1, 1], "pass -score"),
+    ({"labels": [0, 0, 1]}, [0.0, 1.0], [0, 1], "found \\[0\\] more than once"),
+    ({"labels": [0, 1, 2]}, [0.0, 1.0], [0, 1], "2 rows that count for 3 classes"),
+    ({"method": "rounding", "labels": ["a", "b"]}, [0, 1], ["a", "b"], "rising"),
 )  # fmt: skip
-def test_bad_input(parameters, score, y, error, message) -> None:
+def test_bad_input(parameters, score, y) -> None:
     classifier = ThresholdClassifier(**parameters)
-    with pytest.raises(error, match=message):
+    try:
         classifier.fit(score, y)
-    with pytest.raises(NotFittedError):
-        classifier.predict([0.0])
+    finally:
+        with pytest.raises(NotFittedError):
+            classifier.predict([0.0])
 
 
-@each(
-    ("arguments", "options", "message"),
-    [
-        (([0.1, 0.2], [0, 1, 2, 3]), {}, "score has 2 rows, but the labels have 4"),
-        (([0.1, 0.2], [7, 9]), {"labels": [0, 1, 2]}, "y_true holds .*7.* not in labels"),
-        (([0.1, 0.2, 0.3], [0, 1, 2]), {"metric": "nonsense"}, "nonsense"),
-        (([0.1, 0.2], [0, 1], [-1, 3]), {"labels": [0, 1, 2]}, "must not be negative"),
-    ],
+test_rounding_checks_what_it_does_not_use = refusals_of(
+    lambda arguments, options: ThresholdClassifier("rounding", **options).fit(*arguments),
+    (([0.1, 0.2], [0, 1, 2, 3]), {}, "score has 2 rows, but the labels have 4"),
+    (([0.1, 0.2], [7, 9]), {"labels": [0, 1, 2]}, "y_true holds .*7.* not in labels"),
+    (([0.1, 0.2, 0.3], [0, 1, 2]), {"metric": "nonsense"}, "nonsense"),
+    (([0.1, 0.2], [0, 1], [-1, 3]), {"labels": [0, 1, 2]}, "must not be negative"),
 )
-def test_rounding_checks_what_it_does_not_use(arguments, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        ThresholdClassifier("rounding", **options).fit(*arguments)
 
 
 @pytest.mark.parametrize("score", [np.array(["0.1", "0.2"], object), np.array([0.1, "a"], object)])

@@ -19,12 +19,6 @@ from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
 # shifts
 
 
-def draw_prior(draw: Draw, K: int) -> Any:
-    if K == 2 and draw.chance(0.5):
-        return draw.of([0.5, 1e-6, 1 - 1e-9, draw.uniform(0.01, 0.99)])
-    return draw.rng.dirichlet(np.full(K, 5.0))
-
-
 def draw_description(draw: Draw, K: int) -> dict[str, Any]:
     """What describes a shift of K classes, at times nothing, or too much."""
     rates = draw.rng.choice([1.0, 0.5, 0.01, 1e-9, 3.0, 250.0], K).tolist()

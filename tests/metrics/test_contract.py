@@ -324,12 +324,9 @@ BAD = [
     (lambda y, p, w: (y, p, -w), "sample_weight must not be negative"),
     (lambda y, p, w: (y, p, 0 * w), "sample_weight is 0 in all"),
     (lambda y, p, w: ([], [], None), "y_true is empty"),
-    (
-        lambda y, p, w: (y, p[:, None], None),
-        r"y_pred must be (one-dimensional|\(n)",
-    ),
+    (lambda y, p, w: (y, p[:, None], None), r"y_pred must be (one-dimensional|\(n)"),
     (lambda y, p, w: (y.astype(str), p, None), "y_true (must hold real numbers|has dtype <U)"),
-]
+]  # fmt: skip
 """What is wrong with labels, predictions and weights, and the message."""
 
 

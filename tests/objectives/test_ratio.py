@@ -603,10 +603,6 @@ def only_value(y, p):
     return np.abs(p - y)
 
 
-def one_array(y, p):
-    return float(np.abs(p - y).sum()), p - y
-
-
 def short(y, p):
     return np.abs(p - y)[1:], p[1:]
 

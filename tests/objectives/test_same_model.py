@@ -92,16 +92,12 @@ def qwk(**options):
 
 CASES = {
     "weighted": (go.weighted_logloss_objective(RATE), weighted_gradient, weighted_loss, "exact"),
-    "bounded": (
-        go.weighted_logloss_objective(RATE, hessian="bounded"),
-        bounded_gradient,
-        weighted_loss,
-        half_of_the_error,
-    ),
+    "bounded": (go.weighted_logloss_objective(RATE, hessian="bounded"), bounded_gradient,
+         weighted_loss, half_of_the_error),
     "offset": (go.offset_logloss_objective(RATE), offset_gradient, offset_loss, "exact"),
     "qwk-kappa": (qwk(scale="kappa", clip=False), kappa_gradient, kappa_loss, "constant"),
     "qwk-residual": (qwk(), residual_gradient, residual_loss, "constant"),
-}
+}  # fmt: skip
 
 
 # Leaves of many rows: in small ones two features can split the same rows, and the last digit of a

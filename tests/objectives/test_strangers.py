@@ -54,15 +54,9 @@ STRANGERS = [
         ),
         25,
     ),
-    Stranger(
-        "rmse",
-        rmse,
-        rmse.rmse_objective,
-        MEAN + RNG.normal(0, 0.5, 900),
-        ObjectiveCase("rmse", rmse.rmse_objective(), (0.0, 1.0, 3.0), (-4, 4), ()),
-        30,
-    ),
-]
+    Stranger("rmse", rmse, rmse.rmse_objective, MEAN + RNG.normal(0, 0.5, 900),
+             ObjectiveCase("rmse", rmse.rmse_objective(), (0.0, 1.0, 3.0), (-4, 4), ()), 30),
+]  # fmt: skip
 every = pytest.mark.parametrize("stranger", STRANGERS, ids=repr)
 XGB_PARAMS = {"max_depth": 3, "eta": 0.3, "nthread": 1, "seed": 0}
 LGB_PARAMS = {"num_leaves": 7, "verbose": -1, "num_threads": 1, "seed": 0, "deterministic": True}
