@@ -65,10 +65,7 @@ class LossDerivatives:
         return name_of(self.loss)
 
     def __call__(self, y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-        if self.hessian == "exact":
-            value, g, h, coupling = _evaluate(self.loss, 2, y, f, w)
-        else:
-            value, g = _evaluate(self.loss, 1, y, f, w)
+        value, g, *second = _evaluate(self.loss, 2 if self.hessian == "exact" else 1, y, f, w)
         name = name_of(self.loss)
         if not math.isfinite(value):
             raise ValueError(
@@ -87,12 +84,12 @@ class LossDerivatives:
             weights = np.ones(len(f)) if w is None else w
             return g, np.broadcast_to(weights.reshape(-1, *(1,) * (f.ndim - 1)), f.shape)
         if self.hessian == "exact":
-            return g, _checked_diagonal(name, y, f, g, h, float(coupling))
+            return g, _checked_diagonal(name, y, f, g, *second)
         with _float64():
             return g, self.hessian(y, f, w)
 
 
-def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: float) -> Array:
+def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: Array) -> Array:
     """The second derivatives h, which must be those of the rows alone and not negative."""
     size = float(max(np.abs(h).max(), np.abs(g).max()))
     if coupling > COUPLING * size:
