@@ -30,13 +30,7 @@ from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
-from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    fit_thresholds,
-    warn_if_chance,
-    warn_if_useless,
-)
+from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
@@ -284,15 +278,15 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
             oof[scored] = known_or_not.apply(oof[scored], column[scored])
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
-        cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
+        cuts = methods.fit_thresholds(self.method, rows, metrics.qwk_metric())
         limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
         if not score_rises(rows.label_curve):
             warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
                 "nothing that holds on new rows"
             )
-        elif not warn_if_chance(cuts, rows, limit):
-            warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
+        elif not methods.warn_if_chance(cuts, rows, limit):
+            methods.warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         if target is None and are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
         if several:
@@ -337,7 +331,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if isinstance(self.estimator, list):
             self._validate_names([name for name, _ in members])
         beta = _members.read_weights(self.weights, members)
-        _checks.choice("method", self.method, tuple(METHODS))
+        _checks.choice("method", self.method, tuple(methods.METHODS))
         if isinstance(self.segment, bool) or not isinstance(
             self.segment, str | numbers.Integral | None
         ):

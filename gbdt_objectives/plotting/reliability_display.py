@@ -12,16 +12,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
-from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    group_ties,
-    label_1_rows,
-    read_rates,
-    row_rates,
-    standing_rows,
+from gbdt_objectives.calibration import (
+    ReliabilityBins,
+    calibration_ratio,
+    reliability_bins,
+    rows as _rows,
 )
+from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
 from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
 from gbdt_objectives.priors import correct_probability
@@ -212,7 +209,7 @@ class ReliabilityDisplay(Display):
                 "leave it out, or choose 'quantile', 'uniform' or 'events'"
             )
         bins = 15 if n_bins is None else n_bins
-        rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+        rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")
@@ -272,9 +269,9 @@ def _curve(
     groups: ArrayLike | None = None,
     rate: float | ArrayLike = 1.0,
 ) -> ReliabilityCurve:
-    rows = label_1_rows(y_true, probability, sample_weight)
+    rows = _rows.label_1_rows(y_true, probability, sample_weight)
     plain = sample_weight is None and np.ndim(rate) == 0 and rate == 1
-    rows = standing_rows(rows, row_rates(rate, rows))
+    rows = _rows.standing_rows(rows, _rows.row_rates(rate, rows))
     y, p, w = rows.y, rows.p, rows.w
     if y.min() == y.max():
         raise ValueError(
@@ -307,11 +304,11 @@ def _curve(
     )
 
 
-def _fit(rows: LabelledRows) -> ReliabilityBins:
+def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
     """Groups of equal, or similar, prediction, with the isotonic fit as their frequency."""
     from sklearn.isotonic import isotonic_regression
 
-    p, positive, negative = group_ties(rows)
+    p, positive, negative = _rows.group_ties(rows)
     total = positive + negative
     first = np.arange(len(p))
     if len(p) > GROUPS:  # of equal weight and equal sum of predictions, half and half
