@@ -15,10 +15,8 @@ from gbdt_objectives.evaluation.cross_validation import (
 from gbdt_objectives.evaluation.performance import compare_performance, estimate_performance
 
 __all__ = [
-    "ThresholdCrossValidation",
-    "compare_performance",
-    "cross_validate_thresholds",
+    "ThresholdCrossValidation", "compare_performance", "cross_validate_thresholds",
     "estimate_performance",
-]
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)
