@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot

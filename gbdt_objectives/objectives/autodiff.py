@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.functions import check_takes
+from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _versions, _workers
-from gbdt_objectives._checks import Array, guards, to_host
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import Stack, stack as frames
+from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
 from gbdt_objectives._checks.spellings import no_attribute
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array, guards
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.functions import check_takes
+from gbdt_objectives._checks import Array, Facts, check_takes, guards
 from gbdt_objectives._domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only

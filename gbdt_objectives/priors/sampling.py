@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, is_dask, shown
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks import Array, Facts, RandomState, guards, is_dask, shown
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
@@ -101,7 +99,7 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
     P = int(np.count_nonzero(labels))
     N = len(labels) - P
     if not isinstance(rate, Mapping) and np.min(rate) < 1:
-        thins_the_frequent_class(Facts(
+        guards.thins_the_frequent_class(Facts(
             name=RATE, thinned=0, rows_of=(N, P), kept=float(np.asarray(rate, float).mean()) * N,
             to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",
         ))  # fmt: skip

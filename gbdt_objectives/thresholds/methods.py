@@ -10,9 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._checks.functions import check_takes
+from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
