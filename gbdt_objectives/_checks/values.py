@@ -387,10 +387,6 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
     )  # fmt: skip
 
 
-FAR = 3
-"""Standard deviations from their mean within which the labels of some of the rows have theirs."""
-
-
 def category_order(name: str, values: object, **asked: bool) -> Array | None:
     """All classes, checked, if it is a pandas Categorical, which must have an order."""
     kind: Any = getattr(values, "dtype", None)

@@ -363,7 +363,7 @@ def three_classes(n: int):
 def test_probabilities_of_real_models(estimator, options, alpha) -> None:
     """softmax of the margins is far from the truth, class_probability is not."""
     X, truth, y = three_classes(10_000)
-    obj = go.focal_objective(2.0, alpha, n_classes=3)
+    obj = go.focal_objective(2.0, alpha=alpha, n_classes=3)
     model = estimator(n_estimators=100, learning_rate=0.2, objective=obj, **options).fit(X, y)
     p = model.predict_proba(X)
     margin = {"raw_score": True} if estimator is LGBMClassifier else {"output_margin": True}
