@@ -25,13 +25,12 @@ from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import costs, coupled
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import MatrixCost, RowFunction
-from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
 
 NAMED: dict[str, RowFunction] = {"squared": costs.SquaredCost(), "absolute": costs.AbsoluteCost()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioLoss(RatioOfSums):
+class RatioLoss(coupled.RatioOfSums):
     """The loss n F/G; see :func:`ratio_objective` and :func:`kappa_objective`, which has no
     ``denominator`` until it is the numerator's expectation over the training labels."""
 
@@ -40,7 +39,7 @@ class RatioLoss(RatioOfSums):
     denominator: RowFunction | None = None
     intercept: float | None = None
     link: Link = IDENTITY
-    label_range: LabelRange | None = None
+    label_range: coupled.LabelRange | None = None
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
     clip: bool = False
@@ -106,7 +105,7 @@ class RatioLoss(RatioOfSums):
             values.append(value)
         return 1.0, *values
 
-    def totals(self, rows: Rows) -> Totals:
+    def totals(self, rows: Rows) -> coupled.Totals:
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
         coupled.check_finite_sums(F, G)
         if G <= 0:
@@ -116,7 +115,7 @@ class RatioLoss(RatioOfSums):
             )
         return n, F, G
 
-    def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
+    def gradient_hessian(self, y: Array, p: Array, totals: coupled.Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), read_only(self.clipped(p, xp))
