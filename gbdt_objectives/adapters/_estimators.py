@@ -18,7 +18,16 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array, Facts, guards, warn
+from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.guards import (
+    function_takes_weights,
+    functions_read_margins,
+    metric_reads_built_in,
+    objective_fits_estimator,
+    stops_on_held_out,
+)
 from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -82,10 +91,10 @@ class Fitting:
         self.asked = Facts(
             others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
         )
-        guards.functions_read_margins(self.asked)
+        functions_read_margins(self.asked)
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            guards.function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
+            function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -164,7 +173,7 @@ class Fitting:
         pairs = list(self.evaluation_sets().values())
         sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
         labels = lambda k: y if k is None else pairs[k][1]  # noqa: E731
-        guards.stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
+        stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
 
     def _fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -408,7 +417,7 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
         return None
     role = "Classifier" if classifier else "Regressor"
     library = BY_NAME.get(name_of(estimator) or "")
-    guards.objective_fits_estimator(
+    objective_fits_estimator(
         Facts(objective=objective, estimator=estimator, role=role, library=library)
     )
     return objective
@@ -451,8 +460,7 @@ def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
         _arguments.check_metric(metric, objective)
     else:
         role = "Classifier" if classifier else "Regressor"
-        facts = Facts(metric=metric, link=metric.link, role=role, own=objective)
-        guards.metric_reads_built_in(facts)
+        metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=objective))
     return metric
 
 

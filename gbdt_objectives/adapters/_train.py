@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _workers
-from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import stack, warn
+from gbdt_objectives._checks.guards import (
+    starts_near_intercept,
+    stops_on_held_out,
+    sums_are_of_all_rows,
+)
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library
@@ -101,7 +108,7 @@ class StartedObjective:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 if not _workers.workers():
                     name, alone = self.objective.equations.name, _calls.free_network(stack())
-                    guards.sums_are_of_all_rows(Facts(name=name, alone=alone))
+                    sums_are_of_all_rows(Facts(name=name, alone=alone))
                 self._check_start(np.asarray(to_host(margin)))
                 if self.shifts:
                     self.objective = self.objective.measured(y, w)
@@ -113,7 +120,7 @@ class StartedObjective:
                 loss = self.objective.equations
                 facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
                 rows = self._bound.rows
-                guards.starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
+                starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
             return found
 
     def of(self, data: Any) -> StartedObjective:
@@ -192,7 +199,7 @@ def find_callbacks(
     library.check(request, request.params, callbacks)
     for callback in callbacks:
         if request.function == "train" and isinstance(callback, library.stops):
-            guards.stops_on_held_out(Facts(
+            stops_on_held_out(Facts(
                 evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
             ))  # fmt: skip
     return callbacks

@@ -12,7 +12,13 @@ import lightgbm as lgb
 from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import (
+    own_metrics_read_margins,
+    row_start_is_added,
+    stops_on_a_metric_of_ours,
+)
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
@@ -70,13 +76,13 @@ class Fitting(_estimators.Fitting):
         facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
-            guards.own_metrics_read_margins(facts)
+            own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names():
             if not metrics:
-                guards.stops_on_a_metric_of_ours(facts)
+                stops_on_a_metric_of_ours(facts)
             if not named:  # LightGBM would stop on its default, too
                 names = [m for m in metrics if isinstance(m, str)]
                 self.parameters["metric"] = names or "None"
@@ -122,7 +128,7 @@ class Fitting(_estimators.Fitting):
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         for name in self.row_starts:
             if name in self.given:
-                guards.row_start_is_added(Facts(
+                row_start_is_added(Facts(
                     library=LIGHTGBM, estimator=self.estimator, row_start=name
                 ))  # fmt: skip
         if _train.continues(self.given, objective, self.given["X"]):

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import (
+    function_stops_in_its_direction,
+    own_metrics_read_margins,
+    rows_start_alike,
+    stops_on_a_metric_of_ours,
+)
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _estimators
@@ -58,7 +65,7 @@ class Fitting(_estimators.Fitting):
             last = self.metrics[-1]
             if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
                 asked = replace(self.asked, others=(last,), directions=guesses)
-                guards.function_stops_in_its_direction(asked)
+                function_stops_in_its_direction(asked)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
@@ -68,11 +75,11 @@ class Fitting(_estimators.Fitting):
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
         if estimator.eval_metric is None and _stops_on_default(estimator):
-            guards.stops_on_a_metric_of_ours(facts)
+            stops_on_a_metric_of_ours(facts)
         if self.named(objective).xgboost != objective.link.xgboost or (
             objective.link.is_of_objective
         ):
-            guards.own_metrics_read_margins(facts)
+            own_metrics_read_margins(facts)
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
@@ -109,7 +116,7 @@ class Fitting(_estimators.Fitting):
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        guards.rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
+        rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
