@@ -674,9 +674,15 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
     if loss.couples_rows:
         with _workers.summing(loss.name):
             totals = loss.totals(rows)
-    if rows.place is not HOST:
+    if rows.place is not HOST:  # all rows at once, in new arrays on their device
         (part,) = rows.stretches(dtype)
-        return compute_at_once(loss, part, totals, dtype)
+        g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **part.named)
+        if isinstance(h, int | float):
+            h = part.xp.full_like(g, h)
+        if part.w is not None:
+            w = part.w if g.ndim == 1 else part.w[:, None]
+            g, h = g * w, h * w
+        return part.place.cast(g, dtype), part.place.cast(h, dtype)
     gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
     first = 0
     for part in rows.stretches(dtype, EXPRESSION_BYTES):
@@ -709,18 +715,6 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
             f"the {what} of {loss.name} goes up to {np.abs(values).max():g}, more than boosters' "
             f"{out.dtype} holds: divide the loss by a constant"
         )
-
-
-def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
-    """Gradient and hessian of all rows at once, weighted, in new arrays on their device."""
-    xp, cast = part.xp, part.place.cast
-    g, h = loss.gradient_hessian(part.y, part.f, totals, xp, **part.named)
-    if isinstance(h, int | float):
-        h = xp.full_like(g, h)
-    if part.w is not None:
-        w = part.w if g.ndim == 1 else part.w[:, None]
-        g, h = g * w, h * w
-    return cast(g, dtype), cast(h, dtype)
 
 
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()
