@@ -15,8 +15,7 @@ from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry, _workers
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import Stack
+from gbdt_objectives._checks import Facts, Stack
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._links import Link
 

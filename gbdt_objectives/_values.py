@@ -21,11 +21,6 @@ class ArrayValue(NDArrayOperatorsMixin):
 
     values: Any
 
-    def _freeze(self, values: Any) -> None:
-        array = np.array(values)
-        array.flags.writeable = False
-        object.__setattr__(self, "values", array)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.values, dtype)
 
@@ -35,6 +30,14 @@ class ArrayValue(NDArrayOperatorsMixin):
     def tolist(self) -> Any:
         """The numbers as Python's own."""
         return self.values.tolist()
+
+
+def freeze(owner: object, **values: Any) -> None:
+    """Set attributes of a frozen value; arrays cannot be written to from then on."""
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(owner, name, value)
 
 
 def plain(value: Any) -> Any:
@@ -65,8 +68,7 @@ class RowValues:
         own = np.array(values, order="C")
         if own.dtype.kind == "f":
             own += 0.0  # without -0, which hashes otherwise
-        own.flags.writeable = False
-        object.__setattr__(self, "values", own)
+        freeze(self, values=own)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("RowValues cannot be changed: make new ones")

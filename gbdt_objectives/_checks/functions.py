@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LABELS = {
@@ -17,18 +17,30 @@ PREDICTIONS = {
 }  # fmt: skip
 
 
-def check_labels_first(
-    what: str, function: Callable[..., Any], called: str, wrong: str = "train backwards"
+def check_takes(
+    what: str,
+    function: Callable[..., Any],
+    called: str,
+    must: Callable[[inspect.Signature, TypeError], str],
+    *,
+    by_name: Sequence[str] = (),
+    wrong: str = "train backwards",
 ) -> None:
-    """Raise for parameters whose names say that predictions come first, as in boosters' own
-    calls."""
+    """Raise for parameters that do not take what it is called with, by position and ``by_name``,
+    with the message of ``must``, or whose names say that predictions come first, as in boosters'
+    own calls."""
     try:
-        names = list(inspect.signature(function).parameters)
+        signature = inspect.signature(function)
     except ValueError:  # it has no signature to look at
         return
+    names = list(signature.parameters)
     first, second = (name.lower().lstrip("_") for name in [*names, "", ""][:2])
     if first in PREDICTIONS and second in LABELS:
         raise TypeError(
             f"{what} takes ({', '.join(names)}), but is called with ({called}): with the two "
             f"swapped it would {wrong}; write the labels first"
         )
+    try:
+        signature.bind(*called.split(", "), **dict.fromkeys(by_name))
+    except TypeError as error:
+        raise TypeError(must(signature, error)) from None

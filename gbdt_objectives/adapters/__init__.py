@@ -46,8 +46,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks import shown
-from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import NAMES

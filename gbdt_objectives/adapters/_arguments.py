@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import metric_reads_link
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._values import plain
 from gbdt_objectives.metrics import Metric
@@ -186,7 +184,7 @@ def check_metric(metric: object, objective: object) -> None:
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
     if isinstance(objective, Objective):  # else only its author knows what a margin is
-        metric_reads_link(Facts(metric=metric, objective=objective))
+        guards.metric_reads_link(Facts(metric=metric, objective=objective))
 
 
 def check_booster(booster: object, kind: type, attribute: str) -> None:

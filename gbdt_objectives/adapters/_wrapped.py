@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import classes_count_alike
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
 from gbdt_objectives.adapters._library import Library
@@ -67,7 +65,7 @@ def check_correctable(estimator: Any) -> None:
             for written, name, value in all_parameters(part):
                 if name == "objective":
                     check_log_odds(written, value, library)
-    classes_count_alike(Facts(
+    guards.classes_count_alike(Facts(
         name="estimator", parameters=all_parameters(estimator),
         why="which moves the log-odds by itself, so that the corrected probabilities would be "
         "wrong: leave it out, or pass correction=None",

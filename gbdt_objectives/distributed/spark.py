@@ -27,8 +27,7 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import starts_near_intercept
+from gbdt_objectives._checks import Facts, guards
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._mistakes import room
@@ -305,7 +304,7 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     )  # fmt: skip
     if started.given:  # the workers warn where nobody looks
         loss, start = measured.equations, float(np.asarray(started.start))
-        starts_near_intercept(Facts(
+        guards.starts_near_intercept(Facts(
             name=loss.name, given=started.given, start=start, intercept=measured.intercept,
             tolerance=loss.start_tolerance,
         ))  # fmt: skip

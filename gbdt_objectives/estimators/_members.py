@@ -16,8 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, guards, shown
-from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks import Array, Facts, guards, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import check_name

@@ -18,7 +18,6 @@ from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area
-from gbdt_objectives.calibration.rows import LabelledRows, group_ties, is_one_score
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     BetaCalibrator,
@@ -75,7 +74,7 @@ def fit_default(
     certain and wrong, or certain in all rows of one label. What all refuse is refused in the
     spline's words.
     """
-    shift = [InterceptCalibrator(input_space=input_space)] * is_one_score(score)
+    shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
     except ValueError as refused:
@@ -152,7 +151,7 @@ def choose_calibrator(
     rows = _rows.score_rows("y_true", y_true, check_score(score), sample_weight)
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
-    warn_if_falling(area(*group_ties(rows)[1:]))
+    warn_if_falling(area(*_rows.group_ties(rows)[1:]))
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
@@ -186,7 +185,7 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
 
 
 def held_out_losses(
-    candidate: Calibrator, rows: LabelledRows, splits: list[Split], offset: Offset = 0.0
+    candidate: Calibrator, rows: _rows.LabelledRows, splits: list[Split], offset: Offset = 0.0
 ) -> Array:
     """The log loss of each row in the sample, inf in all rows where a fit is refused."""
     losses = np.empty(len(rows.y))

@@ -14,9 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, group_numbers
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import class_weight_has_positions, thins_the_frequent_class
+from gbdt_objectives._checks import Array, Facts, RandomState, group_numbers, guards
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives._steps import formulas
@@ -178,7 +176,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "Only binary classification is supported by correction='offset', found the classes "
                 f"{classes.tolist()}: pass correction='prior'"
             )
-        class_weight_has_positions(Facts(
+        guards.class_weight_has_positions(Facts(
             name="estimator", classes=classes.tolist(),
             parameters=_wrapped.all_parameters(self.estimator),
         ))  # fmt: skip
@@ -276,7 +274,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"the classes {labels}: pass a mapping {{label: rate}}"
             )
         if rate < 1:
-            thins_the_frequent_class(Facts(
+            guards.thins_the_frequent_class(Facts(
                 name="negative_keep_rate", thinned=labels[0], rows_of=tuple(count.tolist()),
                 kept=rate * count[0], to_name="pass the name of the class that is meant too, "
                 f"negative_keep_rate={{{labels[1]!r}: {rate}}} or {{{labels[0]!r}: {rate}}}",

@@ -20,8 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, metrics
-from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
@@ -30,13 +29,7 @@ from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._members import Members, last_step, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
-from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    fit_thresholds,
-    warn_if_chance,
-    warn_if_useless,
-)
+from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
@@ -275,31 +268,26 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if self.ensemble:
             stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
         center = float(np.average(oof[scored], weights=_base.take(w, scored)))
-        shift = None
+        several, found = isinstance(self.estimator, list), dict[str, Any]()
         if self.segment is not None:
-            shift = fit_segment_shift(
+            shift = found["segment_shift_"] = fit_segment_shift(
                 held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
             )  # fmt: skip
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
             oof[scored] = known_or_not.apply(oof[scored], column[scored])
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
-        useful = score_rises(rows.label_curve)
-        if not useful:
+        cuts = methods.fit_thresholds(self.method, rows, metrics.qwk_metric())
+        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        if not score_rises(rows.label_curve):
             warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
                 "nothing that holds on new rows"
             )
-        cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
-        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
-        if useful and not warn_if_chance(cuts, rows, limit):
-            warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
-        several = isinstance(self.estimator, list)
-        found: dict[str, Any] = {}
+        elif not methods.warn_if_chance(cuts, rows, limit):
+            methods.warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         if target is None and are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
-        if shift is not None:
-            found["segment_shift_"] = shift
         if several:
             found["member_oof_scores_"] = {name: each[:, j] for j, (name, _) in enumerate(members)}
         rounds: list[dict[str, int]] = []
@@ -342,7 +330,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if isinstance(self.estimator, list):
             self._validate_names([name for name, _ in members])
         beta = _members.read_weights(self.weights, members)
-        _checks.choice("method", self.method, tuple(METHODS))
+        _checks.choice("method", self.method, tuple(methods.METHODS))
         if isinstance(self.segment, bool) or not isinstance(
             self.segment, str | numbers.Integral | None
         ):
@@ -508,8 +496,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
-        booster = last_step(model) if library_inside(model) else None
-        clips = booster is not None and getattr(booster.objective, "clip", False)
+        clips = library_inside(model) and getattr(last_step(model).objective, "clip", False)
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
@@ -570,8 +557,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         those best for other metrics. Columns are in the order of ``classes_``; that of a class
         without rows is 0.
         """
-        score = self.predict_score(X)
-        return self.probability_curve_(score)
+        return self.probability_curve_(self.predict_score(X))
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""
@@ -585,9 +571,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         classes = self.classes_
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
         labels = None if self.labels is None and consecutive else classes
-        predicted = self.predict(X)
         return metrics.quadratic_weighted_kappa(
-            y, predicted, labels=labels, sample_weight=sample_weight
+            y, self.predict(X), labels=labels, sample_weight=sample_weight
         )
 
 

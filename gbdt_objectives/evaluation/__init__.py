@@ -20,12 +20,9 @@ from gbdt_objectives.evaluation.performance import (
 )
 
 __all__ = [
-    "PerformanceDifference",
-    "PerformanceEstimate",
-    "ThresholdCrossValidation",
-    "compare_performance",
-    "cross_validate_thresholds",
+    "PerformanceDifference", "PerformanceEstimate", "ThresholdCrossValidation",
+    "compare_performance", "cross_validate_thresholds",
     "estimate_performance",
-]
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

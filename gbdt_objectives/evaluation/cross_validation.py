@@ -224,11 +224,9 @@ def cross_validate_thresholds(
     if n_bootstrap:
         number = np.arange(len(y)) if group is None else group
         unit, units = number[rows.order], int(number.max()) + 1
-        draws = np.empty((n_bootstrap, *thresholds.shape))
-        for b in range(n_bootstrap):
-            resample = draw_resample(rng, rows, unit, units)
-            draws[b] = [methods.fit_thresholds(name, resample, target) for name in chosen]
-        draws.sort(axis=0)
+        resamples = (draw_resample(rng, rows, unit, units) for _ in range(n_bootstrap))
+        fits = [[methods.fit_thresholds(c, r, target) for c in chosen] for r in resamples]
+        draws: Array = np.sort(fits, axis=0)
         # order statistics, since cuts may be infinite; 200 (1 - .9)/2 is 9.999 in floats
         outside = math.floor(n_bootstrap * (1 - level) / 2 + 1e-9)
         interval = np.stack([draws[outside], draws[n_bootstrap - 1 - outside]], axis=1)

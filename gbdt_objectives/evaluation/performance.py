@@ -461,10 +461,9 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
         return score_classes(rows.metric, rows.classes, true, predicted, C[true, predicted])
 
     K = inner.shape[1]
-    everywhere = np.arange(len(y))
-    repeats = [counts(p, everywhere) for p in outer]
+    repeats = [counts(p, np.full(len(y), True)) for p in outer]
     folds = np.array([
-        [value(counts(p, np.flatnonzero(fold == k))) for k in range(K)]
+        [value(counts(p, fold == k)) for k in range(K)]
         for p, fold in zip(outer, rows.fold, strict=True)
     ])  # fmt: skip
     score = np.array([value(C) for C in repeats])

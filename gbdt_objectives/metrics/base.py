@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _registry, _workers
-from gbdt_objectives._checks import guards
-from gbdt_objectives._checks.frames import Stack, stack as frames
+from gbdt_objectives._checks import Stack, guards, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
+from gbdt_objectives._checks import Array, check_order, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._values import carried_labels, same_labels
+from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
-from gbdt_objectives.metrics.kappa import class_counts, kappa_of_parts, moments, warn_undefined
 
 MOST_CLASSES = 5000
 """Most classes between the lowest and the highest; their confusion counts are 200 MB."""
@@ -81,7 +81,7 @@ class ClassMetric(Metric):
                 f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
                 "those that there are, in ascending order"
             )
-        return self.of_counts(rows.total(class_counts(rows, low, K)))
+        return self.of_counts(rows.total(kappa.class_counts(rows, low, K)))
 
     def __call__(
         self,
@@ -104,10 +104,8 @@ class ClassMetric(Metric):
             )
         order = self.agree_labels(labels, refuse=False)
         assert order is not None
-        y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
-        _checks.same_length("y_pred", p, "the labels", len(y))
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        return self.of_classes(Rows(y, p, w), 0, len(order) - 1)
+        rows = kappa.class_rows(order, y_true, y_pred, sample_weight)
+        return self.of_classes(rows, 0, len(order) - 1)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         if self.score_range is not None:
@@ -181,7 +179,7 @@ class RatioMetric(ClassMetric):
         F, G = self.ratio_costs(counts.sum(axis=1))
         below = float((G * counts).sum())
         if below == 0:
-            return warn_undefined(f"{self.name} is 0/0 for these classes")
+            return kappa.warn_undefined(f"{self.name} is 0/0 for these classes")
         return self.value(float((F * counts).sum()) / below)
 
 
@@ -276,7 +274,7 @@ class QWKMetric(WeightedKappa):
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         # needs no confusion counts
-        return kappa_of_parts(rows.parts(partial(moments, ends=(low, high))))
+        return kappa.kappa_of_parts(rows.parts(partial(kappa.moments, ends=(low, high))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +300,7 @@ class MatthewsMetric(ClassMetric):
     def of_counts(self, counts: Array) -> float:
         value = float(matthews(counts))
         if np.isnan(value):
-            return warn_undefined("y_true holds one class only: matthews is 0/0")
+            return kappa.warn_undefined("y_true holds one class only: matthews is 0/0")
         return value
 
     def of_every_cut(self, C: Array) -> Array:
@@ -376,12 +374,6 @@ def cost_matrix(cost: Cost, K: int) -> Array:
     if cost == "zero_one":
         return np.sign(distance)
     return distance if cost == "absolute" else distance**2
-
-
-def _square(matrix: ArrayLike) -> Array:
-    array = _checks.square("matrix", matrix)
-    _checks.finite("matrix", array)
-    return array
 
 
 def class_fields(
@@ -487,7 +479,9 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
-    return MeanCost(cost=tuple(map(tuple, _square(matrix).tolist())))
+    array = _checks.square("matrix", matrix)
+    _checks.finite("matrix", array)
+    return MeanCost(cost=tuple(map(tuple, array.tolist())))
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
@@ -528,7 +522,8 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
     0.7143
     """
-    array = _square(matrix)
+    array = _checks.square("matrix", matrix)
+    _checks.finite("matrix", array)
     if array.min() < 0:
         raise ValueError(f"matrix must hold costs >= 0, found {array.min()}")
     if array.diagonal().any():

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot
@@ -89,18 +88,18 @@ def quadratic_weighted_kappa(
     else:
         order = check_order(labels, refuse=False)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
-    return kappa_of_parts(vectors(partial(moments_of_classes, order), columns))
+    return kappa_of_parts(vectors(lambda **given: moments(class_rows(order, **given)), columns))
 
 
-def moments_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Array:
-    """Moments of classes that are whole numbers, or of their positions in the order."""
+def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
+    """Rows of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return moments(Rows(y, p, w))
+    return Rows(y, p, w)
 
 
 def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:

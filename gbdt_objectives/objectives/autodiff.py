@@ -6,7 +6,6 @@ in float64 and on the processor whatever the user has set, and its settings stay
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -19,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.functions import check_labels_first
-from gbdt_objectives._links import Link
+from gbdt_objectives._checks import Array, check_takes, shown
+from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.costs import name_of
-from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept, own_link
+from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
 Hessian = Literal["exact", "constant"] | HessianFunction
@@ -66,10 +64,7 @@ class LossDerivatives:
         return name_of(self.loss)
 
     def __call__(self, y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-        if self.hessian == "exact":
-            value, g, h, coupling = _evaluate(self.loss, 2, y, f, w)
-        else:
-            value, g = _evaluate(self.loss, 1, y, f, w)
+        value, g, *second = _evaluate(self.loss, 2 if self.hessian == "exact" else 1, y, f, w)
         name = name_of(self.loss)
         if not math.isfinite(value):
             raise ValueError(
@@ -88,12 +83,12 @@ class LossDerivatives:
             weights = np.ones(len(f)) if w is None else w
             return g, np.broadcast_to(weights.reshape(-1, *(1,) * (f.ndim - 1)), f.shape)
         if self.hessian == "exact":
-            return g, _checked_diagonal(name, y, f, g, h, float(coupling))
+            return g, _checked_diagonal(name, y, f, g, *second)
         with _float64():
             return g, self.hessian(y, f, w)
 
 
-def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: float) -> Array:
+def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: Array) -> Array:
     """The second derivatives h, which must be those of the rows alone and not negative."""
     size = float(max(np.abs(h).max(), np.abs(g).max()))
     if coupling > COUPLING * size:
@@ -316,15 +311,11 @@ def objective_from_loss(
     """
     if isinstance(loss, Objective) or not callable(loss):
         raise TypeError(f"loss must be a function, found {shown(loss)}")
-    check_labels_first("loss", loss, "y_true, margin, sample_weight")
-    try:
-        inspect.signature(loss).bind(None, None, None)
-    except TypeError:
-        raise TypeError(
-            f"loss must take (y_true, margin, sample_weight), found {inspect.signature(loss)}: add "
-            "the missing parameters, and multiply the loss of each row by sample_weight when it is "
-            "not None (boosters do not)"
-        ) from None
+    check_takes("loss", loss, "y_true, margin, sample_weight", lambda found, _: (
+        f"loss must take (y_true, margin, sample_weight), found {found}: add the missing "
+        "parameters, and multiply the loss of each row by sample_weight when it is not None "
+        "(boosters do not)"
+    ))  # fmt: skip
     try:
         hash(loss)
     except TypeError:
@@ -341,7 +332,7 @@ def objective_from_loss(
     elif hessian_kind is not None:
         _checks.choice("hessian_kind", hessian_kind, ("upper_bound", "bounded"))
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
-    declared, start = own_link(link, K), own_intercept(intercept, K)
+    declared = UNDECLARED if link is None else read_link("link", link, K)
     _import_jax()
     return Objective(
         FunctionLoss(
@@ -349,7 +340,7 @@ def objective_from_loss(
             loss_function=TotalLoss(loss),
             link=declared,
             outputs=K,
-            intercept=start,
+            intercept=own_intercept(intercept, K),
             hessian=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
         )
     )

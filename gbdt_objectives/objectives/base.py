@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _versions, _workers
-from gbdt_objectives._checks import Array, guards, to_host
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import Stack, stack as frames
+from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
 from gbdt_objectives._checks.spellings import no_attribute
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
@@ -410,7 +408,7 @@ class Objective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
         known, *seen, bound = _bound.get(owner, (None, None, None, None))
         if bound is not None and known == self:
-            if all(map(same, seen, (y, w))):
+            if all(map(np.array_equal, seen, (y, w))):
                 return bound
             if _workers.together_now():  # the others may not measure now
                 raise ValueError(
@@ -670,19 +668,21 @@ _bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = Wea
 objective bound to copies of these. ``set_label`` may change them at any time."""
 
 
-def same(a: Array | None, b: Array | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)
-
-
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
     """Gradient and hessian, weighted, from everybody's totals and the equations."""
     totals = None
     if loss.couples_rows:
         with _workers.summing(loss.name):
             totals = loss.totals(rows)
-    if rows.place is not HOST:
+    if rows.place is not HOST:  # all rows at once, in new arrays on their device
         (part,) = rows.stretches(dtype)
-        return compute_at_once(loss, part, totals, dtype)
+        g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **part.named)
+        if isinstance(h, int | float):
+            h = part.xp.full_like(g, h)
+        if part.w is not None:
+            w = part.w if g.ndim == 1 else part.w[:, None]
+            g, h = g * w, h * w
+        return part.place.cast(g, dtype), part.place.cast(h, dtype)
     gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
     first = 0
     for part in rows.stretches(dtype, EXPRESSION_BYTES):
@@ -715,18 +715,6 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
             f"the {what} of {loss.name} goes up to {np.abs(values).max():g}, more than boosters' "
             f"{out.dtype} holds: divide the loss by a constant"
         )
-
-
-def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
-    """Gradient and hessian of all rows at once, weighted, in new arrays on their device."""
-    xp, cast = part.xp, part.place.cast
-    g, h = loss.gradient_hessian(part.y, part.f, totals, xp, **part.named)
-    if isinstance(h, int | float):
-        h = xp.full_like(g, h)
-    if part.w is not None:
-        w = part.w if g.ndim == 1 else part.w[:, None]
-        g, h = g * w, h * w
-    return cast(g, dtype), cast(h, dtype)
 
 
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()

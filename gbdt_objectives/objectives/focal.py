@@ -26,7 +26,6 @@ from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
-from gbdt_objectives.objectives.logloss import class_totals, softplus
 
 ABSENT = 1e-6
 """Weight of a class without rows, as a share of the rarest's: the intercept must be finite."""
@@ -77,7 +76,7 @@ class FocalLoss(Loss):
             return self
         from scipy.optimize import brentq
 
-        negative, positive = logloss.both_classes(class_totals(rows, 2))
+        negative, positive = logloss.both_classes(logloss.class_totals(rows, 2))
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
@@ -136,7 +135,7 @@ class MulticlassFocalLoss(Loss):
         probabilities for which the expected loss is least at z."""
         K, g = self.n_classes, self.gamma
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
-        L = softplus(x)
+        L = logloss.softplus(x)
         log_q = x - L
         scores: Array = log_q - L - formulas.log_slope(x, g)
         return scores if self.alpha is None else scores - np.log(self.alpha)
@@ -147,7 +146,7 @@ class MulticlassFocalLoss(Loss):
             return self
         from scipy.optimize import root
 
-        counted = np.array(class_totals(rows, self.n_classes))
+        counted = np.array(logloss.class_totals(rows, self.n_classes))
         occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)
@@ -232,7 +231,7 @@ def slopes(x: Any, g: float, xp: Any) -> Any:
 
 def focal_loss(x: Any, g: float, xp: Any) -> Any:
     """-q^g log p."""
-    t = softplus(x, xp)
+    t = logloss.softplus(x, xp)
     return xp.exp(g * (x - t)) * t
 
 

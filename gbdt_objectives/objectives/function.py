@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,13 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array, guards
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.functions import check_labels_first
+from gbdt_objectives._checks import Array, Facts, check_takes, guards
 from gbdt_objectives._domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
-from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, check_link
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -294,22 +291,13 @@ def objective(
     made = FunctionLoss(
         function=function,
         loss_function=loss,
-        link=own_link(link, K),
+        link=UNDECLARED if link is None else read_link("link", link, K),
         outputs=K,
         intercept=own_intercept(intercept, K),
         named=tuple((name, None) for name in names),
     )
     found = Objective(made)
     return found.with_rows(rows) if isinstance(rows, Mapping) else found
-
-
-def own_link(link: str | Link | None, outputs: int) -> Link:
-    """The link that a user declares, after a check that rows may have so many margins under it."""
-    if link is None:
-        return UNDECLARED
-    found = read_link("link", link, outputs)
-    check_link(found, outputs)
-    return found
 
 
 def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[float, ...] | None:
@@ -341,18 +329,14 @@ def _read_row_names(rows: object) -> list[str]:
 
 def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
     """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
-    signature = inspect.signature(function)
-    check_labels_first(what, function, "y_true, margin, sample_weight")
-    try:
-        signature.bind(None, None, None, **dict.fromkeys(names))
-    except TypeError as error:
-        hint = (
-            "multiply gradient and hessian by sample_weight when it is not None (boosters do not)"
-            if what == "function"
-            else "multiply each row's loss by sample_weight when it is not None"
-        )
-        raise TypeError(
-            f"{what} must take ({', '.join(['y_true', 'margin', 'sample_weight', *names])}), found "
-            f"{signature}, {error}: add the missing parameters, and {hint}; what else it needs of "
-            'each row is named in rows={"cost": cost}'
-        ) from None
+    called = "y_true, margin, sample_weight"
+    hint = (
+        "multiply gradient and hessian by sample_weight when it is not None (boosters do not)"
+        if what == "function"
+        else "multiply each row's loss by sample_weight when it is not None"
+    )
+    check_takes(what, function, called, by_name=names, must=lambda found, error: (
+        f"{what} must take ({', '.join([called, *names])}), found {found}, {error}: add the "
+        f"missing parameters, and {hint}; what else it needs of each row is named in "
+        'rows={"cost": cost}'
+    ))  # fmt: skip

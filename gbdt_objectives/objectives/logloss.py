@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows import Rows, checked_block
@@ -75,7 +73,7 @@ class LoglossLoss(Loss):
             return self
         negative, positive = both_classes(class_totals(rows, 2))
         if self.named or self.offset > 0 or self.negative_weight > 1:
-            thins_the_frequent_class(Facts(
+            guards.thins_the_frequent_class(Facts(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
                 to_name="make it label 1: y == event (words are in alphabetical order)",
             ))  # fmt: skip

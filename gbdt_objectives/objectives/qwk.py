@@ -25,11 +25,10 @@ from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start
-from gbdt_objectives.objectives.coupled import RatioOfSums, Totals
 
 
 @dataclass(frozen=True, kw_only=True)
-class QWKLoss(RatioOfSums):
+class QWKLoss(coupled.RatioOfSums):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
     center: float | None = None
@@ -71,17 +70,17 @@ class QWKLoss(RatioOfSums):
         r, t = p - y, p - self.center
         return 1.0, r * r, t * t
 
-    def totals(self, rows: Rows) -> Totals:
+    def totals(self, rows: Rows) -> coupled.Totals:
         n, twice_F, twice_D = rows.sum(self.terms, narrow=True).tolist()
         return self.of_sums(n, twice_F / 2, twice_D / 2)
 
-    def of_sums(self, n: float, F: float, D: float) -> Totals:
+    def of_sums(self, n: float, F: float, D: float) -> coupled.Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
         coupled.check_finite_sums(F, G)
         return n, F, G
 
-    def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
+    def gradient_hessian(self, y: Any, p: Any, totals: coupled.Totals, xp: Any) -> Both:
         """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
         gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)

@@ -6,7 +6,6 @@ with their derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.functions import check_labels_first
+from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._parts import vectors
@@ -27,13 +25,12 @@ from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import costs, coupled
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import MatrixCost, RowFunction
-from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
 
 NAMED: dict[str, RowFunction] = {"squared": costs.SquaredCost(), "absolute": costs.AbsoluteCost()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioLoss(RatioOfSums):
+class RatioLoss(coupled.RatioOfSums):
     """The loss n F/G; see :func:`ratio_objective` and :func:`kappa_objective`, which has no
     ``denominator`` until it is the numerator's expectation over the training labels."""
 
@@ -42,7 +39,7 @@ class RatioLoss(RatioOfSums):
     denominator: RowFunction | None = None
     intercept: float | None = None
     link: Link = IDENTITY
-    label_range: LabelRange | None = None
+    label_range: coupled.LabelRange | None = None
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
     clip: bool = False
@@ -104,12 +101,11 @@ class RatioLoss(RatioOfSums):
         values = []
         for function in (self.numerator, self.denominator):
             value, slope = costs.evaluate(function, y, p)
-            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-                costs.check_finite(function, y, p, value, slope)
+            costs.check_finite(function, y, p, value, slope)
             values.append(value)
         return 1.0, *values
 
-    def totals(self, rows: Rows) -> Totals:
+    def totals(self, rows: Rows) -> coupled.Totals:
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
         coupled.check_finite_sums(F, G)
         if G <= 0:
@@ -119,7 +115,7 @@ class RatioLoss(RatioOfSums):
             )
         return n, F, G
 
-    def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
+    def gradient_hessian(self, y: Array, p: Array, totals: coupled.Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), read_only(self.clipped(p, xp))
@@ -242,8 +238,8 @@ def kappa_objective(
     if y_true is None:
         coupled.check_complete(loss, "kappa_objective")
         return Objective(loss)
-    own = None if isinstance(numerator, MatrixCost) else label_range
-    measure = partial(coupled.measure_labels, costs.label_weights, loss.labels, own, prior_labels)
+    known = costs.label_weights, loss.labels, label_range, prior_labels
+    measure = partial(coupled.measure_labels, *known)
     parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
     labels, weights = costs.merge_label_weights(parts)
     if isinstance(numerator, MatrixCost):
@@ -262,14 +258,10 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
         raise TypeError(f"{name} must be a function of (y, p), found {shown(function)}")
     if isinstance(function, Objective):
         raise TypeError(f"{name} is an objective, {shown(function)}: pass it to the booster")
-    check_labels_first(name, function, "y, p")
-    try:
-        inspect.signature(function).bind(None, None)
-    except TypeError:
-        raise TypeError(
-            f"{name} must take (y, p), arrays of labels and predictions, and return (value, "
-            f"derivative by p), found the parameters {inspect.signature(function)}"
-        ) from None
+    check_takes(name, function, "y, p", lambda found, _: (
+        f"{name} must take (y, p), arrays of labels and predictions, and return (value, "
+        f"derivative by p), found the parameters {found}"
+    ))  # fmt: skip
     return function
 
 

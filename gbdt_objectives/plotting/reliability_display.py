@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
-from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
-from gbdt_objectives.calibration.rows import (
-    group_ties,
-    label_1_rows,
-    read_rates,
-    row_rates,
-    standing_rows,
+from gbdt_objectives.calibration import (
+    ReliabilityBins,
+    calibration_ratio,
+    reliability_bins,
+    rows as _rows,
 )
+from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
 from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
 from gbdt_objectives.priors import correct_probability
@@ -211,7 +209,7 @@ class ReliabilityDisplay(Display):
                 "leave it out, or choose 'quantile', 'uniform' or 'events'"
             )
         bins = 15 if n_bins is None else n_bins
-        rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+        rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")
@@ -271,34 +269,24 @@ def _curve(
     groups: ArrayLike | None = None,
     rate: float | ArrayLike = 1.0,
 ) -> ReliabilityCurve:
-    _checks.not_lazy("y_true", y_true)
-    _checks.not_lazy("probability", probability)
-    if np.ndim(rate) > 0 or rate != 1:
-        rows = label_1_rows(y_true, probability, sample_weight)
-        sample_weight = np.zeros(rows.given)
-        sample_weight[rows.kept] = standing_rows(rows, row_rates(rate, rows)).w
-    if strategy == "isotonic":
-        found = _fit(y_true, probability, sample_weight)
-    else:
-        _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
-        found = reliability_bins(
-            y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
-        )
-    y, p = np.asarray(y_true, np.float64), np.asarray(probability, np.float64)
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    W1, W0 = float(w @ y), float(w @ (1 - y))
-    if W1 == 0 or W0 == 0:
+    rows = _rows.label_1_rows(y_true, probability, sample_weight)
+    plain = sample_weight is None and np.ndim(rate) == 0 and rate == 1
+    rows = _rows.standing_rows(rows, _rows.row_rates(rate, rows))
+    y, p, w = rows.y, rows.p, rows.w
+    if y.min() == y.max():
         raise ValueError(
-            f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
-            "and observed probability are compared on rows of both labels"
+            f"y_true holds the single class {y[0]:g} among rows of weight above 0: predicted and "
+            "observed probability are compared on rows of both labels"
         )
     w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
     shift = math.log(w1 / w0)
     if strategy == "isotonic":
+        found = _fit(rows)
         limits = _band(found, w1, w0, level)
     else:
+        _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
+        found = reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
         effect: Array | float = 1.0
-        rows = label_1_rows(y, p, sample_weight)
         owner = rows.owners(groups)
         if owner is not None:
             b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
@@ -309,20 +297,18 @@ def _curve(
         bins=found,
         low=low,
         high=high,
-        ratio=calibration_ratio(y_true, probability, sample_weight=sample_weight),
-        probability=p[w > 0],
-        weight=None if sample_weight is None else w[w > 0],
+        ratio=calibration_ratio(y, p, sample_weight=w),
+        probability=p,
+        weight=None if plain else w,
         isotonic=strategy == "isotonic",
     )
 
 
-def _fit(
-    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
-) -> ReliabilityBins:
+def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
     """Groups of equal, or similar, prediction, with the isotonic fit as their frequency."""
     from sklearn.isotonic import isotonic_regression
 
-    p, positive, negative = group_ties(label_1_rows(y_true, probability, sample_weight))
+    p, positive, negative = _rows.group_ties(rows)
     total = positive + negative
     first = np.arange(len(p))
     if len(p) > GROUPS:  # of equal weight and equal sum of predictions, half and half

@@ -106,7 +106,6 @@ class ThresholdDisplay(Display):
             Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
             not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
         """
-        _checks.choice("kind", kind, tuple(KINDS))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels
         rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
-from gbdt_objectives._values import table
+from gbdt_objectives._values import freeze, table
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""
@@ -102,10 +102,7 @@ class DelayDistribution(_json.SavedAsJSON):
             raise ValueError(
                 f"horizon must be at least the last delay, {t[-1]:g}, found {horizon:g}"
             )
-        for name, array in (("delay", t), ("probability", F), ("standard_error", error)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "horizon", horizon)
+        freeze(self, delay=t, probability=F, standard_error=error, horizon=horizon)
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> DelayDistribution:

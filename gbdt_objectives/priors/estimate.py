@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, shown, warn
 from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
@@ -273,8 +272,7 @@ def find_prior(
     pi, n = found.pi, np.shape(probability)[0]
     collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
     _warn(pi, found, collapsed, tol)
-    variance = np.append(np.diag(found.covariance), found.covariance.sum())
-    error = np.sqrt(variance)
+    error = np.sqrt(np.append(np.diag(found.covariance), found.covariance.sum()))
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
         low, high = invert_test(found.moment, float(pi[1]), float(error[1]), COLLAPSED_ROWS / n, z)
@@ -575,25 +573,24 @@ def read_groups(
     """
     if groups is None:
         return None, None
+    names = "the groups of probability", "the groups of out_of_fold"
     if held_out is None:
         if isinstance(groups, tuple) and len(groups) != n:
             raise TypeError(
                 f"groups must be of the n = {n} rows, (n,), found {shown(groups)}: a pair is for "
                 "out_of_fold"
             )
-        own = _checks.group_numbers(groups, n)  # type: ignore[arg-type]
-        return _checks.check_groups("groups", own, K), None
-    if not isinstance(groups, tuple) or len(groups) != 2:
+        groups, names = (groups, None), ("groups", "")
+    elif not isinstance(groups, tuple) or len(groups) != 2:
         raise TypeError(
             "groups must be a pair (of probability, of out_of_fold), each (n,) or None, found "
             f"{shown(groups)}"
         )
-    names = "the groups of probability", "the groups of out_of_fold"
     found = [
         None
         if own is None
         else _checks.check_groups(name, _checks.group_numbers(own, rows, name), K)
-        for own, rows, name in zip(groups, (n, held_out), names, strict=True)
+        for own, rows, name in zip(groups, (n, held_out or 0), names, strict=True)
     ]
     return found[0], found[1]
 

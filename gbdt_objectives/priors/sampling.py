@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, is_dask, shown
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks import Array, Facts, RandomState, guards, is_dask, shown
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
@@ -101,7 +99,7 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
     P = int(np.count_nonzero(labels))
     N = len(labels) - P
     if not isinstance(rate, Mapping) and np.min(rate) < 1:
-        thins_the_frequent_class(Facts(
+        guards.thins_the_frequent_class(Facts(
             name=RATE, thinned=0, rows_of=(N, P), kept=float(np.asarray(rate, float).mean()) * N,
             to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",
         ))  # fmt: skip
@@ -236,10 +234,9 @@ def key_bits(key: ArrayLike) -> Array:
 
 
 def bits_of_object(key: Any) -> int:
-    if isinstance(key, str):
-        return digest(key.encode("utf-8", "surrogatepass"))
-    if isinstance(key, bytes):
-        return digest(key)
+    if isinstance(key, str | bytes):
+        given = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+        return int.from_bytes(blake2b(given, digest_size=8).digest(), "little")
     if isinstance(key, numbers.Integral) and not isinstance(key, bool):
         number = int(key)
         if not -(2**63) <= number < 2**64:
@@ -249,10 +246,6 @@ def bits_of_object(key: Any) -> int:
         f"key must hold integers or strings, none missing, found {shown(key)}: give rows without a "
         "key one of their own, and convert others with .astype(str)"
     )
-
-
-def digest(key: bytes) -> int:
-    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
 def pilot_keep_rates(
@@ -494,11 +487,8 @@ def sample_rows(
         for label, rate in rates.items():
             has_label = block == label
             seen[label] += int(np.count_nonzero(has_label))
-            r, whole = rate, 0
-            if isinstance(r, np.ndarray):
-                r = r[first : first + BLOCK]
-            else:
-                whole = math.floor(r)
+            r = rate[first : first + BLOCK] if isinstance(rate, np.ndarray) else rate
+            whole = 0 if isinstance(rate, np.ndarray) else math.floor(rate)
             copies = [np.flatnonzero(has_label)] * whole
             copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
             taken[label] += sum(map(len, copies))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._places import blocks
-from gbdt_objectives._values import ArrayValue, plain
+from gbdt_objectives._values import ArrayValue, freeze, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
 
     def __post_init__(self) -> None:
         if np.ndim(self.values) == 0:
-            self._freeze(_checks.number("values", plain(self.values)))
+            freeze(self, values=np.array(_checks.number("values", plain(self.values))))
             return
         shifts = _checks.vector("values", self.values)
         if len(shifts) < 2:
@@ -82,7 +82,7 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
                 f"values must be a number or one of each class, found {shown(self.values)}: the "
                 "shift of two classes is the number of label 1"
             )
-        self._freeze(shifts)
+        freeze(self, values=np.array(shifts))
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> LogOddsShift:

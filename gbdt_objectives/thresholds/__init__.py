@@ -17,13 +17,8 @@ from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
-    "SegmentShift",
-    "ThresholdStatistics",
-    "Thresholds",
-    "apply_thresholds",
-    "decide",
-    "fit_segment_shift",
-    "optimize_thresholds",
-]
+    "SegmentShift", "ThresholdStatistics", "Thresholds", "apply_thresholds", "decide",
+    "fit_segment_shift", "optimize_thresholds",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, shown, warn
 from gbdt_objectives._mistakes import class_keys
 from gbdt_objectives.metrics import ClassMetric, RatioMetric
 from gbdt_objectives.thresholds.dynamic_program import least_ratio

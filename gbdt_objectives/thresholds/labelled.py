@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, shown
 from gbdt_objectives._parts import map_parts
-from gbdt_objectives._values import ArrayValue, carried_labels, same_labels
+from gbdt_objectives._values import ArrayValue, carried_labels, freeze, same_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,12 +64,9 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
                 f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "
                 f"{len(labels)}: {shown(labels.tolist())}"
             )
-        labels.flags.writeable = False
-        self._freeze(cuts)
-        object.__setattr__(self, "labels", labels)
         if (known := self.score_range) is not None:
             known = _json.read_range("score_range", np.asarray(known).tolist())
-        object.__setattr__(self, "score_range", known)
+        freeze(self, values=np.array(cuts), labels=labels, score_range=known)
 
     def __repr__(self) -> str:
         return f"Thresholds({self.tolist()}, labels={self.labels.tolist()})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -13,9 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._checks.functions import check_labels_first
+from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
 from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
@@ -77,8 +74,7 @@ def nelder_mead(
         minimize(lambda x: loss(np.sort(x)), start, method="Nelder-Mead", options=options)
         for start, options in search_starts(curve, rows.labels, n_starts, random_state)
     ]
-    best = min(runs, key=lambda run: float(run.fun))
-    return np.sort(best.x)
+    return np.sort(min(runs, key=lambda run: float(run.fun)).x)
 
 
 def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
@@ -204,21 +200,16 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric is a scorer of scikit-learn, which is called with a model: pass its function, "
             f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
         )
-    check_labels_first("metric", metric, "y_true, y_pred, sample_weight", "measure another thing")
-    try:
-        inspect.signature(metric).bind(None, None, None)
-    except TypeError:
-        with suppress(TypeError):
-            inspect.signature(metric).bind(None, None, sample_weight=None)
+    with suppress(ValueError):  # it has no signature to look at
+        weight = inspect.signature(metric).parameters.get("sample_weight")
+        if weight is not None and weight.kind == weight.KEYWORD_ONLY:
             return WeighedByName(metric)
-        name = getattr(metric, "__name__", "metric")
-        raise TypeError(
-            f"metric must be called as metric(y_true, y_pred, sample_weight), found "
-            f"{name}{inspect.signature(metric)}: pass for instance lambda y, p, w: {name}(y, p, "
-            "sample_weight=w), or the name of a metric, such as 'accuracy'"
-        ) from None
-    except ValueError:
-        pass  # it has no signature to look at
+    name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
+    check_takes("metric", metric, called, wrong="measure another thing", must=lambda found, _: (
+        f"metric must be called as metric({called}), found {name}{found}: pass for instance "
+        f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
+        "'accuracy'"
+    ))  # fmt: skip
     return metric
 
 
@@ -236,17 +227,11 @@ def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | N
         )
 
 
-def default_method(metric: Target) -> str:
-    """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
-    if is_qwk(metric):
-        return "plugin"
-    return "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
-
-
 def resolve_method(method: str | None, metric: Target) -> str:
     """The method, the default one for None, if it can optimise the metric."""
-    if method is None:
-        return default_method(metric)
+    if method is None:  # Nelder-Mead for functions
+        exact_or_search = "exact" if getattr(metric, "exact_method", None) else "nelder-mead"
+        return "plugin" if is_qwk(metric) else exact_or_search
     _checks.choice("method", method, tuple(METHODS))
     if not isinstance(metric, ClassMetric):
         if method in ("plugin", "curved", "exact"):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._values import table
+from gbdt_objectives._values import freeze, table
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights
@@ -91,14 +91,11 @@ class SegmentShift(_json.SavedAsJSON):
             )
         own = np.empty_like(shifts)
         own[codes] = shifts
-        for name, values in (("segments", segments), ("shifts", own)):
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
         k = self.shrinkage
         k = math.inf if k == math.inf else _checks.number("shrinkage", k)
         if k < 0:
             raise ValueError(f"shrinkage must be a weight of rows >= 0, found {shown(k)}")
-        object.__setattr__(self, "shrinkage", k)
+        freeze(self, segments=segments, shifts=own, shrinkage=k)
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
 
     def __repr__(self) -> str:

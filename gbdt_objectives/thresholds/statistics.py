@@ -17,7 +17,6 @@ from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
-from gbdt_objectives.thresholds.rows import Bins, check_several_classes, class_weights
 
 BLOCK = 131_072
 """Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
@@ -208,9 +207,9 @@ class ThresholdStatistics:
         else:
             bin_ = np.searchsorted(self.edges, s, side="right")
         K = len(self.labels)
-        counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
+        counts = _rows.class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
-        score = class_weights(bin_, share * s, len(low)).clip(low, high)
+        score = _rows.class_weights(bin_, share * s, len(low)).clip(low, high)
         found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
         return replace(found, score=score, counts=counts, rows=len(s))
 
@@ -352,7 +351,7 @@ class ThresholdStatistics:
         gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
         return max(0.0, gain)
 
-    def bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
+    def bins(self, target_prior: Mapping[Any, float] | None) -> _rows.Bins:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         if not total.any():
@@ -360,11 +359,11 @@ class ThresholdStatistics:
                 "the statistics hold no rows yet: statistics.add(y_true, score) returns new ones "
                 "with a chunk of rows"
             )
-        check_several_classes(total, self.labels)
+        _rows.check_several_classes(total, self.labels)
         factor: Any = 1.0
         if target_prior is not None:
             factor = _rows.prior_factors(target_prior, self.labels, total)
-        bins = Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
+        bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
         return bins.take(np.arange(len(self.low)), bins.counts)
 
 
@@ -375,10 +374,8 @@ def first_of_bins(s: Array, dropped_bits: int) -> Array:
 
 def changes(bits: Array, dropped_bits: int) -> Array:
     """Which of rising integers differ from the one before in more than so many last bits."""
-    found = np.ones(len(bits), bool)
     kept = bits >> dropped_bits
-    np.not_equal(kept[1:], kept[:-1], out=found[1:])
-    return found
+    return np.append(True, kept[1:] != kept[:-1])
 
 
 def find_dropped_bits(s: Array, max_bins: int | None, least: int) -> int:

@@ -30,7 +30,7 @@ from gbdt_objectives.priors import (
     prior_weights,
     resample_classes,
 )
-from gbdt_objectives.priors.sampling import INCREMENT, digest, mix, uniform_of_key
+from gbdt_objectives.priors.sampling import INCREMENT, bits_of_object, mix, uniform_of_key
 from tests.cases import each, refusals, refusals_of, refused
 
 n = 300_000  # more than two blocks
@@ -584,7 +584,7 @@ def test_the_hash_never_changes() -> None:
     assert found.tolist() == [862856, 898616, 838887]
     found = (uniform_of_key(["a", "b"], 7) * 1e6).astype(int)
     assert found.tolist() == [423696, 938388]
-    assert digest(b"abc") == 6455300059550759896
+    assert bits_of_object(b"abc") == 6455300059550759896
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -168,7 +166,7 @@ def continues(given: MutableMapping[str, Any], objective: Objective, data: Any) 
         return False
     given["init_model"] = read_booster(given["init_model"])
     known = earlier_facts({**given, "train_set": data})
-    earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
+    guards.earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
     return True
 
 
@@ -247,14 +245,14 @@ def place(
     and shifts all margins by its intercept if not."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
-    rows_start_alike(Facts(row_start="init_score", has_start=has_score))
+    guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
     own_start = next(iter(scores.values()))
     if request.others.get("init_model") is not None:
         return StartedObjective(objective, None), {}
     if own_start is not None:
         ends = _train.ends_of(own_start)
         if request.function == "train" or ends[0] == ends[1]:  # cv's predictions start as rows do
-            row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
+            guards.row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
         return StartedObjective(objective, own_start), {}
     return StartedObjective(objective, 0.0, shifts=True), {}
 

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, warn
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments
 

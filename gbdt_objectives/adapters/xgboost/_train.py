@@ -14,9 +14,7 @@ from scipy.special import logit
 from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import earlier_model_fits, row_start_is_added, rows_start_alike
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -193,7 +191,7 @@ def continues(
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
     name = intercept.read_learner(booster)["objective"]["name"]
-    earlier_model_fits(Facts(
+    guards.earlier_model_fits(Facts(
         earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
         link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),
     ))  # fmt: skip
@@ -226,7 +224,7 @@ def place(
     first = next(iter(matrices))
     has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
-    rows_start_alike(Facts(row_start="base_margin", has_start={**has, first: has_margin}))
+    guards.rows_start_alike(Facts(row_start="base_margin", has_start={**has, first: has_margin}))
     own_start = margins[first] if has_margin else None
     return start_at(
         objective, params.get("base_score"), objective.link,
@@ -263,7 +261,7 @@ def start_at(
             ends = -np.inf, np.inf  # a base_score is one number
         elif starts is not None:
             ends = _train.ends_of(starts)
-        row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
+        guards.row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
         kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
         if not is_base_score(kept, named):
             kept = prediction(0.0, named) if outputs == 1 else 0.0

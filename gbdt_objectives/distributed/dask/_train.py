@@ -19,9 +19,7 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import rows_start_alike
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import Rows, RowsOfParts
@@ -221,7 +219,7 @@ def measure(
     }
     ends = {name: [part.ends for part in found if part.ends] for name, found in parts.items()}
     has = {name: bool(found) for name, found in ends.items()}
-    rows_start_alike(Facts(row_start="base_margin", has_start=has))
+    guards.rows_start_alike(Facts(row_start="base_margin", has_start=has))
     run = partial(inspect_matrix, client, matrices[first], first)
     lows_highs = np.array(ends[first])
     found = (float(lows_highs.min()), float(lows_highs.max())) if has[first] else None

@@ -24,8 +24,7 @@ from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _registry, _versions, _workers
-from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.frames import stack
+from gbdt_objectives._checks import Array, stack
 from gbdt_objectives._mistakes import room
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
