@@ -125,6 +125,12 @@ def _folds(y: Array, cv: int, group: Array | None, shuffle: bool, random_state: 
             f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
             "use fewer folds or more rows"
         )
+    most = int(np.unique(y, return_counts=True)[1].max())
+    if most < cv:
+        raise ValueError(
+            f"cv = {cv} folds need at least {cv} rows of a class, found at most {most}: use fewer "
+            "folds or more rows"
+        )
     kind = StratifiedKFold if group is None else StratifiedGroupKFold
     if isinstance(random_state, np.random.Generator):  # which scikit-learn does not take
         random_state = int(random_state.integers(2**31))

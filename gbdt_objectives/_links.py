@@ -25,7 +25,7 @@ def _same(margin: Array) -> Array:
     return margin
 
 
-_log_odds = partial(formulas.apply, formula="log_odds")
+_sigmoid, _log_odds = (partial(formulas.apply, formula=name) for name in ("sigmoid", "log_odds"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +144,7 @@ class Link:
         if self.reader is not None:
             return self.reader(margin)
         if margin.ndim == 1 and self.name == "logit":
-            return np.column_stack([formulas.sigmoid(-margin), formulas.sigmoid(margin)])
+            return np.column_stack([_sigmoid(-margin), _sigmoid(margin)])
         return self.inverse(margin)
 
 
@@ -158,7 +158,7 @@ LOG = Link(
     metric="pass loss_metric(objective)", lowest=0.0,
 )  # fmt: skip
 LOGIT = Link(
-    "logit", "log-odds of label 1", formulas.sigmoid, _log_odds, n_classes=2,
+    "logit", "log-odds of label 1", _sigmoid, _log_odds, n_classes=2,
     xgboost="binary:logistic", lightgbm="binary sigmoid:1", refits="binary",
     metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
 )  # fmt: skip

@@ -27,10 +27,10 @@ OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 MATRICES = ("score", "probability", "y_pred", "margin")
-COSTS = ("matrix", "cost")
 OF_CLASSES = {
-    "columns": (*MATRICES, "out_of_fold", *COSTS),
-    "index": ("train_prior", "target_prior", "class_keep_rates", *COSTS),
+    **dict.fromkeys((*MATRICES, "out_of_fold"), ("columns",)),
+    **dict.fromkeys(("matrix", "cost"), ("columns", "index")),
+    **dict.fromkeys(("train_prior", "target_prior", "class_keep_rates"), ("index",)),
 }
 """Arguments that have one number of each class, and what names the classes if it is of pandas."""
 OTHERS = ("X", *MATRICES)
@@ -225,18 +225,18 @@ def check_index(given: Mapping[str, Any]) -> None:
 
 def check_classes(given: Mapping[str, Any]) -> None:
     """Raise if a frame has a column for each class, or a Series a number, named so, but in another
-    order than theirs."""
-    for what, name in ((what, name) for what, names in OF_CLASSES.items() for name in names):
-        values: Any = given.get(name)
-        if isinstance(values, tuple | list) and name == "out_of_fold":
+    order than theirs, or than that of another."""
+    first: list[Any] = []
+    for name, what in [(key, what) for key in given for what in OF_CLASSES.get(key, ())]:
+        values = given[name]
+        if isinstance(values, tuple | list) and values and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
         names = getattr(values, what, None)
         if names is None or callable(names) or len(names) < 2:
             continue
         found, classes = class_keys(names), classes_of(given)
-        usual = [list(range(k, k + len(names))) for k in (0, 1)]
-        if name in COSTS and isinstance(found[0], str):
-            usual = [list(values.index)]
+        usual = [*(list(range(k, k + len(names))) for k in (0, 1)), first or list(names)]
+        first = usual[-1]
         for known in usual if classes is None else [classes]:
             order = class_keys(known)
             if found != order and set(found) == set(order):

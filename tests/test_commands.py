@@ -395,7 +395,10 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
         ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
         ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
-        ("correct nan.csv --score p --negative-keep-rate 0.1", "--score p must be finite, found n"),
+        (
+            "correct nan.csv --score p --negative-keep-rate 0.1",
+            "--score p must be in [0, 1], found nan at row 0: remove or repair such rows first",
+        ),
         ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
         ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
         ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),
@@ -419,6 +422,11 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
          "--score q must hold numbers, found '\u0663' at"),
         ("thresholds oof.csv --label y --score p --labels 1,2,3_0", "--label y holds '3' at"),
         ("check ./none.py:focal", "./none.py does not exist: give the path of a file"),
+        ("check ./broken.py:focal", "./broken.py:focal cannot be loaded, SyntaxError: "),
+        ("check ./os.py:focal", "./os.py does not exist: give the path of a file"),
+        ("check os:focal", "os:focal cannot be loaded, AttributeError: module 'os' has no attr"),
+        ("check nowhere:focal", "nowhere:focal cannot be loaded, ModuleNotFoundError: No module"),
+        ("thresholds oof.csv --label y --score p --delimiter tab", "--delimiter must be one char"),
         ("apply oof.csv saved.json --score p", "oof.csv holds no saved estimator: give the file"),
         ("apply other.json oof.csv --score p", "other.json holds no saved estimator: give"),
         ("apply short.json oof.csv --score p", "short.json: text is not complete JSON"),
@@ -466,6 +474,7 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
     Path("short.json").write_text(saved[:-9])
     Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
     Path("nan.csv").write_text("p\nnan\n")
+    Path("broken.py").write_text("def focal(:\n")
     Path("other.json").write_text('{"thresholds": [1, 2]}')
     Path("c.json").write_text(
         go.estimators.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()

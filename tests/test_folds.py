@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives import cross_validate_thresholds
+from gbdt_objectives._folds import held_out_once
 from tests.cases import refused
 
 
@@ -25,3 +26,11 @@ def test_unusable_row_numbers_are_refused(splits) -> None:
     y = np.arange(6) % 2
     cv = [tuple(np.array(part, int) for part in split) for split in splits]
     cross_validate_thresholds(y, y + 0.1, cv=cv)
+
+
+def test_more_folds_than_rows_of_any_class() -> None:
+    y = np.array([0, 0, 0, 1, 1])
+    for group in (None, np.arange(5)):
+        with pytest.raises(ValueError, match="^cv = 4 folds need at least 4 rows of a class"):
+            held_out_once(y, 4, group, shuffle=True, random_state=0)
+        assert len(held_out_once(y, 3, group, shuffle=True, random_state=0)) == 3

@@ -311,6 +311,8 @@ NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
                            COSTS.set_axis([0, 1], axis=1).set_axis([0, 1], axis=0).loc[[1, 0]]),
     "costs of a range": (lambda P: kappa_objective(P, label_range=(3, 4)),
                          COSTS.set_axis([3, 4], axis=1).set_axis([3, 4], axis=0)[[4, 3]]),
+    "a prior beside columns": (lambda P: go.correct_probability(
+        COLUMNS, train_prior=P, target_prior=[0.5, 0.5]), pd.Series([0.3, 0.7], TWO)),
     "a prior": (lambda P: go.log_odds_shift(train_prior=P, target_prior=[0.2, 0.3, 0.5]),
                 pd.Series([1, 2, 2, 0, 0, 0]).value_counts(normalize=True)),
 }  # fmt: skip

@@ -84,15 +84,13 @@ OTHER_THINGS = {
 
 
 def test_a_formula_is_defined_once() -> None:
-    """Only the operators of ONNX say them again; tests/serving/test_onnx.py compares the two."""
-
     def names(path: Path) -> set[str]:
         tree = ast.walk(ast.parse(path.read_text()))
         return {node.name for node in tree if isinstance(node, ast.FunctionDef)}
 
     ground = PACKAGE / "_steps" / "formulas.py"
     assert {name.split(".")[0] for name in imports(ground)} == {"__future__", "typing", "numpy"}
-    for path in set(MODULES) - {ground, PACKAGE / "serving" / "onnx.py"}:
+    for path in set(MODULES) - {ground}:
         place = path.relative_to(PACKAGE).as_posix()
         assert names(path) & names(ground) == OTHER_THINGS.get(place, set()), place
 

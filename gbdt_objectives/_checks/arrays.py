@@ -218,9 +218,9 @@ def finite(name: str, array: Array) -> None:
     if np.count_nonzero(good) < good.size:
         bad = ~good
         at = tuple(np.argwhere(bad)[0].tolist())
-        where = f"row {at[0]}" + "".join(f", column {k}" for k in at[1:])
+        where = "".join(f", column {k}" if j else f" at row {k}" for j, k in enumerate(at))
         raise ValueError(
-            f"{name} must be finite, found {array[at]} at {where} ({int(bad.sum())} such of "
+            f"{name} must be finite, found {array[at]}{where} ({int(bad.sum())} such of "
             f"{array.size}): remove or repair these rows first"
         )
 

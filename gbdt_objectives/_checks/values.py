@@ -328,13 +328,12 @@ def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> No
 def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
-    finite(name, p)
     wrong = ~((p >= 0) & (p <= 1))
-    row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
-    raise ValueError(
-        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: margins need the logistic "
-        "function or softmax first"
-    )
+    row, found = int(np.argwhere(wrong)[0][0]) if p.ndim else 0, p[wrong][0]
+    remedy = "margins need the logistic function or softmax first, percentages a division by 100"
+    if np.isnan(found):
+        remedy = "remove or repair such rows first"
+    raise ValueError(f"{name} must be in [0, 1], found {found} at row {row}: {remedy}")
 
 
 def rows_sum_to_one(name: str, p: Array) -> None:

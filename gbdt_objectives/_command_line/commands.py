@@ -246,8 +246,13 @@ def find(path: str) -> Any:
         raise InputError(f"found {path!r}: write module:name, for instance mylosses:focal")
     try:
         return attrgetter(name)(load(module) if module.endswith(".py") else _registry.load(module))
-    except AttributeError as error:
-        raise InputError(str(error)) from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever a module does when it is imported
+        raise InputError(
+            f"{path} cannot be loaded, {type(error).__name__}: {error}; give module:name of what "
+            "Python imports without an error"
+        ) from error
 
 
 def load(path: str) -> ModuleType:

@@ -238,7 +238,10 @@ def _read_csv(
 ) -> dict[str, Array]:
     separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
     if len(separator) != 1:
-        raise InputError(f"--delimiter must be one character, found {separator!r}: for instance ;")
+        raise InputError(
+            f"--delimiter must be one character, found {separator!r}: for instance ; or, a tab, "
+            "$'\\t'"
+        )
     csv.field_size_limit(2**31 - 1)  # essays may be longer than the module's own limit
     with _open(path) as file:
         reader = csv.reader(file, delimiter=separator, strict=True)

@@ -16,7 +16,7 @@ from gbdt_objectives._steps.formulas import apply
 Step = dict[str, Any]
 Steps = tuple[Step, ...]
 
-BLOCK_BYTES = 1 << 16
+BLOCK_BYTES = 1 << 17
 """The terms of a formula are new memory: so small, it is still in the cache."""
 
 

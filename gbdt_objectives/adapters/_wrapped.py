@@ -62,9 +62,11 @@ def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
 def check_correctable(estimator: Any) -> None:
     """Raise if its parameters, or those of its parts, tell that a correction would be wrong."""
     for part in (estimator, *estimator.get_params().values()):
-        library = library_in_role(part, "Classifier")
+        library = library_in_role(getattr(part, "estimator", part), "Classifier")  # also a search
         if library is not None:
-            check_log_odds(part, library)
+            for written, name, value in all_parameters(part):
+                if name == "objective":
+                    check_log_odds(written, value, library)
     classes_count_alike(Facts(
         name="estimator", parameters=all_parameters(estimator),
         why="which moves the log-odds by itself, so that the corrected probabilities would be "
@@ -72,27 +74,25 @@ def check_correctable(estimator: Any) -> None:
     ))  # fmt: skip
 
 
-def check_log_odds(booster: Any, library: Library) -> None:
-    """Raise unless it predicts probabilities, and so log-odds, for the rows it is trained on."""
-    parameters = booster.get_params()
-    for name in library.aliases.get("objective", ("objective",)):
-        value = parameters.get(name)
-        own = library.functions_are_log_odds and callable(value)
-        if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
-            own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
-        loss = getattr(value, "equations", None)
-        if isinstance(loss, LoglossLoss) and (
-            loss.named or (loss.negative_weight, loss.offset) != (1, 0)
-        ):
-            raise ValueError(
-                f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
-                "out, or pass correction=None"
-            )
-        if not (own or value in library.correctable):
-            raise ValueError(
-                f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
-                "corrected: leave it out, or pass correction=None"
-            )
+def check_log_odds(name: str, value: Any, library: Library) -> None:
+    """Raise unless a booster predicts probabilities, and so log-odds, for the rows it is trained
+    on; ``name`` is the parameter that holds this objective."""
+    own = library.functions_are_log_odds and callable(value)
+    if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
+        own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
+    loss = getattr(value, "equations", None)
+    if isinstance(loss, LoglossLoss) and (
+        loss.named or (loss.negative_weight, loss.offset) != (1, 0)
+    ):
+        raise ValueError(
+            f"estimator has {name}={value!r}, which already corrects for sampling: leave it out, "
+            "or pass correction=None"
+        )
+    if not (own or value in library.correctable):
+        raise ValueError(
+            f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
+            "corrected: leave it out, or pass correction=None"
+        )
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:

@@ -156,6 +156,7 @@ def roc_convex_hull(
 
 
 def find_hull(rows: LabelledRows) -> ROCConvexHull:
+    _checks.not_classes("score", rows.p)
     distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1

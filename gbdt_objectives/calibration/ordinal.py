@@ -25,43 +25,28 @@ separates classes, and nothing else would end their growth."""
 
 @dataclass(frozen=True, eq=False)
 class OrdinalCurve:
-    """A polygon f through ``score`` and ``latent`` (P,); the objective has the thresholds."""
+    """A polygon through points (score, latent score), and thresholds of the latter."""
 
-    score: Array
-    latent: Array
-    objective: Objective
+    steps: Steps
 
     def __call__(self, score: Array) -> Array:
         """Probabilities (n, K); beyond the scores seen in fitting they stay constant."""
         return evaluate(score, *self.steps)
 
-    @property
-    def steps(self) -> Steps:
-        """From the score to the probability of each class."""
-        loss: Any = self.objective.equations
-        return {"formula": "interpolate", "x": self.score, "y": self.latent}, loss.step()
 
-
-@dataclass(frozen=True, eq=False)
 class LaterCurve:
-    """The curve of these rows, fitted when it is first called.
+    """What :func:`fit_ordinal_curve` makes of these arguments when it is first called.
 
     Fitting takes as long as a few models, and classes do not need it. A pickle has the curve, not
     the rows.
     """
 
-    position: Array
-    score: Array
-    weight: Array | None
-    n_classes: int
-    stretch: float = 1.0
-    n_models: int = 1
+    def __init__(self, *rows: Any) -> None:
+        self.rows = rows
 
     @cached_property
     def fitted(self) -> OrdinalCurve:
-        return fit_ordinal_curve(
-            self.position, self.score, self.weight, self.n_classes, self.stretch, self.n_models
-        )
+        return fit_ordinal_curve(*self.rows)
 
     def __call__(self, score: Array) -> Array:
         return self.fitted(score)
@@ -97,8 +82,9 @@ def fit_ordinal_curve(
         if bic < least:
             best, least = f, bic
     best *= steeper(np.cov(position, score, ddof=0, aweights=v), stretch, n_models)
-    fitted = objective.fitted(cells.y, best[cells.pool], cells.w)
-    return OrdinalCurve(mean_scores(score.astype(np.float64), v, pool, W), best, fitted)
+    fitted: Any = objective.fitted(cells.y, best[cells.pool], cells.w).equations
+    x = mean_scores(score.astype(np.float64), v, pool, W)
+    return OrdinalCurve(({"formula": "interpolate", "x": x, "y": best}, fitted.step()))
 
 
 def steeper(covariance: Array, stretch: float, n_models: int) -> float:

@@ -512,9 +512,11 @@ def check_intercept(probe: Probe) -> str | None:
     at = np.argsort(probe.y, kind="stable")[many.astype(int)]
     for w in (None, np.sort(probe.w)):
         measured = target.take(at).measured(probe.y[at], w)
-        if measured.intercept is not None and not _is_best(measured, probe.y[at], w):
+        if not _is_best(measured, probe.y[at], w):
             weights = "" if w is None else " with weights"
             best = _best_constant(measured, Rows(probe.y[at], None, w))
+            if measured.intercept is None:
+                return f"it measures none: boosting starts at 0, but gradients sum to 0 at {best}"
             raise Failure(
                 f"it measures the intercept {shown(measured.intercept)} on rows{weights} whose "
                 f"gradients sum to 0 at {best}: make it a margin, {target.link.margins}, from sums "
@@ -542,7 +544,8 @@ def _check_given_intercept(probe: Probe, target: Objective) -> str | None:
 
 def _is_best(objective: Objective, y: Array, w: Array | None) -> bool:
     """Whether the sum of each output's gradients rises through 0 at the intercept, or is small."""
-    c = np.atleast_1d(np.array(objective.intercept, np.float64))
+    start = np.zeros(objective.outputs) if objective.intercept is None else objective.intercept
+    c = np.atleast_1d(np.array(start, np.float64))
     for k, near in enumerate(1e-3 * (1 + np.abs(c))):
         ends = []
         for step in (-near, near):
@@ -557,8 +560,10 @@ def _is_best(objective: Objective, y: Array, w: Array | None) -> bool:
 
 def _best_constant(objective: Objective, rows: Rows) -> str:
     loss = FunctionLoss(function=objective.gradient_hessian, link=objective.link)
-    best = find_start(loss, rows) if objective.outputs == 1 else None
-    return "another margin" if best is None else f"{best:.4g}"
+    if objective.outputs > 1:
+        return "other margins"
+    best = find_start(loss, rows)
+    return "no margin that was tried" if best is None else f"{best:.4g}"
 
 
 CHECKS: dict[str, Callable[[Probe], str | None]] = {

@@ -27,6 +27,8 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import starts_near_intercept
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._mistakes import room
@@ -298,10 +300,17 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
         return StartedObjective(objective, None), earlier
     in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
-    return start_at(
+    started, begin = start_at(
         measured, base_score, named, base_margin=in_rows, its_name="base_margin_col",
         ends=(0.0, 0.0),  # models add the column themselves
     )  # fmt: skip
+    if started.given:  # the workers warn where nobody looks
+        loss, start = measured.equations, float(np.asarray(started.start))
+        starts_near_intercept(Facts(
+            name=loss.name, given=started.given, start=start, intercept=measured.intercept,
+            tolerance=loss.start_tolerance,
+        ))  # fmt: skip
+    return started, begin
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

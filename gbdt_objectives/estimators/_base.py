@@ -129,9 +129,10 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
     try:
         check_classification_targets(values)
     except ValueError as error:
-        if values.dtype.kind != "O":
-            raise
-        raise ValueError(f"{error} y has dtype object: {_checks.kind_hint(values)}") from None
+        hint = f"If they are classes, {_checks.INTEGER_HINT}"
+        if values.dtype.kind == "O":
+            hint = f"y has dtype object: {_checks.kind_hint(values)}"
+        raise ValueError(f"{error} {hint}") from None
     return consecutive_labels(values)
 
 

@@ -16,15 +16,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, guards, shown
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import (
-    class_weight_has_positions,
-    classes_count_alike,
-    function_answers_positions,
-    is_made_for_positions,
-    own_takes_labels,
-)
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import check_name
@@ -170,12 +163,12 @@ def check_labels(
                 given = [one for one in _wrapped.all_parameters(part) if one[1] not in unread]
                 given.append(("objective", "objective", asking.objective))
                 asked = replace(facts, parameters=given, library=library)
-                classes_count_alike(asked)
-                own_takes_labels(asked)
+                guards.classes_count_alike(asked)
+                guards.own_takes_labels(asked)
                 if not is_target:
-                    is_made_for_positions(asked)
-                    function_answers_positions(asked)
-        class_weight_has_positions(facts)
+                    guards.is_made_for_positions(asked)
+                    guards.function_answers_positions(asked)
+        guards.class_weight_has_positions(facts)
 
 
 def check_trainable(members: Members, objective: object) -> None:

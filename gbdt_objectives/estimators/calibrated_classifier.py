@@ -22,7 +22,7 @@ from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.estimators import _base, calibrator_choice
-from gbdt_objectives.estimators.calibrators import Calibrator, one_shift
+from gbdt_objectives.estimators.calibrators import one_shift
 from gbdt_objectives.estimators.temperature_calibrator import class_offset
 
 FOLDS = 5
@@ -355,7 +355,8 @@ def choose(
 
 def is_binary(calibrator: Any) -> bool:
     """Whether the calibrator is known to accept the probability of one class only."""
-    return isinstance(calibrator, str | Calibrator | IsotonicRegression | None)
+    known = isinstance(calibrator, str | IsotonicRegression | None) or hasattr(calibrator, "_step")
+    return known and not takes_columns(calibrator)
 
 
 def check_number_of_classes(calibrator: Any, classes: Array) -> None:

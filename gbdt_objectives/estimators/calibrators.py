@@ -271,7 +271,6 @@ class ROCConvexHullCalibrator(Calibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         d = one_shift(self, offset)
-        _checks.not_classes("score", rows.p)
         hull = find_hull(rows)
         warn_if_falling(hull.auc)
         pi = resolve_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
@@ -20,6 +19,7 @@ from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import class_weight_has_positions, thins_the_frequent_class
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
+from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
@@ -395,7 +395,7 @@ def geometric_mean(probabilities: Sequence[Array]) -> Array:
     ruled_out = (p == 0).sum(axis=0)
     log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
     log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    return np.asarray(softmax(log_mean, axis=1))
+    return formulas.softmax(log_mean)
 
 
 def _shift(kept: Array) -> Any:

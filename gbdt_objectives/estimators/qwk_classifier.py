@@ -23,6 +23,7 @@ from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._folds import Split, held_out_equally_often
+from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
@@ -539,7 +540,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             score = self._blend(self.estimator_, X)
         else:
             score = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
-            score = self.center_ + self.stretch_ * (score - self.center_)
+            score = formulas.stretch(score, self.stretch_, self.center_)
         shift = getattr(self, "segment_shift_", None)
         if (shift is None) != (self.segment is None):
             raise ValueError(f"segment={self.segment!r} is not that of fit: fit again")

@@ -7,6 +7,7 @@ edges are the segments of the isotonic fit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
-from gbdt_objectives._steps.steps import Step
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
@@ -97,20 +98,15 @@ class VennAbersCalibrator(Calibrator):
         warn_if_falling(area(*weights))
         self.scores_, self.lower_, self.upper_ = find_venn_abers(distinct, *weights)
 
-    def _bounds(self, score: Array) -> tuple[Array, Array]:
-        below = np.searchsorted(self.scores_, score)
-        on = np.append(self.scores_, np.inf)[below] == score
-        return self.lower_[below + on], self.upper_[below]
-
     def _step(self) -> Step:
+        return self._table(lambda lower, upper: upper / (1 - lower + upper))
+
+    def _table(self, p: Callable[[Array, Array], Array]) -> Step:
+        """The step to a probability that p_0 and p_1 make, at each score and between them."""
         lower, upper = self.lower_, self.upper_
-        at, between = (
-            self._corrected(high / (1 - low + high))
-            for low, high in ((lower[1:], upper[:-1]), (lower, upper))
-        )
-        return {
-            "formula": "table", "x": self.scores_, "at": at, "between": between, "rounding": 0.0
-        }  # fmt: skip
+        at, between = map(self._corrected, (p(lower[1:], upper[:-1]), p(lower, upper)))
+        numbers = {"at": at, "between": between, "rounding": 0.0}
+        return {"formula": "table", "x": self.scores_, **numbers}
 
     def _corrected(self, p: Array) -> Array:
         return correct_positives(p, self.shift_) if self.shift_ else p
@@ -120,7 +116,8 @@ class VennAbersCalibrator(Calibrator):
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
         """
-        return np.column_stack([*map(self._corrected, self._bounds(self._read(score)))])
+        s, both = self._read(score), (lambda lower, upper: lower, lambda lower, upper: upper)
+        return np.column_stack([evaluate(s, self._table(p)) for p in both])
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> VennAbersCalibrator:

@@ -51,11 +51,14 @@ class ClassMetric(Metric):
         Lowest and highest label. None: those of the rows that are scored.
     thresholds : tuple of float or None
         Where scores are cut; None: midway between the labels.
+    score_range : (float, float) or None
+        Of the thresholds, as of :class:`gbdt_objectives.thresholds.Thresholds`.
     """
 
     greater_is_better: ClassVar[bool] = True
     label_range: tuple[int, int] | None = None
     thresholds: tuple[float, ...] | None = None
+    score_range: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
     def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
@@ -107,6 +110,9 @@ class ClassMetric(Metric):
         return self.of_classes(Rows(y, p, w), 0, len(order) - 1)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+        if self.score_range is not None:
+            p = _checks.vector("y_pred", y_pred)
+            _checks.in_unit_of(self.score_range, "these thresholds are", p)
         if self.label_range is not None:
             return
         y, p = np.asarray(y_true), np.asarray(y_pred)
@@ -149,6 +155,8 @@ class ClassMetric(Metric):
             for name, c in zip(("y_true", "y_pred"), (y,) if scores else (y, p), strict=False):
                 _checks.in_label_range(name, c, self.label_range)
         if self.thresholds is not None:
+            if self.score_range is not None and self.score_range[0] >= 0:  # not of early rounds
+                _checks.in_unit_of(self.score_range, "these thresholds are", p)
             p = low + np.searchsorted(self.thresholds, p, side="right")
         elif scores:
             p = rounded(p).clip(low, high)
@@ -401,7 +409,8 @@ def class_fields(
         raise ValueError(
             f"thresholds must be {high - low} numbers for labels {low} to {high}, found {len(cuts)}"
         )
-    return {"label_range": whole, "thresholds": tuple(cuts.tolist())}
+    known = getattr(thresholds, "score_range", None)
+    return {"label_range": whole, "thresholds": tuple(cuts.tolist()), "score_range": known}
 
 
 def qwk_metric(

@@ -64,11 +64,11 @@ class WeightedLoglossMetric(MeanMetric):
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
         _checks.binary_labels("y_true", rows.y)
-        if self.input_space == "probability" and not ((rows.f >= 0) & (rows.f <= 1)).all():
-            p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
-            rule = "must be probabilities in [0, 1]"
-            _checks.each("y_pred", p, (p >= 0) & (p <= 1), rule, remedy)
         if self.input_space == "probability":
+            if not ((rows.f >= 0) & (rows.f <= 1)).all():
+                p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
+                rule = "must be probabilities in [0, 1]"
+                _checks.each("y_pred", p, (p >= 0) & (p <= 1), rule, remedy)
             _checks.not_classes("y_pred", y_pred)
         return rows
 

@@ -53,8 +53,8 @@ class FocalLoss(Loss):
 
             P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
         """
-        p = [formulas.sigmoid(sign * self._log_odds(z)) for sign in (-1, 1)]
-        return np.column_stack(p)
+        log_odds = self._log_odds(z)
+        return np.column_stack([formulas.apply(v, "sigmoid") for v in (-log_odds, log_odds)])
 
     def step(self) -> Step:
         """The formula of the probability of label 1, and its numbers."""

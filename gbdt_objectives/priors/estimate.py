@@ -548,7 +548,7 @@ def match_moments(
         change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
         pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
     inverse = np.linalg.inv(jacobian)
-    u0, v0 = score(r, pi0), score(held_out, pi0)
+    (u0, of_class, means), v0 = scores(pi0), score(held_out, pi0)
     d = u0.mean(axis=0) - v0.mean(axis=0)
     sides = (u0, owners[0]), (v0, owners[1])
     C = np.sum([covariance_of_sum(u, owner) / len(u) ** 2 for u, owner in sides], axis=0)
@@ -559,10 +559,7 @@ def match_moments(
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
     statistic = float(d @ np.linalg.solve(C, d))
-    of_class = [v0[label == k] for k in range(K)]
-    means = np.array([v.mean(axis=0) for v in of_class])
     squares = np.array([v.T @ v / len(v) for v in of_class])
-
     alone = [covariance_of_sum(u, None) / len(u) ** 2 for u, _ in sides]
     effect = group_effect(C, np.sum(alone, axis=0))
     expected = mixture(means, squares, pi0, n, alone[1], effect)

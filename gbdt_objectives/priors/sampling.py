@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array, RandomState, is_dask, shown
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._parts import map_parts, total
-from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
+from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
@@ -401,6 +401,7 @@ def resample_classes(
         label: read_sampling_rate(f"class_keep_rates[{shown(label)}]", rate)
         for label, rate in class_keep_rates.items()
     }
+    check_no_counts("class_keep_rates", class_keep_rates, rates.values())
     return sample_rows(
         check_labels("y", y), rates, random_state, "give every label a rate, 1 to keep it"
     )

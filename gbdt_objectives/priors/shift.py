@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, ParamSpec, TypeVar
@@ -499,7 +499,18 @@ def read_sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> A
         raise ValueError(
             f"{name} must have a rate for each of two classes or more, found {shown(values)}"
         )
+    check_no_counts(name, values, rates)
     return np.array(rates)
+
+
+def check_no_counts(name: str, given: Any, rates: Collection[float]) -> None:
+    """Raise for rates that are above 1 for all classes, as numbers of rows are."""
+    if min(rates) > 1:
+        raise ValueError(
+            f"{name} are above 1 for all classes, found {shown(given)}: a rate is the share of a "
+            "class's rows that is kept, so divide numbers of rows by those before sampling; if "
+            "all classes were copied, divide by the least"
+        )
 
 
 def read_prior(name: str, value: ArrayLike) -> Array:

@@ -88,9 +88,7 @@ def check_features(features: list[Feature], plan: Plan) -> None:
     for k, (feature, values) in enumerate(zip(features, categories, strict=True)):
         expected: Feature = {"name": feature["name"], "dtype": feature["dtype"]}
         if values is not None:
-            plain, text = plain_values(str(feature["name"]), wanted[0][k])
-            expected |= {"categories": plain, "text": text}
-            expected |= {"dtype": "category", "unknown": "error" if refuses else "missing"}
+            expected = feature_of(str(feature["name"]), None, wanted[0][k], refuses)
         if feature != expected or not isinstance(feature["dtype"], str):
             raise ValueError(f"features has {shown(feature)}, but the boosters {shown(expected)}")
 

@@ -45,7 +45,7 @@ FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
     target = new_path("folder", folder)
-    if target.suffix == ".onnx":
+    if target.suffix.lower() == ".onnx":
         raise ValueError(
             f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
         )
@@ -57,8 +57,10 @@ def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
     try:
         write(temporary, model, plan, features, X, check_rows)
         temporary.rename(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            new_path("folder", folder)  # somebody else may have written it meanwhile
         raise
 
 
@@ -187,29 +189,25 @@ def source_of(document: dict[str, Any]) -> str:
 
 
 def formulas_of(wanted: set[str]) -> list[str]:
-    """The source of formulas, and of what they call, without types and in few lines."""
-    known = {
-        node.name: node
-        for node in ast.parse(inspect.getsource(formulas)).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    names: set[str] = set()
-    while found := (wanted & known.keys()) - names:
+    """The source of formulas, and of what they call, without types."""
+    module = ast.parse(inspect.getsource(formulas))
+    known = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    names, called = set[str](), wanted
+    while found := (called & known.keys()) - names:
         names |= found
-        called = (node for name in found for node in ast.walk(known[name]))
-        wanted = {node.id for node in called if isinstance(node, ast.Name)}
+        inside = (node for name in found for node in ast.walk(known[name]))
+        called = {node.id for node in inside if isinstance(node, ast.Name)}
     return [line for name in known if name in names for line in plain_source(known[name])]
 
 
 def plain_source(function: ast.FunctionDef) -> list[str]:
-    remark = ast.get_docstring(function)
+    remark, function.returns = ast.get_docstring(function), None
     function.body = function.body[1:] if remark else function.body
-    function.returns = None
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
             node.annotation = None
     *lines, last = ast.unparse(function).splitlines()
-    if remark is not None:
+    if remark:
         lines[0] += f"  # {remark}"
     elif len(function.body) == 1:
         last = f"{lines.pop()} {last.strip()}"
@@ -284,6 +282,8 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
 
 
 def load(folder: Any) -> Any:
+    if not isinstance(folder, str | PathLike):
+        raise TypeError(f"folder must be a path, that of export, found {type(folder).__name__}")
     folder = Path(folder)
     document = read_document(folder)
     try:

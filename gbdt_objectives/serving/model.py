@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._checks.guards import one_shift_is_of_named_classes, shift_moves_log_odds
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
@@ -18,6 +19,9 @@ from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import Thresholds
+
+SAME_SHIFT = 0.1
+"""How near a shift is to that of a measured rate, in log-odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +94,18 @@ class ServedModel(Exported):
             self._check_units()
 
     def _check_units(self) -> None:
-        """Raise for thresholds, or a calibrator, of margins where the score is a probability."""
+        """Raise for thresholds, or a calibrator, of margins where the score is a probability, and
+        for thresholds of the other class."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
         if cuts is not None and self._has_probability():
+            classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
+            if cuts.labels.tolist() == classes[::-1]:
+                raise ValueError(
+                    f"thresholds have the classes {cuts.labels.tolist()}, but high scores mean "
+                    f"{classes[1]!r}, of which they are the probability: place thresholds with "
+                    f"labels={classes}"
+                )
             known["thresholds"] = [
                 *cuts.values[np.isfinite(cuts.values)],
                 *(cuts.score_range or ()),
@@ -109,7 +121,18 @@ class ServedModel(Exported):
                 )
 
     def _check_shift(self) -> None:
-        """Raise for a shift of what are no log-odds."""
+        """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
+        model = self.model
+        own = -getattr(getattr(getattr(model, "objective", None), "equations", None), "offset", 0.0)
+        rates = np.atleast_2d(getattr(model, "keep_rates_", 1.0)).mean(axis=0)
+        if len(rates) == 2 and model.correction is not None:
+            own = -np.diff(np.log(rates))[0]
+        if own and abs(np.diff(np.append(0.0, np.asarray(self.shift))[-2:])[0] - own) < SAME_SHIFT:
+            warn(
+                f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "
+                "shift is much the same, which would count twice: leave shift out, unless the rows "
+                "had been sampled before that, too"
+            )
         if not self.is_booster:
             name, link = type(self.model).__name__, None if is_classifier(self.model) else IDENTITY
         elif name_of(self.model) is not None:

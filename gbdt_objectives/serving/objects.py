@@ -41,12 +41,16 @@ OURS = {
     kind.__name__: kind
     for kind in (QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier)
 }
-CALIBRATORS = (
-    "InterceptCalibrator", "LogitCalibrator", "BetaCalibrator", "SplineCalibrator",
-    "ROCConvexHullCalibrator", "VennAbersCalibrator", "TemperatureCalibrator",
-)  # fmt: skip
+VALUES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Thresholds, SegmentShift, LogOddsShift, *vars(estimators).values())
+    if isinstance(kind, type) and issubclass(kind, _json.SavedAsJSON)
+}
+"""What thresholds, shifts and calibrators are read from JSON by."""
 ISOTONIC = "sklearn.IsotonicRegression"
 
+THREADS = {"n_jobs", "nthread", "nthreads", "num_thread", "num_threads"}
+MOST_THREADS = 1024
 SEGMENT_KEYS = ("format", *SegmentShift._saved)
 
 
@@ -88,12 +92,9 @@ def from_dict(value: Tree | None) -> Any:
         x, y = (np.array(_json.read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
         rises = bool(y[0] <= y[-1])
         return IsotonicRegression(out_of_bounds="clip", increasing=rises).fit(x, y)
-    kinds: dict[str, Any] = {kind.__name__: kind for kind in (Thresholds, SegmentShift)}
-    kinds |= {"LogOddsShift": LogOddsShift}
-    kinds |= {known: getattr(estimators, known) for known in CALIBRATORS}
-    if name not in kinds:
+    if name not in VALUES:
         raise ValueError(f"format {value['format']!r} is none of this package")
-    return kinds[name].from_json(json.dumps(value))
+    return VALUES[name].from_json(json.dumps(value))
 
 
 def plain(value: Any) -> Any:
@@ -116,11 +117,23 @@ def parameters_of(estimator: Any) -> Tree:
     labels = given.get("labels")
     if labels is not None:
         given["labels"] = np.asarray(labels).tolist()
-    return {
+    return check_threads({
         name: as_json(value)
         for name, value in given.items()
         if name != "estimator" and is_plain(value)
-    }
+    })  # fmt: skip
+
+
+def check_threads(parameters: Tree) -> Tree:
+    """Refuse numbers of threads that no machine has: some libraries would start them all."""
+    for name in THREADS & parameters.keys():
+        n = parameters[name]
+        if n is not None and not (isinstance(n, int) and abs(n) <= MOST_THREADS):
+            raise ValueError(
+                f"{name} must be None or a whole number of at most {MOST_THREADS} threads, found "
+                f"{shown(n)}: give the estimator another by set_params({name}=...)"
+            )
+    return parameters
 
 
 def as_json(value: Any) -> Any:
@@ -131,10 +144,10 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(parameters: Tree) -> Tree:
-    return {
+    return check_threads({
         name: dict(value["pairs"]) if isinstance(value, dict) else value
         for name, value in parameters.items()
-    }
+    })  # fmt: skip
 
 
 def unfitted(estimator: Any) -> Tree | None:
@@ -163,15 +176,15 @@ def make(tree: Tree | None) -> Any:
 
 def describe(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
-    if isinstance(model, ThresholdClassifier):
+    name = type(model).__name__
+    if name == "ThresholdClassifier":
         return {"class": "ThresholdClassifier", "json": as_dict(model)}
-    if isinstance(model, ServedModel):
+    if name == "ServedModel":
         return {
             "class": "ServedModel", "model": describe(model.model, files),
-            **{name: as_dict(getattr(model, name)) for name in ("thresholds", "shift")},
-            "calibrator": as_dict(model.calibrator),
+            **{key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")},
         }  # fmt: skip
-    if isinstance(model, QWKClassifier):
+    if name == "QWKClassifier":
         several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
         members = model.estimator if several else [("estimator", model.estimator)]
         folds = model.estimators_ if ensemble else [model.estimator_]
@@ -187,14 +200,14 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
                 for fold in rows
             ],
         }  # fmt: skip
-    if isinstance(model, DownsampledClassifier):
+    if name == "DownsampledClassifier":
         return {
             **of_estimator(model), "estimator": unfitted(model.estimator),
             "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
             "shift": np.asarray(model.shift_).tolist(),
             "bags": [describe(bag, files) for bag in model.estimators_],
         }  # fmt: skip
-    if isinstance(model, CalibratedClassifier):
+    if name == "CalibratedClassifier":
         return {
             **of_estimator(model), "estimator": unfitted(model.estimator),
             "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
@@ -336,7 +349,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     x, y = (_json.read_numbers(key, curve[key]) for key in ("x", "y"))
     if len(x) != len(y) or (np.diff(x) < 0).any():
         raise ValueError("the probability's curve must have sorted numbers x, and as many y")
-    fitted: Any = OrdinalCurve(x, y, Objective(loss))
+    fitted: Any = OrdinalCurve(({"formula": "interpolate", "x": x, "y": y}, loss.step()))
     model.probability_curve_ = fitted
     return model
 

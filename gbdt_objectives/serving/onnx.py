@@ -2,7 +2,7 @@
 
 Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. A name in a
 graph is a string. All operators compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5
-can. The formulas are those of ``predict.template``.
+can. The formulas are those of ``_steps``, called with values of the graph.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
+from types import FunctionType, SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import library_of, load, name_of
+from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, Trees
 from gbdt_objectives.estimators._members import last_step
@@ -131,6 +134,7 @@ def write(target: Path, graph: bytes) -> None:
     temporary = target.with_name(f".{target.name}-{uuid4().hex}")
     try:
         temporary.write_bytes(graph)
+        new_path("path", target)  # somebody else may have written it meanwhile
         temporary.rename(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -201,6 +205,36 @@ def rounded(X: Any, dtype: str) -> Any:
 # The graph.
 
 
+OPERATORS = {
+    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg",
+    "less_equal": "LessOrEqual", "greater_equal": "GreaterOrEqual", "minimum": "Min",
+    "maximum": "Max", "absolute": "Abs", "exp": "Exp", "log": "Log", "isinf": "IsInf",
+}  # fmt: skip
+"""The operators of numpy's functions of single numbers."""
+
+
+class Value(NDArrayOperatorsMixin):
+    """A value of a graph, with which formulas compute as with an array."""
+
+    def __init__(self, g: Graph, name: str) -> None:
+        self.g, self.name = g, name
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any) -> Value:
+        return self.g(OPERATORS[ufunc.__name__], *inputs)
+
+    def __getitem__(self, key: Any) -> Value:
+        """(n,) as (n, 1), the only part that formulas ask for."""
+        return self.g.column(self)
+
+    def view(self, dtype: Any) -> Value:
+        """Numbers 0 and 1 of what is true."""
+        return self.g.cast(self)
+
+
+Input = Value | str
+"""A value, or the name of one."""
+
+
 class Graph:
     """Nodes and constants with a name of its own for each value, and the features of its rows."""
 
@@ -215,45 +249,41 @@ class Graph:
         self.count += 1
         return f"v{self.count}"
 
-    def const(self, value: Any, dtype: Any = np.float64) -> str:
+    def const(self, value: Any, dtype: Any = np.float64) -> Value:
         from onnx import numpy_helper
 
         name = self.name()
         self.constants[name] = numpy_helper.from_array(np.asarray(value, dtype), name)
-        return name
+        return Value(self, name)
 
-    def integers(self, *values: int) -> str:
+    def integers(self, *values: int) -> Value:
         return self.const(values, np.int64)
 
-    def __call__(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+    def __call__(self, operator: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
+        """What an operator makes of values, their names and numbers."""
         from onnx import helper
 
-        name = self.name()
+        given = [v if isinstance(v, Value | str) else self.const(v) for v in inputs]
+        names, name = [v if isinstance(v, str) else v.name for v in given], self.name()
         self.nodes.append(
-            helper.make_node(operator, list(inputs), [name], name, domain=domain, **attributes)
+            helper.make_node(operator, names, [name], name, domain=domain, **attributes)
         )
-        return name
+        return Value(self, name)
 
-    def cast(self, v: str, dtype: Any = np.float64) -> str:
+    def cast(self, v: Input, dtype: Any = np.float64) -> Value:
         from onnx import helper
 
         return self("Cast", v, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def column(self, v: str) -> str:
+    def column(self, v: Value) -> Value:
         """(n,) as (n, 1)."""
         return self("Unsqueeze", v, self.integers(1))
 
-    def flat(self, v: str) -> str:
+    def flat(self, v: Value) -> Value:
         """(n, 1) as (n,)."""
         return self("Squeeze", v, self.integers(1))
 
-    def add(self, a: str, b: Any) -> str:
-        return self("Add", a, b if isinstance(b, str) else self.const(b))
-
-    def multiply(self, a: str, b: Any) -> str:
-        return self("Mul", a, b if isinstance(b, str) else self.const(b))
-
-    def trees(self, v: str, found: Trees, K: int = 1) -> str:
+    def trees(self, v: Value, found: Trees, K: int = 1) -> Value:
         """The margins (n, K) of trees that read the columns of v, float64 (n, d)."""
         from onnx import numpy_helper
 
@@ -283,14 +313,14 @@ class Graph:
             ended = [[*values, np.nan] for values in found.sets]
             attributes["membership_values"] = own([value for values in ended for value in values])
         sums = self("TreeEnsemble", v, domain="ai.onnx.ml", **attributes)
-        return self.add(sums, found.base) if found.base.any() else sums
+        return sums + found.base if found.base.any() else sums
 
-    def place(self, v: str, values: Sequence[float], side: str = "right") -> str:
+    def place(self, v: Value, values: Sequence[float], side: str = "right") -> Value:
         """numpy.searchsorted(values, v, side), by a tree: int64 (n,)."""
         found = self.trees(self.column(v), search(values, side))
         return self.cast(self.flat(found), np.int64)
 
-    def take(self, values: Any, at: str, dtype: Any = np.float64) -> str:
+    def take(self, values: Any, at: Value, dtype: Any = np.float64) -> Value:
         return self("Gather", self.const(values, dtype), at)
 
 
@@ -301,19 +331,16 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     g = Graph(features)
     d = len(features)
     each = [
-        g.multiply(steps_of(g, margins(g, part.model, d, nudge), part.steps), part.weight)
-        for part in plan.parts
+        steps_of(margins(g, part.model, d, nudge), part.steps) * part.weight for part in plan.parts
     ]
-    v = reduce(g.add, each) if each else g.flat(g.rows)
-    v = steps_of(g, v, plan.score)
-    outputs: dict[str, tuple[str, Any, list[Any]]] = {}
+    v = steps_of(reduce(np.add, each) if each else g.flat(g.rows), plan.score)
+    outputs: dict[str, tuple[Value, Any, list[Any]]] = {}
     if plan.is_score:
         outputs["score"] = (v, TensorProto.DOUBLE, ["n"])
     if plan.probability is not None:
-        p = steps_of(g, v, plan.probability)
+        p = steps_of(v, plan.probability)
         if plan.is_score and not plan.makes_columns:
-            one = g.column(p)
-            p = g("Concat", g("Sub", g.const(1.0), one), one, axis=1)
+            p = g("Concat", 1.0 - g.column(p), g.column(p), axis=1)
         K = len(plan.classes) if plan.classes is not None else 2
         outputs["probabilities"] = (p, TensorProto.DOUBLE, ["n", K])
     if plan.thresholds is not None:
@@ -324,7 +351,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
         outputs["label"] = (*labels(g, plan.classes, at), ["n"])
     infos = []
     for name, (value, kind, dims) in outputs.items():
-        g.nodes.append(helper.make_node("Identity", [value], [name], name))
+        g.nodes.append(helper.make_node("Identity", [value.name], [name], name))
         infos.append(helper.make_tensor_value_info(name, kind, dims))
     kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
     graph = helper.make_graph(
@@ -341,7 +368,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     return bytes(model.SerializeToString())
 
 
-def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
+def labels(g: Graph, classes: Any, at: Value) -> tuple[Value, Any]:
     """The class at each place, and its type: words, whole numbers, or other numbers."""
     from onnx import TensorProto
 
@@ -357,21 +384,19 @@ def labels(g: Graph, classes: Any, at: str) -> tuple[str, Any]:
 # The members.
 
 
-def margins(g: Graph, model: Any, d: int, nudge: float) -> str:
+def margins(g: Graph, model: Any, d: int, nudge: float) -> Value:
     """What a booster's trees, or the member that skl2onnx converts, give: (n,) or (n, K)."""
     last = last_step(model)
     if name_of(last) is None:
         f, eps = converted(g, model, "X", d), OTHERS
     else:
-        Z = "X" if last is model else converted(g, model[:-1], "X", d)
+        Z: Input = "X" if last is model else converted(g, model[:-1], "X", d)
         f, eps = boosted(g, last, Z), of_library(last).tolerance
         eps = eps if last is model else OTHERS
-    if not nudge:
-        return f
-    return g.add(f, g.multiply(g.add(g("Abs", f), 1.0), nudge * eps))
+    return f + (abs(f) + 1.0) * (nudge * eps) if nudge else f
 
 
-def boosted(g: Graph, model: Any, v: str) -> str:
+def boosted(g: Graph, model: Any, v: Input) -> Value:
     library = of_library(model)
     missing = float(library.reader(model).get("missing", "nan"))
     if not np.isnan(missing):
@@ -389,7 +414,7 @@ def boosted(g: Graph, model: Any, v: str) -> str:
     return g.flat(f) if K == 1 else f
 
 
-def converted(g: Graph, model: Any, v: str, d: int) -> str:
+def converted(g: Graph, model: Any, v: Input, d: int) -> Value:
     """The output of an estimator or transformer of scikit-learn, converted by skl2onnx."""
     from onnx import compose
     from sklearn.base import is_classifier
@@ -402,7 +427,7 @@ def converted(g: Graph, model: Any, v: str, d: int) -> str:
     for node in own.graph.node:
         for k, name in enumerate(node.input):
             if name in inputs:
-                node.input[k] = source
+                node.input[k] = source.name
         g.nodes.append(node)
     for constant in own.graph.initializer:
         g.constants[constant.name] = constant
@@ -447,16 +472,66 @@ def convert(model: Any, d: int) -> tuple[Any, bool]:
     ) from failure
 
 
-# The steps.
+# The steps: formulas, called on values of the graph.
 
 
-def steps_of(g: Graph, v: str, steps: Sequence[Step]) -> str:
+def log1p(x: Value) -> Value:
+    """log(1 + x) to the last digits, also of small x: log(u) x / (u - 1), u = 1 + x rounded."""
+    g, u = x.g, 1 + x
+    same = g("Equal", u, 1.0)
+    ratio = x / g("Where", same, 1.0, u - 1)
+    return g("Where", same, x, np.log(u) * g("Where", np.isinf(u), 1.0, ratio))
+
+
+def take(values: Any, at: Value, axis: int = 0, mode: str = "raise") -> Any:
+    if axis == 1:
+        return [take(row, at) for row in values]
+    last = at.g.const(len(values) - 1, np.int64)
+    return at.g.take(values, at.g("Min", at.g.cast(at, np.int64), last))
+
+
+def interp(s: Value, x: Any, y: Any) -> Any:
+    x, y = np.array(x, float), np.array(y, float)
+    wide = np.diff(x) > 0
+    slope = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=wide)
+    s = s.g("Clip", s, x[0], x[-1])
+    at = s.g.place(s, x)
+    origin, value, rise = (s.g.take(line, at) for line in ([x[0], *x], [y[0], *y], [0, *slope, 0]))
+    return (s - origin) * rise + value
+
+
+FUNCTIONS = {
+    "log1p": log1p, "take": take, "interp": interp,
+    "searchsorted": lambda values, v: v.g.place(v, values, "left"),
+    "where": lambda *given: given[0].g("Where", *given),
+    "clip": lambda *given: given[0].g("Clip", *given),
+    "hstack": lambda given: given[0].g("Concat", *given, axis=1),
+    "ones_like": lambda x: np.exp(x * 0.0),
+    "polyval": lambda coefficients, x: reduce(lambda sum_, c: sum_ * x + c, coefficients),
+}  # fmt: skip
+"""What formulas ask of numpy beside operators."""
+
+TRACED: dict[str, Any] = {"np": SimpleNamespace(**{**vars(np), **FUNCTIONS})}
+"""The formulas, which take values of a graph."""
+
+TRACED |= {
+    name: FunctionType(formula.__code__, TRACED, name, formula.__defaults__)
+    for name, formula in vars(formulas).items()
+    if isinstance(formula, FunctionType) and name != "apply"
+}
+TRACED["softmax"] = lambda z: z.g("Softmax", z, axis=1)
+
+
+def steps_of(v: Any, steps: Sequence[Step]) -> Any:
     for step in steps:
-        v = FORMULAS[step["formula"]](g, v, step)
+        formula, numbers = step["formula"], {k: step[k] for k in step if k != "formula"}
+        is_of_rows = formula == "segment_shift"
+        v = segment_shift(v, step) if is_of_rows else TRACED[formula](v, **numbers)
     return v
 
 
-def segment_shift(g: Graph, s: str, step: Step) -> str:
+def segment_shift(s: Any, step: Step) -> Any:
+    g = s.g
     if step["handle_unknown"] == "error":
         raise ValueError(
             "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
@@ -468,117 +543,8 @@ def segment_shift(g: Graph, s: str, step: Step) -> str:
     known = g.features[k].get("categories")
     segments = [value if known is None else known.index(value) for value in step["segments"]]
     value = g("Gather", g.rows, g.integers(k), axis=1)
-    same = g.cast(g("Equal", value, g.const([float(segment) for segment in segments])))
-    shifts = g("MatMul", same, g.const(np.reshape(step["shifts"], (-1, 1))))
-    return g.add(s, g.flat(shifts))
-
-
-def stretch(g: Graph, s: str, step: Step) -> str:
-    center = g.const(step["center"])
-    return g.add(center, g.multiply(g("Sub", s, center), step["stretch"]))
-
-
-def log1p(g: Graph, x: str) -> str:
-    """log(1 + x) to the last digits, also of small x: log(u) x / (u - 1), u = 1 + x rounded."""
-    one = g.const(1.0)
-    u = g.add(x, one)
-    same, infinite = g("Equal", u, one), g("IsInf", u)
-    ratio = g("Div", x, g("Where", same, one, g("Sub", u, one)))
-    product = g.multiply(g("Log", u), g("Where", infinite, one, ratio))
-    return g("Where", same, x, product)
-
-
-def softplus(g: Graph, z: str) -> str:
-    """log(1 + exp(z))"""
-    return g.add(g("Relu", z), log1p(g, g("Exp", g("Neg", g("Abs", z)))))
-
-
-def sigmoid(g: Graph, z: str, step: Any = None) -> str:
-    """Not the operator, which has no digits left below 1e-16."""
-    e = g("Exp", g("Neg", g("Abs", z)))
-    numerator = g("Where", g("Less", z, g.const(0.0)), e, g.const(1.0))
-    return g("Div", numerator, g.add(e, 1.0))
-
-
-def softmax(g: Graph, z: str, step: Any = None) -> str:
-    return g("Softmax", z, axis=1)
-
-
-def ordinal(g: Graph, f: str, step: Step) -> str:
-    theta = np.array(step["thresholds"], float)
-    z = g("Sub", g.const(theta), g.column(f))
-    padding = [0, 0, 0, 1], [0, 1, 0, 0]  # a column of ones behind, and before
-    below = g("Pad", sigmoid(g, z), g.integers(*padding[0]), g.const(1.0))
-    above = g.multiply(sigmoid(g, g("Neg", z)), step["apart"])
-    return g("Mul", below, g("Pad", above, g.integers(*padding[1]), g.const(1.0)))
-
-
-def focal(g: Graph, z: str, step: Step) -> str:
-    gamma = step["gamma"]
-
-    def half(s: str) -> str:
-        e = g("Clip", s, g.const(-700.0), g.const(700.0))
-        inner = g("Div", g.multiply(softplus(g, e), gamma), g("Exp", e))
-        first = g.multiply(g("Sub", s, softplus(g, s)), gamma + 1.0)
-        return g.add(first, log1p(g, inner))
-
-    difference = g("Sub", half(z), half(g("Neg", z)))
-    return sigmoid(g, g("Sub", difference, g.const(step["log_class_odds"])))
-
-
-def interpolate(g: Graph, s: str, step: Step) -> str:
-    x, y = np.array(step["x"], float), np.array(step["y"], float)
-    wide = np.diff(x) > 0
-    slope = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=wide)
-    s = g("Clip", s, g.const(x[0]), g.const(x[-1]))
-    at = g.place(s, x.tolist())
-    lines = [[x[0], *x], [y[0], *y], [0, *slope, 0]]
-    origin, value, rise = (g.take(line, at) for line in lines)
-    return g.add(g.multiply(g("Sub", s, origin), rise), value)
-
-
-def table(g: Graph, s: str, step: Step) -> str:
-    left, right = (g.place(s, step["x"], side) for side in ("left", "right"))
-    at, between = g.take([*step["at"], 0.0], left), g.take(step["between"], left)
-    return g("Where", g("Less", left, right), at, between)
-
-
-def temperature(g: Graph, p: str, step: Step) -> str:
-    return softmax(g, g.add(g("Div", g("Log", p), g.const(step["temperature"])), step["biases"]))
-
-
-def calibrate(g: Graph, p: str, step: Step) -> str:
-    z = p
-    if step["input_space"] == "probability":
-        z = g("Sub", g("Log", p), log1p(g, g("Neg", p)))
-    return sigmoid(g, g("Where", g("IsInf", z), z, MAPS[step["map"]](g, z, step)))
-
-
-def beta(g: Graph, z: str, step: Step) -> str:
-    lower = g.multiply(softplus(g, g("Neg", z)), -step["a"])
-    return g.add(g.add(lower, g.multiply(softplus(g, z), step["b"])), step["c"])
-
-
-def cubic(g: Graph, z: str, step: Step) -> str:
-    at = g.place(z, step["knots"])
-    a, b, c, d = (g.take(values, at) for values in step["coefficients"])
-    x = g("Div", g("Sub", z, g.take(step["origins"], at)), g.const(step.get("unit", 1.0)))
-    return reduce(lambda sum_, term: g.add(g.multiply(sum_, x), term), (b, c, d), a)
-
-
-FORMULAS: dict[str, Callable[[Graph, str, Step], str]] = {
-    "clip": lambda g, s, step: g("Clip", s, g.const(step["low"]), g.const(step["high"])),
-    "shift": lambda g, z, step: g.add(z, step["log_odds"]),
-    "exp": lambda g, f, step: g("Exp", f),
-    "stretch": stretch, "sigmoid": sigmoid, "softmax": softmax, "ordinal": ordinal,
-    "focal": focal, "interpolate": interpolate, "table": table, "temperature": temperature,
-    "calibrate": calibrate, "segment_shift": segment_shift,
-}  # fmt: skip
-MAPS: dict[str, Callable[[Graph, str, Step], str]] = {
-    "line": lambda g, z, step: g.add(g.multiply(z, step["slope"]), step["intercept"]),
-    "beta": beta,
-    "cubic": cubic,
-}
+    same = g.cast(g("Equal", value, [float(segment) for segment in segments]))
+    return s + g.flat(g("MatMul", same, np.reshape(step["shifts"], (-1, 1))))
 
 
 # The comparison with the model.

@@ -123,10 +123,6 @@ def not_served(model: Any) -> str:
 # Boosters, and the libraries' estimators around them.
 
 
-def is_estimator(model: Any) -> bool:
-    return hasattr(model, "get_params")
-
-
 def fitted_objective(model: Any) -> Objective | None:
     """The objective of this package that an estimator was trained on, and may predict with."""
     found = getattr(model, of_library(model).fitting.fitted, None)
@@ -136,17 +132,17 @@ def fitted_objective(model: Any) -> Objective | None:
 def of_booster(model: Any) -> Plan:
     """Plan of a booster, or of an estimator of its library."""
     if type(model).__module__.split(".")[0] not in (*NAMES, "gbdt_objectives") or (
-        is_estimator(model) and kind_of(model) is None
+        hasattr(model, "get_params") and kind_of(model) is None
     ):
         raise TypeError(
             f"{type(model).__name__} cannot be exported: pass a Booster, a regressor or a "
             "classifier of its library or of gbdt_objectives.adapters"
         )
-    if is_estimator(model):
+    if hasattr(model, "get_params"):
         check_is_fitted(model)
-    objective = fitted_objective(model) if is_estimator(model) else None
+    objective = fitted_objective(model) if hasattr(model, "get_params") else None
     outputs = of_library(model).count_outputs(model)
-    if is_estimator(model) and is_classifier(model):
+    if hasattr(model, "get_params") and is_classifier(model):
         classes = np.asarray(model.classes_)
         if objective is not None and objective.link.is_of_objective:
             step = reading(objective)
@@ -162,7 +158,7 @@ def of_booster(model: Any) -> Plan:
         return by_link(model, link, outputs, classes)
     link = of_library(model).link_of(model)
     plan = by_link(model, link, outputs, None)
-    if not is_estimator(model) or plan.probability is None:
+    if not hasattr(model, "get_params") or plan.probability is None:
         return plan
     if plan.outputs > 1:
         raise ValueError(
@@ -269,22 +265,18 @@ def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     shifts = model._bag_shifts
     if model.average == "log_odds" and len(bags) > 1:
-        margins = [margin_plan(bag) for bag in bags]
+        if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
+            raise ValueError(
+                "average='log_odds' needs bags whose margins are log-odds: use "
+                "average='probability'"
+            )
+        margins = [replace(bag, score=()) for bag in bags]
         average = mean(margins, [1 / len(bags)] * len(bags))
         return average.then(*shifted(model.shift_), bags[0].score[-1])
     corrected = [correct(bag, d) for bag, d in zip(bags, shifts, strict=True)]
     if len(corrected) == 1:
         return corrected[0]
     return mean([plan.as_probability for plan in corrected], [1 / len(bags)] * len(bags))
-
-
-def margin_plan(plan: Plan) -> Plan:
-    """The log-odds, or logs of probabilities up to a constant, of a plan that ends in them."""
-    if plan.score not in ((SIGMOID,), (SOFTMAX,)):
-        raise ValueError(
-            "average='log_odds' needs bags whose margins are log-odds: use average='probability'"
-        )
-    return replace(plan, score=())
 
 
 def shifted(d: Any) -> Steps:
@@ -304,19 +296,8 @@ def correct(plan: Plan, d: Any) -> Plan:
 
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
-    plan = replace(
-        of_model(model.estimator_).as_probability, classes=model.classes_, thresholds=None
-    )
+    plan = replace(of_model(model.estimator_), classes=model.classes_, thresholds=None)
     return calibrated(plan, model.calibrator_)
-
-
-def calibrated(plan: Plan, calibrator: Any) -> Plan:
-    """The plan of probabilities, calibrated."""
-    step = calibration(calibrator)
-    if step["formula"] == "temperature" and plan.outputs == 1:
-        T, b = step["temperature"], step["biases"]
-        step = log_odds_line(1 / T, float(b[1] - b[0]))
-    return plan.then(step)
 
 
 def log_odds_line(slope: float, intercept: float) -> Step:
@@ -374,7 +355,7 @@ def of_served_model(model: ServedModel) -> Plan:
                 f"calibrator is for margins, which {type(model.model).__name__} does not have: fit "
                 "one with input_space='probability'"
             )
-        plan = calibrate_any(plan, calibrator)
+        plan = calibrated(plan, calibrator)
     if model.thresholds is not None:
         if not plan.is_score:
             raise ValueError(
@@ -399,7 +380,7 @@ def check_shift(plan: Plan, shift: Any) -> Any:
     )
 
 
-def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
+def calibrated(plan: Plan, calibrator: Any) -> Plan:
     """What ``predict`` of the model gives, calibrated; of margins if the calibrator is for them."""
     on_margins = getattr(calibrator, "input_space", "probability") == "margin"
     if on_margins and plan.probability is not None:
@@ -413,20 +394,22 @@ def calibrate_any(plan: Plan, calibrator: Any) -> Plan:
         plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
-    if takes_columns(calibrator):
-        if plan.classes is None:
-            raise ValueError(
-                "TemperatureCalibrator needs the probability of each class, which the model does "
-                "not predict: use another calibrator"
-            )
-        return calibrated(plan, calibrator)
-    if not plan.is_score:
+    if takes_columns(calibrator) and plan.classes is None:
+        raise ValueError(
+            f"{type(calibrator).__name__} needs the probability of each class, which the model "
+            "does not predict: use another calibrator"
+        )
+    if not plan.is_score and not takes_columns(calibrator):
         raise ValueError(
             f"{type(calibrator).__name__} maps one score, but the model predicts probabilities of "
             f"{plan.outputs} classes: use TemperatureCalibrator"
         )
+    step = calibration(calibrator)
+    if takes_columns(calibrator) and plan.is_score:
+        T, b = step["temperature"], step["biases"]
+        step = log_odds_line(1 / T, float(b[1] - b[0]))
     classes = BINARY if plan.classes is None else plan.classes
-    return replace(plan.then(calibration(calibrator)), probability=(), classes=classes)
+    return replace(plan.then(step), probability=(), classes=classes)
 
 
 KINDS: dict[type, Callable[[Any], Plan]] = {

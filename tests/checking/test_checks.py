@@ -499,6 +499,7 @@ def test_a_wrong_start_is_named(obj, check, message) -> None:
         (poisson, 1.0, "passed"),  # of other shares of these labels
         (poisson, 0.0, "passed"),
         (lambda y, f, w: poisson(y + 3, f, w), 0.0, "note"),
+        (lambda y, f, w: (weighted(w, f), weighted(w, f)), None, "note"),  # there is none
         (lambda y, f, w: (weighted(w, f) * np.sign(np.exp(f) - y), weighted(w, f)), None, "passed"),
     ],
 )

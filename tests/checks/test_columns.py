@@ -55,6 +55,25 @@ def test_predicted_classes_are_no_probabilities(use) -> None:
         use(CLASSES.astype(float))
 
 
+TAKES_CERTAINTY = {
+    "roc_convex_hull": lambda q: calibration.roc_convex_hull(y, q),
+    "ROCConvexHullCalibrator": lambda q: estimators.ROCConvexHullCalibrator().fit(q, y),
+    "VennAbersCalibrator": lambda q: estimators.VennAbersCalibrator().fit(q, y),
+    "class_logloss_metric": lambda q: metrics.class_logloss_metric(input_space="probability")(
+        y, np.column_stack([1 - q, q])
+    ),
+}
+
+
+@each("use", TAKES_CERTAINTY.values(), ids=TAKES_CERTAINTY)
+def test_predicted_classes_are_warned_of_where_they_may_be_meant(use, recwarn) -> None:
+    recwarn.clear()
+    use(p)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="is 0 or 1 in every row, as predicted classes are"):
+        use(CLASSES)
+
+
 def test_booleans_are_no_probabilities() -> None:
     with pytest.raises(TypeError, match="found booleans"):
         calibration.brier_score([0, 1], [False, True])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import gbdt_objectives as go
 from gbdt_objectives._checks import guards
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
-from gbdt_objectives._registry import LIGHTGBM, XGBOOST
+from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
 
@@ -56,6 +57,22 @@ SETS = [("held out", "v"), ("rows", "t")]
 LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("classes_count_alike",
+     {"name": "m", "parameters": [("a__scale_pos_weight", "scale_pos_weight", 3)],
+      "why": "which is ignored"},
+     "m has a__scale_pos_weight=3, which is ignored"),
+    ("class_weight_has_positions",
+     {"name": "m", "classes": [1, 2],
+      "parameters": [("class_weight", "class_weight", {1: 1, 2: 5})]},
+     r"names labels, .* on their positions: write \{0: 1.0, 1: 5.0\}"),
+    ("is_made_for_positions",
+     {"name": "m", "classes": [1, 2, 3],
+      "parameters": [("eval_metric", "eval_metric", go.qwk_metric((1, 3)))]},
+     r"positions 0 to 2, but eval_metric is made for labels, .* or qwk_metric\(\)"),
+    ("own_takes_labels",
+     {"name": "m", "library": library("lightgbm"), "ends": (0.0, 4.0),
+      "parameters": [("objective", "objective", "gamma")]},
+     "objective='gamma', which takes labels above 0, but learns 0 to 4: .* pass target="),
     ("estimator_reads_margins",
      {"name": "q", "link": IDENTITY, "estimator_of": XGBOOST, "role": "Classifier"},
      "q trains a score in label units.*import XGBRegressor from"),
@@ -247,9 +264,9 @@ def test_what_guards_warn_of() -> None:
     with pytest.warns(UserWarning, match="starts at 0"):  # the user's own words
         guards.starts_near_intercept(Facts(start=0.0, pull=0.9, told=True, engine="Spark"))
     by_row = {XGBOOST: "give the rows to predict a base_margin too", LIGHTGBM: "raw_score=True"}
-    for library, remedy in by_row.items():
+    for which, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
-            guards.row_start_is_added(Facts(library=library, row_start="start"))
+            guards.row_start_is_added(Facts(library=which, row_start="start"))
     for link, came in ((IDENTITY, LOGIT), (LOGIT, IDENTITY), (FOCAL.link, LOG)):
         with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
             guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
@@ -275,14 +292,29 @@ def test_a_rate_of_the_less_frequent_class_is_told(facts: dict[str, Any], messag
         guards.thins_the_frequent_class(Facts(name="rate", thinned=0, to_name="name it", **facts))
 
 
+def test_a_function_of_labels_that_start_elsewhere_is_told() -> None:
+    def from_one(y: Any, f: Any) -> Any:
+        return f - y * (f > 1), np.ones(len(y))
+
+    with pytest.warns(UserWarning, match=r"answer depends on where .*\[1, 2\]: .* pass target="):
+        guards.function_answers_positions(
+            Facts(name="m", parameters=[("objective", "objective", from_one)], classes=[1, 2])
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for own, classes in ((from_one, [0, 1]), (lambda y, f: (f - y, 1.0), [1, 2])):
+            parameters = [("objective", "objective", own)]
+            guards.function_answers_positions(Facts(parameters=parameters, classes=classes))
+
+
 def test_one_number_for_classes_that_are_words_is_told() -> None:
     with pytest.warns(UserWarning, match="shift is one number, for 'ok'.*'bad': rate, 'ok'"):
         guards.one_shift_is_of_named_classes(Facts(name="shift", classes=["bad", "ok"]))
 
 
 def test_every_guard_is_tried() -> None:
-    tried = {name for name, *_ in REFUSED} | {"one_shift_is_of_named_classes"}  # it warns only
-    assert tried == set(GUARDS)
+    warn_only = {"one_shift_is_of_named_classes", "function_answers_positions"}
+    assert {name for name, *_ in REFUSED} | warn_only == set(GUARDS)
 
 
 @each("name", sorted(GUARDS))

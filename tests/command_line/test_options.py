@@ -150,6 +150,8 @@ NONSENSE = [
      "--output must end in .json or .ubj for a model of xgboost, found 'new.txt'"),
     ("correct log.csv --score neg --negative-keep-rate 0.1",
      "--score neg must be in [0, 1], found -0."),
+    ("correct log.csv --score two --negative-keep-rate 0.1", "--score two must be in [0, 1], found "
+     "2.0 at row 0: give --input-space margin for margins, percentages a division by 100"),
     ("--nonsense kappa", "No such option"),
     ("nonsense", "No such command 'nonsense': see cli --help"),
     (f"{CHECK} --nonsense", "No such option"),
@@ -252,6 +254,20 @@ def test_options_that_may_be_repeated(log) -> None:
     for command in (f"{THRESHOLDS} --method exact --method plugin", f"{THRESHOLDS} --cv 3",
                     f"{CALIBRATE} --method logit -o c.json --force --force"):  # fmt: skip
         assert run(command).exit_code == 0
+
+
+def test_warnings_are_said_in_options(log) -> None:
+    y = np.arange(90) % 3 // 2
+    write("rare.csv", {"y": 1 - y, "p": y})
+    for command, said in {
+        "sample rare.csv --label y --negative-keep-rate 0.5 -o new.csv":
+            "swap labels 0 and 1, unless --negative-keep-rate is meant",
+        "calibration rare.csv --label y --score p": "give a column of probabilities, unless",
+    }.items():  # fmt: skip
+        result = run(command)
+        assert result.exit_code == 0
+        assert said in result.stderr
+        assert not PYTHONS.search(result.stderr)
 
 
 def test_decimal_commas_and_other_separators(log) -> None:

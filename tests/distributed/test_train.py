@@ -7,6 +7,7 @@ so that bins do not depend on how quantile sketches were merged.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import threading
@@ -516,13 +517,27 @@ def test_weights_and_labels_of_all_partitions_together(client) -> None:
             )  # fmt: skip
 
 
+def test_what_is_returned_is_a_booster_and_no_dict(client) -> None:
+    booster = within(
+        lambda: ours.train(
+            client, PARAMETERS, matrix(client, thirds(2)), 3, objective=go.qwk_objective()
+        )
+    )
+    for key in ("booster", "history"):
+        with pytest.raises(TypeError, match=rf"leave \['{key}'\] out; evals_result="):
+            booster[key]
+    for same in (pickle.loads(pickle.dumps(booster)), booster.copy(), booster[:3]):
+        assert type(same) is xgb.Booster
+        assert same.get_dump() == booster.get_dump()
+
+
 def test_arguments_are_refused_with_the_remedy(client) -> None:
     data, objective = matrix(client, thirds(2)), go.qwk_objective()
     for options, error in (
         ({"timeout": 0}, "timeout must be"),
         ({"objective": go.objective(faults.squared_error_by_row, rows=["cost"])}, "in their order"),
         ({"evals": [(alone(), "v")], "metric": go.qwk_metric()}, "a xgboost.dask.DaskDMatrix"),
-        ({"dtrain": data}, "second argument, data"),
+        ({"dtrain": data}, "got data twice"),
         ({"params": {"scale_pos_weight": 3}}, "pass weights to the DMatrix"),
     ):
         given = {"params": PARAMETERS, "objective": objective, **options}

@@ -222,6 +222,8 @@ def test_starts(spark, rows) -> None:
         return train(params, kwargs.pop("data", data), 3, objective=whole, **kwargs)
 
     of_one = alone()
+    with pytest.warns(UserWarning, match="starts at 40, far from .*: leave base_score out"):
+        spark_regressor(whole, base_score=40.0, **few).fit(df)
     own = spark_regressor(whole, base_score=2.0, **few).fit(df).get_booster()
     assert own.get_dump() == alone(params={"base_score": 2.0}).get_dump()
     on = spark_regressor(whole, xgb_model=of_one, **few).fit(df).get_booster()

@@ -877,6 +877,8 @@ def test_sparse(data) -> None:
     (XGB(scale_pos_weight=10), 0.1, {}, "scale_pos_weight=10, which moves"),
     (GridSearchCV(LogisticRegression(), {"class_weight": [None, "balanced"]}), 0.1, {},
      "param_grid: class_weight='balanced', which moves"),
+    (GridSearchCV(LGBM(), {"objective": ["binary", "regression"]}), 0.1, {},
+     "param_grid: objective='regression', whose predictions are not log-odds"),
     (GridSearchCV(LGBM(), [{"max_depth": [2]}, {"unbalance": [True]}]), 0.1, {},
      "param_grid: unbalance=True, which moves"),
     (LGBM(is_unbalance=1), 0.1, {}, "is_unbalance=1, which moves"),

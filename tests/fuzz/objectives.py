@@ -169,7 +169,7 @@ def draw_focal(draw: Draw) -> Arguments:
 
 
 def focal(y_true: Any, margin: Any, sample_weight: Any, gamma: Any, alpha: Any, K: int) -> Any:
-    made = objectives.focal_objective(gamma, alpha, n_classes=K)
+    made = objectives.focal_objective(gamma, alpha=alpha, n_classes=K)
     found = everything(made, y_true, margin, sample_weight)
     found["probability"] = made.class_probability(margin)
     several = len({int(y_true[i]) for i in counted(sample_weight, len(y_true))}) == K

@@ -49,6 +49,8 @@ def shifts_of(description: dict[str, Any], K: int) -> tuple[list[Any], bool]:
         rates = description["class_keep_rates"]
         if isinstance(rates, dict):
             rates = [rates[k] for k in sorted(rates)]
+        if min(rates) > 1:
+            raise Outside("class_keep_rates")
         return [-mp.log(real(r)) for r in rates], False
     if given <= {"negative_keep_rate", "positive_keep_rate"} and given:
         beta, alpha = (
@@ -476,6 +478,8 @@ def resample(y: Any, class_keep_rates: Any, random_state: int) -> Any:
 
 
 def resample_reference(y: Any, class_keep_rates: Any, random_state: int) -> Any:
+    if min(class_keep_rates.values()) > 1:
+        raise Outside("class_keep_rates")
     uniform = np.random.default_rng(random_state).random(len(y))
     found: list[int] = []
     for i, (label, u) in enumerate(zip(y.tolist(), uniform, strict=True)):

@@ -83,6 +83,7 @@ MORE_TESTS = {
     "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
     "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
     "adapters/_wrapped.py": (
+        "tests/estimators/test_members.py",
         "tests/estimators/test_downsampled_classifier.py",
         "tests/estimators/test_calibrated_classifier.py",
     ),

@@ -62,7 +62,7 @@ def test_loss_and_gradient_in_both_tails(gamma, alpha) -> None:
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("alpha", [None, (0.25, 1.0, 3.0)])
 def test_loss_and_gradient_of_three_classes_in_both_tails(gamma, alpha) -> None:
-    obj = go.focal_objective(gamma, alpha, n_classes=3)
+    obj = go.focal_objective(gamma, alpha=alpha, n_classes=3)
     margins = [
         *permutations((-80.0, -3.0, 17.0)),
         (-80, -80, 17),
@@ -186,7 +186,7 @@ def test_no_step_of_a_leaf_passes_its_optimum(draw) -> None:
     seed, gamma, wide, uneven, K = draw
     rng = np.random.default_rng(seed)
     alpha = None if rng.random() < 0.5 else 0.3 if K == 2 else tuple(rng.uniform(0.1, 3, K))
-    obj = go.focal_objective(gamma, alpha, n_classes=K)
+    obj = go.focal_objective(gamma, alpha=alpha, n_classes=K)
     shares = softmax(uneven * rng.normal(size=K))
     z = wide * rng.normal(size=K if K > 2 else None)
     g, h = leaf(obj, z, shares)
@@ -263,7 +263,7 @@ def test_class_probability_inverts_the_margins_of_least_expected_loss(
     rng = np.random.default_rng(seed)
     p = softmax(2 * rng.normal(size=K))
     alpha = tuple(rng.uniform(0.2, 5, K)) if weighted else None
-    obj = go.focal_objective(gamma, alpha, n_classes=K)
+    obj = go.focal_objective(gamma, alpha=alpha, n_classes=K)
 
     def expected(z):
         return obj.loss(np.arange(K), np.tile(z, (K, 1)), p)
@@ -322,7 +322,7 @@ def test_the_intercept_is_the_constant_of_least_loss(alpha) -> None:
 def test_the_intercept_of_classes_is_the_constant_of_least_loss(gamma, alpha) -> None:
     y = np.repeat(range(4), [90_000, 9_000, 990, 10])
     w = 1 + np.arange(len(y)) % 3.0
-    obj = go.focal_objective(gamma, alpha, n_classes=4).measured(y, w)
+    obj = go.focal_objective(gamma, alpha=alpha, n_classes=4).measured(y, w)
     assert isinstance(obj.intercept, tuple)
     assert sum(obj.intercept) == pytest.approx(0, abs=1e-9)
     share = np.bincount(y, w) / w.sum()
@@ -363,7 +363,7 @@ def three_classes(n: int):
 def test_probabilities_of_real_models(estimator, options, alpha) -> None:
     """softmax of the margins is far from the truth, class_probability is not."""
     X, truth, y = three_classes(10_000)
-    obj = go.focal_objective(2.0, alpha, n_classes=3)
+    obj = go.focal_objective(2.0, alpha=alpha, n_classes=3)
     model = estimator(n_estimators=100, learning_rate=0.2, objective=obj, **options).fit(X, y)
     p = model.predict_proba(X)
     margin = {"raw_score": True} if estimator is LGBMClassifier else {"output_margin": True}
@@ -431,7 +431,7 @@ def test_gamma_0_trains_as_the_libraries_softmax() -> None:
 )
 def test_bad_arguments(arguments) -> None:
     gamma, alpha, K = (*arguments, None, 2)[:3] if len(arguments) < 3 else arguments
-    go.focal_objective(gamma, alpha, n_classes=K or 2)
+    go.focal_objective(gamma, alpha=alpha, n_classes=K or 2)
 
 
 def test_plain_classifiers_are_refused() -> None:

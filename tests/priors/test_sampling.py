@@ -770,6 +770,11 @@ test_refusals = refusals(
      r"class_keep_rates\[0\] must be") for bad in [0, -0.1, np.nan, np.inf]),
     *((lambda bad=bad: resample_classes(RARE, bad, random_state=0),
      "class_keep_rates must be a mapping", TypeError) for bad in [0.1, [0.1, 1], {}, None]),
+    *((lambda call=call: call({0: 100, 1: 100}),  # imblearn's counts
+       "class_keep_rates are above 1 for all classes, found {0: 100, 1: 100}: a rate is the share")
+      for call in (lambda counts: resample_classes(RARE, counts),
+                   lambda counts: log_odds_shift(class_keep_rates=counts),
+                   lambda counts: correct_probability([0.5], class_keep_rates=counts))),
     (lambda: negative_downsample(["0", "1"], 0.5, random_state=0),
      "y must be 0 .negative. or 1 .positive., found dtype", TypeError),
     (lambda: negative_downsample([0, 0, 1], 1e-9, random_state=0),

@@ -424,7 +424,7 @@ def test_one_bad_probability_of_a_long_vector_is_found_in_every_block(dtype, shi
     every = itertools.cycle([-1e-6, -0.01, -math.inf, 1.000001, 1.01, math.inf, math.nan])
     for row in rows + rows[::-1]:  # 18 places, and so each of the seven in some of each block
         p[row] = next(every)
-        with pytest.raises(ValueError, match=f"probability must be in .0, 1., .* at row {row}:"):
+        with pytest.raises(ValueError, match=f"probability must be .* at row {row}[: ]"):
             correct_probability(p, shift=shift)
         p[row] = 0.5
 

@@ -371,6 +371,11 @@ CONTRADICTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
         "is none of this package"),
     "an unknown objective": ("qwk", at("model", "folds", 0, 0, "objective", "name", value="exec"),
                              "objective 'exec'"),
+    "more threads than there are": (
+        "qwk", at("model", "folds", 0, 0, "parameters", "n_jobs", value=10**9),
+        "n_jobs must be None or a whole number of at most 1024 threads, found 1000000000"),
+    "threads as a word": ("blend", at("model", "parameters", "n_jobs", value="many"),
+                          "of at most 1024 threads, found 'many'"),
     "a path up": ("qwk", at(*FILE_AT, value="../booster_0.txt"), "../booster_0.txt"),
     "a path from the root": ("qwk", at(*FILE_AT, value="/etc/passwd"), "/etc/passwd"),
     "a path in files": ("qwk", at("files", "../booster_0.txt", value=lambda _: "0"), "../booster"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,9 @@ def fitted_logit(**given: Any) -> Any:
 
 CAT = "categories"
 REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
+    "threads": (
+        lambda: unfitted(classifier("xgboost").model.set_params(nthread=5000)),
+        r"at most 1024 threads, found 5000: .* set_params\(nthread="),
     "unfitted classifier": (
         lambda: unfitted(estimator("lightgbm", "Classifier")), "not fitted|fit"),
     "unfitted XGBoost": (lambda: unfitted(estimator("xgboost", "Regressor")), "not fitted|fit"),
@@ -261,6 +265,37 @@ def test_a_shift_of_what_are_no_log_odds() -> None:
         serving.ServedModel(once, shift=shift)
 
 
+def test_a_rate_that_is_counted_twice(tmp_path: Path) -> None:
+    X, shift = features("array", 2000, 1), go.log_odds_shift(negative_keep_rate=0.2)
+    y, few = (X[:, 0] > 1).astype(int), {"n_estimators": 2, "verbose": -1}
+    offset = our_lightgbm.LGBMClassifier(objective=go.offset_logloss_objective(0.2), **few)
+    plain = lgb.LGBMClassifier(**few)
+    for model in (offset, go.DownsampledClassifier(plain, 0.2, random_state=0)):
+        model.fit(X, y)
+        with pytest.warns(UserWarning, match="would count twice: leave shift out"):
+            serving.export(model, tmp_path / type(model).__name__, shift=shift)
+    with pytest.warns(UserWarning, match="would count twice"):
+        serving.load(tmp_path / "DownsampledClassifier")
+    raw = go.DownsampledClassifier(plain, 0.2, correction=None, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        serving.ServedModel(raw, shift=shift)
+        serving.ServedModel(plain.fit(X, y), shift=shift)
+        serving.ServedModel(model, shift=go.log_odds_shift(train_prior=0.2, target_prior=0.1))
+
+
+def test_thresholds_of_the_other_class() -> None:
+    X = features("array", 200, 1)
+    model = lgb.LGBMClassifier(n_estimators=9, verbose=-1).fit(X, np.where(X[:, 0] > 0, "b", "a"))
+    with pytest.raises(ValueError, match=r"high scores mean 'b', .* with labels=\['a', 'b'\]"):
+        serving.ServedModel(model, thresholds=Thresholds([0.5], ["b", "a"]))
+    booster_01 = lgb.train({"objective": "binary", "verbose": -1}, lgb.Dataset(X, X[:, 0] > 0), 2)
+    with pytest.raises(ValueError, match="high scores mean 1"):
+        serving.ServedModel(booster_01, thresholds=Thresholds([0.5], [1, 0]))
+    named = serving.ServedModel(model, thresholds=Thresholds([0.5], ["no", "yes"]))
+    assert ((named.predict(X) == "yes") == (model.predict(X) == "b")).all()
+
+
 def test_columns_of_a_frame_are_read_by_name(tmp_path: Path) -> None:
     """LightGBM reads them by position; ``predict.py`` and XGBoost do not."""
     rng = np.random.default_rng(0)
@@ -404,3 +439,22 @@ def test_calls_of_the_program_that_are_none(tmp_path: Path) -> None:
     assert run_script(folder, "--check") == ("not as exported: ['check.npz']", "")
     (folder / "booster_0.txt").unlink()
     assert "copy the whole folder again: " in run_script(folder, "--check")[0]
+
+
+def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch) -> None:
+    fitted, own = regressor("lightgbm"), serving.folder.write
+
+    def meanwhile(*given: Any) -> None:
+        own(*given)
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / "model.json").write_text("theirs")
+
+    monkeypatch.setattr(serving.folder, "write", meanwhile)
+    with pytest.raises(ValueError, match="^folder .*model exists: give a new name, or delete it"):
+        serving.export(fitted.model, tmp_path / "model", fitted.X)
+    assert [*tmp_path.iterdir()] == [tmp_path / "model"]
+    assert (tmp_path / "model" / "model.json").read_text() == "theirs"
+    with pytest.raises(ValueError, match="write it by export_onnx"):
+        serving.export(fitted.model, tmp_path / "model.ONNX", fitted.X)
+    with pytest.raises(TypeError, match="^folder must be a path, .* found Booster"):
+        serving.load(fitted.model.booster_)

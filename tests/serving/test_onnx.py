@@ -336,7 +336,7 @@ def computed(build: Any, v: Any, kind: Any = None) -> Any:
     from onnx import TensorProto, helper
 
     g = graphs.Graph()
-    out = build(g)
+    out = build(g).name
     double = TensorProto.DOUBLE
     graph = helper.make_graph(
         g.nodes, "g", [helper.make_tensor_value_info("X", double, [None] * v.ndim)],
@@ -353,7 +353,7 @@ def computed(build: Any, v: Any, kind: Any = None) -> Any:
 def test_a_place_is_that_of_searchsorted(side):
     x = [-2.0, 0.0, 0.0, 1.5, 3.0]
     v = np.array([-np.inf, -3, -2, -1, 0, 1, 1.5, 2, 3, 4, np.inf])
-    found = computed(lambda g: g.place("X", x, side), v, onnx.TensorProto.INT64)
+    found = computed(lambda g: g.place(graphs.Value(g, "X"), x, side), v, onnx.TensorProto.INT64)
     np.testing.assert_array_equal(found, np.searchsorted(x, v, side))
 
 
@@ -390,7 +390,7 @@ BETA = {"map": "beta", "a": 1.3, "b": 0.7, "c": 0.2}
     ({"formula": "calibrate", "input_space": "margin", "map": "cubic", **KNOTS}, Z[3:-3]),
 ])  # fmt: skip
 def test_a_step_is_the_formula_of_predict(step, v):
-    found = computed(lambda g: graphs.FORMULAS[step["formula"]](g, "X", step), v)
+    found = computed(lambda g: graphs.steps_of(graphs.Value(g, "X"), [step]), v)
     want = formulas.apply(v, **step)
     # exp of a number near 700 carries its rounding
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-305)
@@ -410,5 +410,16 @@ def test_a_graph_is_written_whole_or_not_at_all(error, tmp_path, monkeypatch) ->
         with pytest.raises(type(error)):
             serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert not list(tmp_path.iterdir())
+
+    def meanwhile(path: Any, data: bytes) -> None:
+        write(path, data)
+        write(tmp_path / "model.onnx", b"theirs")
+
+    with monkeypatch.context() as busy:
+        busy.setattr(type(tmp_path), "write_bytes", meanwhile)
+        with pytest.raises(ValueError, match="model.onnx exists: give a new name"):
+            serving.export_onnx(model, tmp_path / "model.onnx", X)
+    assert (tmp_path / "model.onnx").read_bytes() == b"theirs"
+    (tmp_path / "model.onnx").unlink()
     serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]

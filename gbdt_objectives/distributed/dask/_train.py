@@ -137,7 +137,24 @@ def train(
     if history is not None:
         history.clear()
         history.update(trained["history"])
-    return on_one_machine.finish(booster, objective, started.shift)
+    booster = on_one_machine.finish(booster, objective, started.shift)
+    booster.__class__ = Trained
+    return booster
+
+
+class Trained(xgb.Booster):
+    """What :func:`train` returns, which is copied and pickled as XGBoost's own."""
+
+    def __getitem__(self, key: Any) -> xgb.Booster:
+        if isinstance(key, str):  # of the dict that xgboost.dask.train returns
+            raise TypeError(
+                f"train returns the booster itself: leave [{key!r}] out; evals_result=, a dict, is "
+                "filled with the history"
+            )
+        return super().__getitem__(key)
+
+    def __reduce__(self) -> Any:
+        return object.__new__, (xgb.Booster,), self.__getstate__()
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
