@@ -55,10 +55,12 @@ THEIRS = frozenset((
 def passed_on(kind: type, function: str) -> set[str]:
     """The arguments of the booster's own ``train`` or ``cv`` that ours pass on to it; ``kind`` is
     the class of its data."""
-    place = kind.__module__
-    while not hasattr(sys.modules[place], function):
+    place, found = kind.__module__, set[str]()
+    while place:  # of xgboost.dask, which has fewer, and of xgboost
+        if hasattr(sys.modules[place], function):
+            found.update(signature(getattr(sys.modules[place], function)).parameters)
         place = place.rpartition(".")[0]
-    return signature(getattr(sys.modules[place], function)).parameters.keys() - THEIRS
+    return found - THEIRS
 
 
 def check_arguments(

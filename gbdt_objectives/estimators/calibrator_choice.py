@@ -18,11 +18,7 @@ from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    group_ties,
-    is_one_score,
-)
+from gbdt_objectives.calibration.rows import LabelledRows, group_ties, is_one_score
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     BetaCalibrator,

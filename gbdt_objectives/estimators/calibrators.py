@@ -19,12 +19,7 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
-from gbdt_objectives.calibration.rows import (
-    ROUND_OFF,
-    LabelledRows,
-    group_ties,
-    is_one_score,
-)
+from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows, group_ties, is_one_score
 from gbdt_objectives.calibration.smoothing import resolve_prior
 from gbdt_objectives.estimators._base import check_given, check_score
 from gbdt_objectives.priors.shift import correct_positives

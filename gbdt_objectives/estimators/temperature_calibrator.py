@@ -20,10 +20,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
-from gbdt_objectives.calibration.rows import (
-    ROUND_OFF,
-    LabelledRows,
-)
+from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows
 from gbdt_objectives.estimators._base import check_given
 
 

@@ -20,11 +20,7 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators.calibrators import (
-    Calibrator,
-    Offset,
-    warn_if_falling,
-)
+from gbdt_objectives.estimators.calibrators import Calibrator, Offset, warn_if_falling
 from gbdt_objectives.priors.shift import correct_positives
 
 

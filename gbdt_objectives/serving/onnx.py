@@ -1,8 +1,8 @@
 """A fitted model as one ONNX graph: trees, their sum, and the steps of its plan as operators.
 
-Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. A name in a
-graph is a string. All operators compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5
-can. The formulas are those of ``_steps``, called with values of the graph.
+Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. All operators
+compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5 can. The formulas are those of
+``_steps``, called with values of the graph.
 """
 
 from __future__ import annotations
