@@ -20,9 +20,9 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives._command_line.commands import cli
-from gbdt_objectives.checking import ObjectiveError, _result, parametrize_with_checks
+from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
 from gbdt_objectives.checking.checks import CHECKS
-from gbdt_objectives.checking.probe import make_probe
+from gbdt_objectives.checking.probe import make_probe, tried
 from tests.cases import each, refusals_of, refused
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
@@ -506,7 +506,7 @@ def test_a_wrong_start_is_named(obj, check, message) -> None:
 def test_a_start_of_ones_own_passes(loss, start, status) -> None:
     obj = go.objective(loss, link="log", intercept=start)
     probe = make_probe(obj, [0, 1, 2, 5], None, None, None, None, None, None)
-    assert _result("intercept", CHECKS["intercept"], probe).status == status
+    assert tried("intercept", CHECKS["intercept"], probe).status == status
 
 
 def test_a_right_loss_of_logs_passes_its_tails() -> None:
