@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -201,7 +202,7 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
         )
     with suppress(ValueError):  # it has no signature to look at
-        weight = inspect.signature(metric).parameters.get("sample_weight")
+        weight = signature(metric).parameters.get("sample_weight")
         if weight is not None and weight.kind == weight.KEYWORD_ONLY:
             return WeighedByName(metric)
     name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
