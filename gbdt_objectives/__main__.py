@@ -12,10 +12,7 @@ def main() -> None:
     except ImportError as error:
         if error.name != "click":
             raise
-        print(
-            "Error: click is not installed: pip install 'gbdt_objectives[cli]'",
-            file=sys.stderr,
-        )
+        print("Error: click is not installed: pip install 'gbdt_objectives[cli]'", file=sys.stderr)
         sys.exit(2)
     cli()
 

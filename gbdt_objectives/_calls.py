@@ -9,7 +9,7 @@ that early stopping will minimise kappa: there frames are inspected. No booster 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
@@ -43,13 +43,8 @@ def training(stack: Stack) -> Any:
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     """The frames of libraries that stand above our own, whatever is between."""
-    within = False
-    for at in stack:
-        if at[0] in _registry.NAMES:
-            within = True
-            yield at
-        elif within:
-            return
+    from_library = dropwhile(lambda at: at[0] not in _registry.NAMES, stack)
+    return takewhile(lambda at: at[0] in _registry.NAMES, from_library)
 
 
 def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -122,9 +117,8 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
     if caller is not None and frame is not None:
-        booster = frame.f_locals["self"]
-        facts |= {"library": _registry.BY_NAME[caller], "booster": booster}
-        library = _registry.library(caller)
+        booster, library = frame.f_locals["self"], _registry.library(caller)
+        facts["library"] = _registry.BY_NAME[caller]
         facts["own"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:
             if room == caller and above.f_code.co_name in ("train", "cv"):
@@ -150,9 +144,8 @@ def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
 def metric_facts(metric: Any, stack: Stack) -> Facts:
     """What is known where a metric is called, by a library or by anybody."""
     return Facts(
-        name=metric.name, metric=metric, link=metric.link,
+        name=metric.name, metric=metric, link=metric.link, directions=directed(metric, stack),
         library=_registry.BY_NAME.get(caller_of(stack) or ""),
-        directions=directed(metric, stack),
         within=next(enclosing_frames(stack), None) is not None,
     )  # fmt: skip
 

@@ -88,7 +88,16 @@ class SavedAsJSON:
         TypeError
             If it is not a str.
         """
-        data = {**cls._left_out, **_parse(text, _format(cls))}
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
+        found, kind = parse(text), _format(cls)
+        if not isinstance(found, dict) or found.get("format") != kind:
+            other = found.get("format") if isinstance(found, dict) else found
+            raise ValueError(
+                f"text is JSON of another format, found {str(other)[:80]!r} instead of {kind!r}: "
+                f"read what {cls.__name__}.to_json() of this version wrote"
+            )
+        data = {**cls._left_out, **found}
         if data.keys() != {"format", *cls._saved}:
             raise ValueError(
                 f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
@@ -176,21 +185,6 @@ def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
             f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
             f"{writer}"
         ) from None
-
-
-def _parse(text: object, kind: str) -> dict[str, Any]:
-    """The object in ``text``, if its "format" is this one."""
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-    data = parse(text)
-    if not isinstance(data, dict) or data.get("format") != kind:
-        found = data.get("format") if isinstance(data, dict) else data
-        name = kind.split(".")[-1].split("/")[0]
-        raise ValueError(
-            f"text is JSON of another format, found {str(found)[:80]!r} instead of {kind!r}: "
-            f"read what {name}.to_json() of this version wrote"
-        )
-    return data
 
 
 def check_size(text: str, name: str) -> None:

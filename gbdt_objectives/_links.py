@@ -221,6 +221,4 @@ def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
             "what models predict"
         )
     found = BY_NAME[value]
-    if found is _SOFTMAX and n_classes is not None:
-        return Link.softmax(n_classes)
-    return found
+    return Link.softmax(n_classes) if found is _SOFTMAX and n_classes is not None else found

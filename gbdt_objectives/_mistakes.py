@@ -41,7 +41,9 @@ HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 
-PYTHONS = re.compile("unexpected keyword argument|positional argument|multiple values for arg")
+PYTHONS = re.compile(
+    r"unexpected keyword arg|positional arg|multiple values for arg|missing \d+ required"
+)
 """What Python says of a call that does not fit a signature."""
 
 MOST_COLUMNS = 100

@@ -64,10 +64,7 @@ def dot(u: Array, v: Array) -> float:
 
 def from_zero(values: Array) -> Array:
     """Cumulative sums with the empty sum first, float64 (d+1,)."""
-    sums = np.empty(len(values) + 1)
-    sums[0] = 0.0
-    np.cumsum(values, dtype=np.float64, out=sums[1:])
-    return sums
+    return np.append(0.0, np.cumsum(values, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -86,9 +83,7 @@ class Host:
 
     def sum(self, terms: Any, w: Any) -> float:
         """sum w terms, in float64; w None is 1 in all rows."""
-        if w is None:
-            return float(terms.sum(dtype=np.float64))
-        return dot(terms, w)
+        return float(terms.sum(dtype=np.float64)) if w is None else dot(terms, w)
 
     def extremes(self, values: Any) -> tuple[float, float]:
         """The least and the largest value, both NaN if one is."""

@@ -106,9 +106,7 @@ def kind_of(estimator: object) -> str | None:
 def library_in_role(estimator: object, role: str) -> Library | None:
     """The library of a booster's estimator with this role, also of a subclass, else None."""
     kind = kind_of(estimator)
-    if kind is None or not kind.endswith(role):
-        return None
-    return library(ESTIMATORS[kind])
+    return None if kind is None or not kind.endswith(role) else library(ESTIMATORS[kind])
 
 
 class Exported:

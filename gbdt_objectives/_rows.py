@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,20 +74,15 @@ class Rows:
         return float(len(self)) if w is None else self.place.sum(w, None)
 
     def _sums(self, terms: Terms) -> list[float]:
-        n: float | None = None
-        sums = []
         found = terms(self.y, self.f, self.xp, **self.named)
         if not isinstance(found, tuple | list):
             raise TypeError(
                 f"terms of Rows.sum must give a tuple, found {_checks.shown(found)}: write (term,)"
             )
-        for term in found:
-            if isinstance(term, int | float):
-                n = self.count(self.w) if n is None else n
-                sums.append(term * n)
-            else:
-                sums.append(self.place.sum(term, self.w))
-        return sums
+        counts = [isinstance(term, int | float) for term in found]
+        n = self.count(self.w) if any(counts) else 0.0
+        of_rows = partial(self.place.sum, w=self.w)
+        return [t * n if counted else of_rows(t) for t, counted in zip(found, counts, strict=True)]
 
     def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
         """The rows in stretches of at most ``size`` bytes, or as suits the place; at least one

@@ -314,10 +314,9 @@ def _collective_sum(values: Array) -> Array:
     from xgboost import collective
     from xgboost.core import XGBoostError
 
+    own = np.ascontiguousarray(values, np.float64)
     try:
-        return np.asarray(
-            collective.allreduce(np.ascontiguousarray(values, np.float64), collective.Op.SUM)
-        )
+        return np.asarray(collective.allreduce(own, collective.Op.SUM))
     except XGBoostError as error:
         raise RuntimeError(
             "the sums of all workers could not be had, as another worker failed, left or hung: "

@@ -47,7 +47,10 @@ def shown(value: Any) -> str:
     try:
         size = int(np.size(value)) if hasattr(value, "shape") else 0
         if size > 6 or hasattr(value, "toarray"):
-            return _shown_array(value)
+            text = f"{type(value).__name__} of shape {tuple(value.shape)}"
+            if not isinstance(value, np.ndarray):
+                return text
+            return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
         text = repr(value)
         if len(text) > LONGEST_SHOWN:
             text = _SHORT.repr(value)
@@ -57,24 +60,6 @@ def shown(value: Any) -> str:
         return f"a {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
-
-
-def _shown_array(value: Any) -> str:
-    text = f"{type(value).__name__} of shape {tuple(value.shape)}"
-    if not isinstance(value, np.ndarray):
-        return text
-    return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
-
-
-def not_masked(name: str, values: object) -> None:
-    """Raise if it is a masked array: numpy, and the boosters, would take all its elements."""
-    if isinstance(values, np.ma.MaskedArray):
-        hidden = int(np.ma.getmaskarray(values).sum())
-        raise TypeError(
-            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
-            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
-            "none is masked pass its .data"
-        )
 
 
 def is_dask(values: object) -> bool:
@@ -145,7 +130,13 @@ def library_name(values: object) -> str:
 
 def in_memory(name: str, values: object) -> None:
     """Raise if numpy would unmask it, gather it from elsewhere, or leave it out of a gradient."""
-    not_masked(name, values)
+    if isinstance(values, np.ma.MaskedArray):  # of which boosters, too, would take all elements
+        hidden = int(np.ma.getmaskarray(values).sum())
+        raise TypeError(
+            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
+            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
+            "none is masked pass its .data"
+        )
     not_lazy(name, values)
     refuse_device(name, values)
     if getattr(values, "requires_grad", False) is True:
@@ -160,11 +151,21 @@ def as_array(name: str, values: ArrayLike) -> Array:
     return np.asarray(values)
 
 
+def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:
+    """The error for an array of another shape than (n,)."""
+    remedy = {
+        0: ": pass a list, of one number too",
+        2: f": pass one column, such as {name}[:, 0]; of a probability for each of K classes, "
+        "decide(probability, metric) or argmax(axis=1) makes one label for each row",
+    }.get(len(shape), "")
+    return ValueError(f"{name} must be one-dimensional{also}, found shape {shape}{remedy}")
+
+
 def vector(name: str, values: ArrayLike) -> Array:
     """A non-empty one-dimensional array of finite real numbers (floats keep their dtype)."""
     array = real_array(name, values)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, found shape {array.shape}")
+        raise not_flat(name, array.shape)
     if array.size == 0 and not several():
         raise ValueError(f"{name} is empty: there must be at least one row")
     finite(name, array)
@@ -236,14 +237,6 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     """None, or one finite weight >= 0 a row, not all of them zero."""
     if values is None:
         return None
-    array = row_weights(name, values, rows)
-    if not several():  # other workers may have rows that count
-        some_weight(name, float(array.max()), rows)
-    return array
-
-
-def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
-    """One finite weight >= 0 a row; all of them may be zero."""
     array = vector(name, values)
     same_length(name, array, "the labels", rows)
     if not array.size:  # of a worker without rows
@@ -257,6 +250,8 @@ def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
             f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
             "gradients of boosters are float32; divide the weights by their mean"
         )
+    if not several():  # other workers may have rows that count
+        some_weight(name, float(array.max()), rows)
     return array
 
 

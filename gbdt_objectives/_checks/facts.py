@@ -32,7 +32,6 @@ class Facts:
     told: bool = False  # whether the user said so
     engine: str = ""  # on whose worker
     library: Named | None = None  # which trains or calls
-    booster: Any = None  # of this library, that calls
     own: Any = None  # the library's own objective, by whose name its models predict
     transform: Link | None = None  # what models of that objective make of a margin
     estimator: object = None  # which trains

@@ -397,11 +397,9 @@ def stops_on_held_out(facts: Facts) -> None:
     looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
     labels = facts.labels
     if labels is not None and _are_equal(labels(looked_at), labels(None)):
-        warnings.warn(
+        warn(
             f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
-            "and the same labels: if they are the same rows, it stops too late; pass held-out rows",
-            UserWarning,
-            stacklevel=2,
+            "and the same labels: if they are the same rows, it stops too late; pass held-out rows"
         )
 
 

@@ -334,14 +334,9 @@ def unknown_argument(
 
 
 def misplaced(
-    called: str,
-    row: str,
-    given: int,
-    named: Collection[str],
-    parameters: Collection[Parameter],
-    outer: Collection[str],
-    doc: str,
-) -> str | None:
+    called: str, row: str, given: int, named: Collection[str], parameters: Collection[Parameter],
+    outer: Collection[str], doc: str,
+) -> str | None:  # fmt: skip
     """What to write instead of a call that does not fit the signature, with as many arguments by
     position as ``given`` and others by name; None if it fits. ``row``: its name in the tables;
     ``doc``: what describes the parameters."""

@@ -22,6 +22,7 @@ from gbdt_objectives._checks.arrays import (
     each,
     finite,
     holds_decimals,
+    not_flat,
     real_array,
     same_length,
     shown,
@@ -227,7 +228,7 @@ def sum_to_one(name: str, total: float) -> None:
         )
 
 
-FEW = 10
+FEW, MANY = 10, 50
 """Fewer probabilities may all be 0 and 1 by chance."""
 
 
@@ -264,7 +265,18 @@ def not_classes(name: str, values: ArrayLike) -> None:
     if all(np.isin(part, (0, 1)).all() for part in (array.flat[:FEW], array)) and np.ptp(array):
         warn(
             f"{name} is 0 or 1 in every row, as predicted classes are: {remedy}, unless the model "
-            "is certain of every row",
+            "is certain of every row"
+        )
+
+
+def no_labels(name: str, score: Array, labels: Array) -> None:
+    """Warn of scores that are labels in all of many rows."""
+    if len(score) < MANY or labels.dtype.kind not in "biuf":
+        return
+    if all(np.isin(part, labels).all() for part in (score[:FEW], score)):
+        warn(
+            f"{name} holds nothing but labels, {shown(labels.tolist())}: thresholds are for the "
+            f"scores that classes are made of; if it is swapped with y_true, y_true comes first"
         )
 
 
@@ -274,7 +286,7 @@ def not_probabilities(name: str, z: Array) -> None:
         warn(
             f"{name} is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
             "correct_probability and input_space='probability' are for those, margins come from "
-            "predict(..., output_margin=True) in XGBoost, raw_score=True in LightGBM",
+            "predict(..., output_margin=True) in XGBoost, raw_score=True in LightGBM"
         )
 
 
@@ -497,7 +509,7 @@ def positions(
     """Index of each value in ``order``, which messages call ``known``, as small integers."""
     y = as_array(name, values)
     if y.ndim != 1 or y.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+        raise not_flat(name, y.shape, " and not empty")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
         instead = f"have {order.dtype}: give both the same type; {kind_hint(y)}"
         if known != "labels":  # which the user did not write
@@ -558,7 +570,7 @@ def distinct_groups(
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, found shape {values.shape}")
+        raise not_flat(name, values.shape)
     same_length(name, values, other, rows)
     if values.dtype.kind == "f":
         finite(name, values)
@@ -652,7 +664,7 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
     """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
     cuts: Array = real_array(name, values).astype(np.float64)
     if cuts.ndim != 1 or cuts.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {cuts.shape}")
+        raise not_flat(name, cuts.shape, " and not empty")
     if np.isnan(cuts).any():
         raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
     if (cuts[1:] < cuts[:-1]).any():

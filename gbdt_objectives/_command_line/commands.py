@@ -92,18 +92,14 @@ def thresholds(o: SimpleNamespace) -> None:
     best = found.methods.index(found.best)
     classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
     report: dict[str, Any] = {
-        "rows": table.rows,
-        "metric": o.metric,
-        "method": found.best,
-        "score": found.score[best],
-        "in_sample_score": found.in_sample_score[best],
-        "labels": found.labels,
-        "thresholds": found.thresholds[best],
+        "rows": table.rows, "metric": o.metric, "method": found.best,
+        "score": found.score[best], "in_sample_score": found.in_sample_score[best],
+        "labels": found.labels, "thresholds": found.thresholds[best],
         "compared": {
             name: {"score": found.score[k], "fold_score": found.fold_score[k]}
             for k, name in enumerate(found.methods)
         },
-    }
+    }  # fmt: skip
     if o.interval:
         report["interval"] = go.evaluation.estimate_performance(
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,

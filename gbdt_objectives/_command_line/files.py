@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -37,7 +37,6 @@ class Table:
     ``arrow``: all that was read of a Parquet file, as it is; ``columns``: those that options name.
     """
 
-    path: str
     columns: dict[str, Array]
     arrow: Any = None
 
@@ -60,7 +59,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     if path.endswith(".parquet"):
         table = _read_parquet(path, wanted, used, others)
     else:
-        table = Table(path, _read_csv(path, delimiter, used, others))
+        table = Table(_read_csv(path, delimiter, used, others))
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
@@ -122,10 +121,8 @@ def read_labels(text: str | None) -> list[Any] | None:
         return None
     words = [word.strip() for word in next(csv.reader([text]), [])]
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return [number(word, kind) for word in words]
-        except ValueError:
-            pass
     return words
 
 
@@ -162,13 +159,9 @@ def check_ending(path: str | None, holds: str, *endings: str) -> None:
 
 
 def write_table(
-    path: str | None,
-    table: Table,
-    names: Sequence[str],
-    new: Mapping[str, Array] | None = None,
-    *,
-    rows: Array | None = None,
-) -> None:
+    path: str | None, table: Table, names: Sequence[str], new: Mapping[str, Array] | None = None,
+    *, rows: Array | None = None,
+) -> None:  # fmt: skip
     """Columns of a table, and new ones, as a file; as CSV to standard output for None.
 
     ``rows``: the positions of those that are written, all if None.
@@ -191,17 +184,13 @@ def write_table(
     else:
         columns = {name: _python_values(kept.column(name)) for name in names}
     columns |= {name: values.tolist() for name, values in new.items()}
-    if path is None:
-        _write_csv(sys.stdout, columns)
-        return
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        _write_csv(file, columns, "\t" if path.endswith(".tsv") else ",")
-
-
-def _write_csv(file: TextIO, columns: Mapping[str, Sequence[Any]], delimiter: str = ",") -> None:
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    delimiter = "\t" if path is not None and path.endswith(".tsv") else ","
+    with (
+        nullcontext(sys.stdout) if path is None else open(path, "w", encoding="utf-8", newline="")
+    ) as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def _python_values(column: Any) -> list[Any]:
@@ -301,7 +290,7 @@ def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bo
         for name in dict.fromkeys(name for option, name in wanted if option != "--keep")
         for c in [arrow.column(name)]
     }
-    return Table(path, columns, arrow)
+    return Table(columns, arrow)
 
 
 def _pyarrow() -> Any:

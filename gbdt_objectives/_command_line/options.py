@@ -22,15 +22,9 @@ from gbdt_objectives._command_line.reports import told
 from gbdt_objectives._mistakes import SWAPPED
 
 COLUMNS = {
-    "y_true": ("y_true", "y"),
-    "y_pred": ("y_pred",),
-    "score": ("score", "probability", "margin"),
-    "sample_weight": ("sample_weight",),
-    "groups": ("groups",),
-    "keep_rate": ("keep_rate",),
-    "key": ("key",),
-    "segments": ("segments",),
-}
+    "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),
+    **{k: (k,) for k in ("y_pred", "sample_weight", "groups", "keep_rate", "key", "segments")},
+}  # fmt: skip
 """Parameters that name a column, and what the functions behind them call its values."""
 
 PHRASES = {
@@ -304,11 +298,9 @@ def read_shift(o: SimpleNamespace) -> Any:
             "--target-prior"
         )
     return go.log_odds_shift(
-        negative_keep_rate=o.negative_keep_rate,
-        positive_keep_rate=o.positive_keep_rate,
-        train_prior=o.train_prior,
-        target_prior=o.target_prior,
-    )
+        negative_keep_rate=o.negative_keep_rate, positive_keep_rate=o.positive_keep_rate,
+        train_prior=o.train_prior, target_prior=o.target_prior,
+    )  # fmt: skip
 
 
 def read_with_others(o: SimpleNamespace) -> Table:

@@ -21,13 +21,10 @@ from gbdt_objectives._command_line.options import option, refuse_in_one_line
 from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
 
 CALIBRATORS = {
-    "intercept": "InterceptCalibrator",
-    "logit": "LogitCalibrator",
-    "beta": "BetaCalibrator",
-    "spline": "SplineCalibrator",
-    "venn-abers": "VennAbersCalibrator",
+    "intercept": "InterceptCalibrator", "logit": "LogitCalibrator", "beta": "BetaCalibrator",
+    "spline": "SplineCalibrator", "venn-abers": "VennAbersCalibrator",
     "hull": "ROCConvexHullCalibrator",
-}
+}  # fmt: skip
 FEWEST_GROUPS = 30
 MOST_SEGMENTS = 20  # in a table, those with the most evidence
 OF_ROWS = {"weight": "weight", "mean_prediction": "probability", "mean_outcome": "frequency"}
@@ -137,13 +134,9 @@ def calibrate(o: SimpleNamespace) -> None:
     judged = {"as it is": s} if o.input_space == "probability" else {}
     judged["calibrated"] = held_out
     quality = {name: quality_of(y, p, w, g, rates, o.random_state) for name, p in judged.items()}
-    report = {
-        "rows": table.rows,
-        "method": type(calibrator).__name__,
-        "log_loss": log_loss,
-        "quality": quality,
-    }
-    text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {o.cv} folds"]
+    method = type(calibrator).__name__
+    report = {"rows": table.rows, "method": method, "log_loss": log_loss, "quality": quality}
+    text = [f"{method} of {table.rows} rows, judged by {o.cv} folds"]
     if log_loss:
         losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
         text += [columns_as_text(losses), ""]
@@ -161,11 +154,9 @@ def quality_of(
     test = go.calibration.calibration_error_test(y, p, groups=g, random_state=seed, **sampled)
     return {
         "calibration_ratio": go.calibration.calibration_ratio(y, p, **sampled),
-        "calibration_error": test.error,
-        "error_by_chance": test.null_error,
-        "p_value": test.p_value,
-        "normalized_entropy": entropy_of(y, p, w, rates),
-    }
+        "calibration_error": test.error, "error_by_chance": test.null_error,
+        "p_value": test.p_value, "normalized_entropy": entropy_of(y, p, w, rates),
+    }  # fmt: skip
 
 
 def entropy_of(y: Array, p: Array, w: Array | None, rates: Mapping[str, Any]) -> float:
@@ -257,39 +248,28 @@ def check_of(
     rest_p = np.empty(0) if found is None else found.rest_p_value
     tests = 2 + int(np.count_nonzero(~np.isnan(rest_p)))
     # as many samples as let an error that none of them reaches be seen at this level
-    n_resamples = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
-    error = go.calibration.calibration_error_test(
-        y, p, n_resamples=n_resamples, random_state=seed, **known
-    )
+    n = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
+    error = go.calibration.calibration_error_test(y, p, n_resamples=n, random_state=seed, **known)
     adjusted = holm(np.r_[every.p_value, error.p_value, rest_p])
-    report: dict[str, Any] = {
+    return {
         **{key: getattr(every, name)[0] for key, name in OF_ROWS.items()},
         "ratio": {
-            "value": every.ratio[0],
-            "low": every.low[0],
-            "high": every.high[0],
-            "p_value": every.p_value[0],
-            "p_value_adjusted": adjusted[0],
+            "value": every.ratio[0], "low": every.low[0], "high": every.high[0],
+            "p_value": every.p_value[0], "p_value_adjusted": adjusted[0],
         },
         "calibration_error": {
-            "value": error.error,
-            "low": error.interval[0],
-            "high": error.interval[1],
-            "by_chance": error.null_error,
-            "p_value": error.p_value,
+            "value": error.error, "low": error.interval[0], "high": error.interval[1],
+            "by_chance": error.null_error, "p_value": error.p_value,
             "p_value_adjusted": adjusted[1],
         },
         "normalized_entropy": entropy_of(y, p, w, rates) if len(np.unique(y)) > 1 else math.nan,
         "tests": tests,
-        "segments": [],
-    }
-    if found is not None:
-        report["segments"] = [
+        "segments": [
             {key: getattr(found, name)[k] for key, name in OF_SEGMENTS.items()}
             | {"p_value_adjusted": adjusted[2 + k]}
             for k in range(len(rest_p))
-        ]
-    return report
+        ],
+    }  # fmt: skip
 
 
 def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
@@ -325,15 +305,13 @@ def report_as_text(report: Mapping[str, Any]) -> str:
     lines: dict[str, dict[str, float]] = {
         "mean prediction": {"value": report["mean_prediction"]},
         "mean outcome": {"value": report["mean_outcome"]},
-        "ratio": ratio,
-        "calibration error": error,
+        "ratio": ratio, "calibration error": error,
         "error by chance": {"value": error["by_chance"]},
         "normalized entropy": {"value": report["normalized_entropy"]},
-    }
+    }  # fmt: skip
     names = {"": "value", "low": "low", "high": "high", "p-value": "p_value"}
-    names["adjusted"] = "p_value_adjusted"
     measures: dict[str, list[str]] = {"all rows": list(lines)}
-    for head, name in names.items():
+    for head, name in [*names.items(), ("adjusted", "p_value_adjusted")]:
         measures[head] = [text(of.get(name)) for of in lines.values()]
     told = [f"{report['rows']} rows, {report['events']} with label 1", columns_as_text(measures)]
     segments = report["segments"]
@@ -341,9 +319,8 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         shown = segments[:MOST_SEGMENTS]
         several = len({one["column"] for one in segments}) > 1
         table: dict[str, Any] = {"column": [one["column"] for one in shown]} if several else {}
-        table["segment" if several else segments[0]["column"]] = [
-            word(one["segment"]) for one in shown
-        ]
+        segment = "segment" if several else segments[0]["column"]
+        table[segment] = [word(one["segment"]) for one in shown]
         for head, name in {
             "weight": "weight", "ratio": "ratio", "low": "low", "high": "high",
             "rest": "rest_ratio", "adjusted": "p_value_adjusted",
@@ -370,5 +347,5 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     rows = [every, *report["segments"]]
     words = {name: np.array([word(row[name]) for row in rows], object) for name in list(every)[:2]}
     numbers = {name: np.array([row[name] for row in rows], float) for name in list(every)[2:]}
-    files.write_table(o.output, Table(o.output, words), list(words), numbers)
+    files.write_table(o.output, Table(words), list(words), numbers)
     told(o.output, f"{len(rows)} rows")

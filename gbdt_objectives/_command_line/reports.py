@@ -35,9 +35,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return str(value)  # of a date
+    known = value is None or isinstance(value, str | bool | int | float)
+    return value if known else str(value)  # of a date
 
 
 def word(value: Any) -> str:

@@ -50,10 +50,8 @@ def sample(o: SimpleNamespace) -> None:
     events = int(np.count_nonzero(y))
     report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
     text = columns_as_text({
-        "label": [0, 1],
-        "rows": [str(len(y) - events), str(events)],
-        "kept": [str(len(kept) - events), str(events)],
-        "rate": [f"{rate:.6g}", "1"],
+        "label": [0, 1], "rows": [str(len(y) - events), str(events)],
+        "kept": [str(len(kept) - events), str(events)], "rate": [f"{rate:.6g}", "1"],
     })  # fmt: skip
     tell(report, text, o.style)
     told(o.output, f"{len(kept)} rows")
@@ -80,8 +78,7 @@ def shift(o: SimpleNamespace) -> None:
 
     delta = options.read_shift(o)
     check_model_paths(o.model, o.output)
-    moved = go.shift_intercept(read_model(o.model), delta)
-    write_model(moved, o.output)
+    write_model(go.shift_intercept(read_model(o.model), delta), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
     text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"

@@ -222,9 +222,8 @@ def imbalance_shift(
         _imbalance.check_training_labels(y, sample_weight)
         return LogOddsShift(-math.log(library.read_odds(booster, y)))
     _imbalance.check_sample(X, y)
-    return _imbalance.infer_shift(
-        y, library.predict_log_odds(booster, X, sample_weight), sample_weight
-    )
+    z = library.predict_log_odds(booster, X, sample_weight)
+    return _imbalance.infer_shift(y, z, sample_weight)
 
 
 __getattr__, __dir__ = room(__name__, __all__, NAMES)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
+
+if TYPE_CHECKING:
+    from gbdt_objectives.adapters._library import Library
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
 """What to do with a gradient function of one's own."""
@@ -61,9 +64,7 @@ def passed_on(kind: type, function: str) -> set[str]:
     return found - THEIRS
 
 
-def check_arguments(
-    request: Request, kind: type, instead_here: Mapping[str, str], *, parses_names: bool
-) -> dict[str, Any]:
+def check_arguments(request: Request, library: Library, kind: type) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
     function, params, others = request.function, request.params, request.others
@@ -71,8 +72,8 @@ def check_arguments(
     rounds = request.early_stopping_rounds
     check_data("data", request.data, kind)
     taken = passed_on(kind, function)
-    for name in sorted(others.keys() - taken | others.keys() & instead_here.keys()):
-        written = instead_here.get(name) or unknown_argument(function, name, [*OURS, *taken])
+    for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
+        written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
         written = WRAPPED if _is_function(others[name]) and "obj" in name else written
         raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
@@ -90,7 +91,7 @@ def check_arguments(
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": request.data}
-    _check_evals(evals, parses_names=parses_names)
+    _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
@@ -318,35 +319,24 @@ class Table:
     ) -> None:
         """Raise ValueError for the first parameter that must not reach the library. ``in_library``
         tells whether the installed library knows a name that is not in the table."""
-        for name in self.aliases:
-            self._check_spellings(params, name)
+        for given in filter(None, (self.given(params, name) for name in self.aliases)):
+            first, *others = given
+            for other in others:
+                if not same(params[other], (params[first],)):
+                    raise ValueError(
+                        f"params[{first!r}] = {params[first]!r} and params[{other!r}] = "
+                        f"{params[other]!r} are one parameter of {self.library}, which would "
+                        "silently use one of the values; leave one out"
+                    )
         of_stopping = self.refused_stopping.items() if stops_early else ()
         for name, (neutral, reason) in (*self.refused.items(), *of_stopping):
             refuse(params, self.names(name), neutral, reason)
-        for name, (neutral, others, reason) in self.refused_with.items():
-            if all(same(self.value(params, o), vs) for o, vs in others.items()):
+        for name, (neutral, conditions, reason) in self.refused_with.items():
+            if all(same(self.value(params, o), vs) for o, vs in conditions.items()):
                 refuse(params, self.names(name), neutral, reason)
         for name, instead in self.foreign.items():
             reason = f"{self.library} has no such parameter and ignores it; {instead}"
             refuse(params, [name], (), reason)
-        self._check_unknown(params, in_library)
-
-    def value(self, params: Mapping[str, Any], name: str) -> Any:
-        """The value of a parameter under whichever name it is given, else None."""
-        given = [params[alias] for alias in self.names(name) if params.get(alias) is not None]
-        return given[0] if given else None
-
-    def _check_spellings(self, params: Mapping[str, Any], name: str) -> None:
-        given = [alias for alias in self.names(name) if params.get(alias) is not None]
-        for other in given[1:]:
-            if not same(params[other], (params[given[0]],)):
-                raise ValueError(
-                    f"params[{given[0]!r}] = {params[given[0]]!r} and params[{other!r}] = "
-                    f"{params[other]!r} are one parameter of {self.library}, which would silently "
-                    "use one of the values; leave one out"
-                )
-
-    def _check_unknown(self, params: Mapping[str, Any], in_library: Callable[[str], bool]) -> None:
         known = self.known()
         for name, value in params.items():
             if name in known or value is None or in_library(name):
@@ -358,3 +348,11 @@ class Table:
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+
+    def given(self, params: Mapping[str, Any], name: str) -> list[str]:
+        """Under which of its names a parameter has a value."""
+        return [alias for alias in self.names(name) if params.get(alias) is not None]
+
+    def value(self, params: Mapping[str, Any], name: str) -> Any:
+        """The value of a parameter under whichever name it is given, else None."""
+        return next((params[alias] for alias in self.given(params, name)), None)

@@ -18,16 +18,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, guards
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._checks.guards import (
-    function_takes_weights,
-    functions_read_margins,
-    metric_reads_built_in,
-    objective_fits_estimator,
-    stops_on_held_out,
-)
 from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -76,12 +69,13 @@ class Fitting:
         self.is_classifier = isinstance(estimator, ClassifierMixin)
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit)
-        own = own_objective(estimator, classifier=self.is_classifier)
+        role = "Classifier" if self.is_classifier else "Regressor"
+        own = own_objective(estimator, role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
         self.metrics = [
-            read_metric(one, estimator, classifier=self.is_classifier)
+            read_metric(one, estimator, role)
             for one in (asked if isinstance(asked, list | tuple | set) else [asked])
         ]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
@@ -91,10 +85,10 @@ class Fitting:
         self.asked = Facts(
             others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
         )
-        functions_read_margins(self.asked)
+        guards.functions_read_margins(self.asked)
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
+            guards.function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -173,7 +167,7 @@ class Fitting:
         pairs = list(self.evaluation_sets().values())
         sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
         labels = lambda k: y if k is None else pairs[k][1]  # noqa: E731
-        stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
+        guards.stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
 
     def _fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -291,17 +285,15 @@ def _by_keyword(
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of an estimator's fit by name, without those that are None."""
     call = signature(fit)
-    if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
-        for name in kwargs:
-            if name not in call.parameters:
-                estimator, named = fit.__self__, ""
-                if getattr(estimator.objective, "whole", False):
-                    named = f"; values by row are named, objective(function, rows=[{name!r}])"
-                raise TypeError(
-                    f"{fit.__name__}() has no argument {name!r}, only "
-                    f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
-                    f"{type(estimator).__name__}({name}=...){named}"
-                )
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values())
+    for name in () if takes_any else [name for name in kwargs if name not in call.parameters]:
+        estimator, named = fit.__self__, ""
+        if getattr(estimator.objective, "whole", False):
+            named = f"; values by row are named, objective(function, rows=[{name!r}])"
+        raise TypeError(
+            f"{fit.__name__}() has no argument {name!r}, only {', '.join(call.parameters)}: a "
+            f"parameter goes to the estimator, {type(estimator).__name__}({name}=...){named}"
+        )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
@@ -327,20 +319,18 @@ def read_arguments(
             raise ValueError(
                 f"rows of {objective!r} names {name!r}, which is an argument of fit(): rename it"
             )
-    own = {name: kwargs.pop(name) for name in names if name in kwargs}
+    rows = {name: v for name in names if (v := kwargs.pop(name, None)) is not None}
     given = name_arguments(fit, *args, **kwargs)
     if objective is None:
         return None, given
-    rows = {name: values for name, values in own.items() if values is not None}
     if rows and objective.rows is not None:
         raise ValueError(
             f"fit() got {', '.join(rows)}, but the objective has it already: make it with the "
             "names only, objective.without_rows()"
         )
     X = given["X"]
-    for name, values in rows.items():
-        pandas = hasattr(values, "iloc") and hasattr(X, "iloc")
-        if pandas and not X.index.equals(values.index):
+    for name, values in rows.items() if hasattr(X, "iloc") else ():
+        if hasattr(values, "iloc") and not X.index.equals(values.index):
             raise ValueError(
                 f"{name} and X have different indexes, but rows are taken in their order: pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
@@ -408,18 +398,16 @@ def check_places(estimator: Any, metrics_in_fit: bool) -> None:
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
-def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
+def own_objective(estimator: Any, role: str) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective = estimator.objective
     _checks.check_called("objective", objective)
     check_name(estimator)
     if not isinstance(objective, Objective):
         return None
-    role = "Classifier" if classifier else "Regressor"
     library = BY_NAME.get(name_of(estimator) or "")
-    objective_fits_estimator(
-        Facts(objective=objective, estimator=estimator, role=role, library=library)
-    )
+    facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
+    guards.objective_fits_estimator(facts)
     return objective
 
 
@@ -445,7 +433,7 @@ def check_name(estimator: object) -> None:
         )
 
 
-def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
+def read_metric(value: object, estimator: Any, role: str) -> Any:
     """A Metric if it is one of ours, rendered or not; raise if its input would be wrong."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
@@ -459,8 +447,8 @@ def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
     if callable(objective):
         _arguments.check_metric(metric, objective)
     else:
-        role = "Classifier" if classifier else "Regressor"
-        metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=objective))
+        facts = Facts(metric=metric, link=metric.link, role=role, own=objective)
+        guards.metric_reads_built_in(facts)
     return metric
 
 
@@ -504,10 +492,7 @@ def check_two_classes(classes: Array) -> None:
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    before = dict(vars(estimator))
-    for name in OTHERS:
-        if name in before:
-            before[name] = dict(before[name])
+    before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
     estimator.set_params(**parameters)
     try:
         yield

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gbdt_objectives.adapters._library import Library
     from gbdt_objectives.calibration.rows import LabelledRows
 
+NewTrees = list[tuple[Array, list[int]]]
+"""The values of the leaves of each tree, and the columns that it splits on."""
+
 LEARNING_RATE, DEPTH, L2, LEAST_HESSIAN = 0.2, 3, 5.0, 1.0
 """Of the trees that are appended."""
 
@@ -76,10 +79,8 @@ class SegmentRepair:
         if self.shift:
             found = f"{self.n_trees} trees on {features}, and a shift of {self.shift:+.2g}"
         gain = f"gain {self.gain:.2g} +- {self.standard_error:.2g}"
-        columns = table(
-            model=np.array([*self.log_loss]), log_loss=np.array([*self.log_loss.values()])
-        )
-        return f"SegmentRepair: {found} ({gain})\n{columns}"
+        names, losses = np.array([*self.log_loss]), np.array([*self.log_loss.values()])
+        return f"SegmentRepair: {found} ({gain})\n{table(model=names, log_loss=losses)}"
 
 
 def repair_segments(
@@ -252,23 +253,18 @@ def repair_segments(
     losses = {
         "as is": as_is,
         "global logit": row_loss(logit_margins(rows, o, splits, np.zeros(len(z), int)) - z),
-        "logits by segment": row_loss(by_segment - z),
-        "repaired": repaired if moved else as_is,
-    }
+        "logits by segment": row_loss(by_segment - z), "repaired": repaired if moved else as_is,
+    }  # fmt: skip
     result, d = model, 0.0
     if moved:
         grown = grow(np.arange(len(y_)), best) if best else model
         d = find_shift(y_, library.margin(grown, X) + o, w)
         result = library.shift_intercept(library.without_odds(grown), d)
     return SegmentRepair(
-        booster=result,
-        n_trees=library.count_trees(result) - library.count_trees(model),
-        shift=d,
-        segment_features=tuple(segment_features),
+        booster=result, n_trees=library.count_trees(result) - library.count_trees(model), shift=d,
+        segment_features=tuple(segment_features), gain=gain, standard_error=error,
         log_loss={name: float(w @ loss / w.sum()) for name, loss in losses.items()},
-        gain=gain,
-        standard_error=error,
-    )
+    )  # fmt: skip
 
 
 def library_of_booster(booster: object) -> Library:
@@ -304,12 +300,9 @@ def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any,
             )
         as_in_lightgbm = [name.replace(" ", "_") for name in found]
         if of_model not in (found, as_in_lightgbm):
-            missing = [name for name in of_model if name not in found]
-            wrong = (
-                f"lacks the model's {shown(missing)}"
-                if missing
-                else f"has the columns {shown(found)} where the model has {shown(of_model)}"
-            )
+            wrong = f"has the columns {shown(found)} where the model has {shown(of_model)}"
+            if missing := [name for name in of_model if name not in found]:
+                wrong = f"lacks the model's {shown(missing)}"
             raise ValueError(
                 f"X {wrong}: pass the columns that the model was trained on, in their order"
             )
@@ -393,9 +386,9 @@ def logit_margins(rows: LabelledRows, o: Array, splits: list[Split], g: Array) -
     return m
 
 
-def check_grown(before: Array, after: Array, split_on: set[int], columns: list[int]) -> None:
+def check_grown(before: Any, after: Any, trees: NewTrees, columns: list[int]) -> None:
     """Raise if trees split on other columns, or the margin of the model's own rounds changed."""
-    others = split_on - set(columns)
+    others = {k for _, split_on in trees for k in split_on} - set(columns)
     if others:
         raise RuntimeError(
             f"the appended trees split on columns {sorted(others)}, which are no segment features: "

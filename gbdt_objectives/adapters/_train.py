@@ -10,14 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _calls, _checks, _workers
-from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._checks import Array, guards, to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import stack, warn
-from gbdt_objectives._checks.guards import (
-    starts_near_intercept,
-    stops_on_held_out,
-    sums_are_of_all_rows,
-)
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library
@@ -82,13 +77,9 @@ class StartedObjective:
     """
 
     def __init__(
-        self,
-        objective: Objective,
-        start: float | Array | None,
-        *,
-        shifts: bool = False,
+        self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
         given: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.objective = objective
         self.start, self.given = start, given
         self.shifts = shifts
@@ -108,7 +99,7 @@ class StartedObjective:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 if not _workers.workers():
                     name, alone = self.objective.equations.name, _calls.free_network(stack())
-                    sums_are_of_all_rows(Facts(name=name, alone=alone))
+                    guards.sums_are_of_all_rows(Facts(name=name, alone=alone))
                 self._check_start(np.asarray(to_host(margin)))
                 if self.shifts:
                     self.objective = self.objective.measured(y, w)
@@ -120,7 +111,7 @@ class StartedObjective:
                 loss = self.objective.equations
                 facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
                 rows = self._bound.rows
-                starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
+                guards.starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
             return found
 
     def of(self, data: Any) -> StartedObjective:
@@ -168,9 +159,7 @@ FEW_ROUNDS = 3
 
 
 def train(library: Library, request: Request) -> Any:
-    datasets = _arguments.check_arguments(
-        request, library.data, library.instead, parses_names=library.parses_names
-    )
+    datasets = _arguments.check_arguments(request, library, library.data)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
         with _workers.together(objective):
@@ -199,16 +188,14 @@ def find_callbacks(
     library.check(request, request.params, callbacks)
     for callback in callbacks:
         if request.function == "train" and isinstance(callback, library.stops):
-            stops_on_held_out(Facts(
+            guards.stops_on_held_out(Facts(
                 evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
             ))  # fmt: skip
     return callbacks
 
 
 def cv(library: Library, request: Request) -> Any:
-    _arguments.check_arguments(
-        request, library.data, library.instead, parses_names=library.parses_names
-    )
+    _arguments.check_arguments(request, library, library.data)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)

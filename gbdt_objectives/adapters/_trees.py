@@ -31,25 +31,20 @@ class Trees:
     targets: list[int] = field(default_factory=list)
     leaves: list[float] = field(default_factory=list)
 
-    def leaf(self, target: int, value: float) -> Child:
-        self.targets.append(target)
-        self.leaves.append(value)
-        return len(self.leaves) - 1, True
-
     def add(self, target: int, nodes: dict[Any, Any], root: Any) -> None:
         """A tree: a leaf's number, or (feature, mode, value or set, missing_is_true, children) of
         each key of a node."""
         if isinstance(nodes[root], float):
             self.base[target] += nodes[root]
             return
-        found: dict[Any, Child] = {}
         inner = [key for key, node in nodes.items() if not isinstance(node, float)]
-        start = len(self.features)
-        for place, key in enumerate(inner, start):
-            found[key] = (place, False)
+        places = enumerate(inner, len(self.features))
+        found: dict[Any, Child] = {key: (place, False) for place, key in places}
         for key, node in nodes.items():
             if isinstance(node, float):
-                found[key] = self.leaf(target, node)
+                found[key] = (len(self.leaves), True)
+                self.targets.append(target)
+                self.leaves.append(node)
         for key in inner:
             feature, mode, value, missing_is_true, (yes, no) = nodes[key]
             self.features.append(feature)

@@ -131,14 +131,9 @@ def check_best_round(parameters: dict[str, Any]) -> None:
 
 
 def fit(
-    estimator: Any,
-    library: Library,
-    objective: Objective | None,
-    data: Data,
-    metric: Metric | None,
-    held_out: Data | None,
-    stopping_rounds: int | None,
-) -> Any:
+    estimator: Any, library: Library, objective: Objective | None, data: Data,
+    metric: Metric | None, held_out: Data | None, stopping_rounds: int | None,
+) -> Any:  # fmt: skip
     """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
     stops on the metric of the rows held out, if there are any."""
     if objective is not None:

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,24 +15,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import check_called
 from gbdt_objectives._mistakes import room
-from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
-from gbdt_objectives.checking.probe import (
-    Api,
-    Failure,
-    Finding,
-    ObjectiveError,
-    ObjectiveReport,
-    Probe,
-    Skipped,
-    is_users_function,
-    make_probe,
-)
+from gbdt_objectives.checking.checks import CHECKS, check_returned, on_all_labels
+from gbdt_objectives.checking.probe import Api, ObjectiveError, ObjectiveReport, make_probe, tried
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_with_checks"]
-
-LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
 
 def check_objective(
@@ -123,12 +109,12 @@ def check_objective(
     ['weights', 'copies']
     """
     probe = make_probe(obj, y_true, loss, sample_weight, hessian_kind, margins, n_classes, api)
-    findings = [_result("returned arrays", check_returned, probe)]
+    findings = [tried("returned arrays", check_returned, probe)]
     if findings[0].status == "passed":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             others = probe.on_other_labels(margins) if y_true is None else None
-        findings += [_on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
+        findings += [on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
     report = ObjectiveReport(probe.name, tuple(findings))
     if not report.passed:
         raise ObjectiveError(report)
@@ -165,35 +151,6 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     names = [getattr(obj, "__name__", repr(obj)) for obj in objectives]
     names = [re.sub(r" at 0x[0-9a-fA-F]+", "", name) for name in names]  # other in each process
     return pytest.mark.parametrize("check", checks, ids=names)
-
-
-def _on_all_labels(
-    name: str, check: Callable[[Probe], str | None], probe: Probe, others: Probe | None
-) -> Finding:
-    finding = _result(name, check, probe)
-    if finding.status == "FAILED" or others is None or name not in ON_OTHER_LABELS:
-        return finding
-    other = _result(name, check, others)
-    if other.status != "FAILED":
-        return finding
-    return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
-
-
-def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            note = check(probe)
-    except Failure as failure:
-        return Finding(name, "FAILED", str(failure))
-    except Skipped as skipped:
-        return Finding(name, "not tested", str(skipped))
-    except Exception as error:
-        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
-        may_have_columns = is_users_function(probe.target) and probe.f.ndim == 1
-        hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
-        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
-    return Finding(name, "note" if note else "passed", note or "")
 
 
 __getattr__, __dir__ = room(__name__, __all__)

@@ -11,6 +11,8 @@ import itertools
 import math
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.checking.doors import check_link, check_predictions
-from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_sklearn
+from gbdt_objectives.checking.probe import ROWS, Failure, Finding, Probe, Skipped, as_sklearn, tried
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss, find_start
@@ -80,8 +82,7 @@ def check_state(probe: Probe) -> None:
     """A call gives the same again, whatever was called in between."""
     first = [np.array(part) for part in probe.call(probe.y, probe.f, probe.w)]
     half = ROWS // 2
-    other = probe.of(np.arange(half))
-    other.call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
+    probe.of(np.arange(half)).call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
     if not all(map(np.array_equal, first, probe.call(probe.y, probe.f, probe.w))):
         raise Failure(
             "two calls with the same rows differ: it keeps a state or is random, so folds and grid "
@@ -373,17 +374,13 @@ def check_weights(probe: Probe) -> None:
             "raises; add the parameter and multiply gradient and hessian by it"
         )
     y, f, w = probe.y, probe.f, probe.w
-    weighted, plain = probe.both(f, w), probe.both(f)
+    weighted, plain, v = probe.both(f, w), probe.both(f), _per_row(w, f)
     at = np.repeat(np.arange(ROWS), w.astype(int))
     last = np.cumsum(w.astype(int)) - 1
-    copies = [part[last] * _per_row(w, f) for part in probe.of(at).both(f[at], None, y[at])]
+    copies = [part[last] * v for part in probe.of(at).both(f[at], None, y[at])]
     for part, found, expected, one in zip(PARTS, weighted, copies, plain, strict=True):
         atol = 1e-6 * float(np.abs(expected).max())  # sums of float32
-
-        def equal(other: Array, found: Array = found, atol: float = atol) -> bool:
-            return np.allclose(found, other, rtol=1e-5, atol=atol)
-
-        v = _per_row(w, f)
+        equal = partial(np.allclose, found, rtol=1e-5, atol=atol)
         if equal(expected) or (part == "hessian" and _is_exact(probe, found, w)):
             continue
         if equal(one):
@@ -413,14 +410,11 @@ def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
 def check_tails(probe: Probe) -> None:
     """In both tails gradient and hessian are finite in float32, and equal to those in float64."""
     each = np.arange(ROWS) if probe.by_row else np.unique(probe.y, return_index=True)[1]
-    at, tails = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
+    at, f = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
     if probe.f.ndim == 2:
-        K = probe.f.shape[1]
-        at = np.tile(at, K)
-        f = np.zeros((len(at), K))
+        tails, K = f, probe.f.shape[1]
+        at, f = np.tile(at, K), np.zeros((K * len(tails), K))
         f[np.arange(len(at)), np.repeat(np.arange(K), len(tails))] = np.tile(tails, K)
-    else:
-        f = tails
     y, in_tails = probe.y[at], probe.of(at)
     middle, beyond = probe.both(probe.f), "pass margins= if none gets there"
     if not getattr(probe.target, "link", UNDECLARED).is_declared:
@@ -470,9 +464,8 @@ def check_copies(probe: Probe) -> None:
         ) from None
     straight = [np.array(part) for part in probe.call(probe.y, probe.f.copy(), None)]
     for other in copies:
-        call = other
-        if not isinstance(other, Objective):
-            call, _ = as_sklearn(other, probe.api, probe.y, probe.f)
+        ours = isinstance(other, Objective)
+        call = other if ours else as_sklearn(other, probe.api, probe.y, probe.f)[0]
         if not all(map(np.array_equal, call(probe.y, probe.f.copy(), None), straight)):
             raise Failure(
                 "a copy of it computes something else, and folds, grid searches and saved models "
@@ -578,6 +571,18 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
 """Checks that are repeated on labels besides 0 and 1, if the objective does not say its labels."""
+
+
+def on_all_labels(
+    name: str, check: Callable[[Probe], str | None], probe: Probe, others: Probe | None
+) -> Finding:
+    finding = tried(name, check, probe)
+    if finding.status == "FAILED" or others is None or name not in ON_OTHER_LABELS:
+        return finding
+    other = tried(name, check, others)
+    if other.status != "FAILED":
+        return finding
+    return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
 
 
 def _weights(probe: Probe) -> list[Array | None]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import textwrap
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -26,6 +28,8 @@ Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
+
+LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
@@ -153,9 +157,7 @@ class Probe:
                 continue
             if math.isfinite(slope + number) and slope:
                 (below if slope < 0 else above).append(float(margin))
-        if below and above and max(below) < min(above):
-            return max(below), min(above)
-        return None
+        return (max(below), min(above)) if below and above and max(below) < min(above) else None
 
 
 Status = Literal["passed", "FAILED", "note", "not tested"]
@@ -226,16 +228,29 @@ class ObjectiveError(ValueError):
         self.report = report
 
 
+def tried(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:
+    """What a check finds, whatever the objective raises."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            note = check(probe)
+    except Failure as failure:
+        return Finding(name, "FAILED", str(failure))
+    except Skipped as skipped:
+        return Finding(name, "not tested", str(skipped))
+    except Exception as error:
+        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
+        may_have_columns = is_users_function(probe.target) and probe.f.ndim == 1
+        hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
+        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
+    return Finding(name, "note" if note else "passed", note or "")
+
+
 def make_probe(
-    obj: Any,
-    y_true: ArrayLike | None,
-    loss: LossFunction | None,
-    sample_weight: ArrayLike | None,
-    hessian_kind: HessianKind | None,
-    margins: tuple[float, float] | None,
-    n_classes: int | None,
+    obj: Any, y_true: ArrayLike | None, loss: LossFunction | None, sample_weight: ArrayLike | None,
+    hessian_kind: HessianKind | None, margins: tuple[float, float] | None, n_classes: int | None,
     api: Api | None,
-) -> Probe:
+) -> Probe:  # fmt: skip
     if isinstance(obj, Loss):
         obj = Objective(obj)
     if not callable(obj) or isinstance(obj, type):
@@ -296,11 +311,10 @@ def make_probe(
         with np.errstate(over="ignore"):  # models predict in float32
             predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
         tails = TAILS[np.isfinite(predicted)]
-    shape = (ROWS,) if K is None else (ROWS, K)
-    f = rng.uniform(low, high, shape)
+    f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
     if ours:
         call, exact, takes = obj, obj.gradient_hessian, True
-        own = obj.loss if _has_loss(obj, y, f) else None
+        own = obj.loss if obj.equations.has_loss else None
         kind, name = obj.hessian_kind, repr(obj)
     else:
         call, takes = as_sklearn(obj, api, y, f)
@@ -313,16 +327,6 @@ def make_probe(
         takes_weights=takes, by_row=by_row, knows_labels=knows_labels, y=y, f=f,
         w=rng.permutation(np.resize(weights, ROWS)), tails=tails,
     )  # fmt: skip
-
-
-def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
-    try:
-        obj.loss(y, f)
-    except NotImplementedError:
-        return False
-    except Exception:  # a check says so
-        return True
-    return True
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,9 @@ def _of_two(probe: Probe) -> list[Found]:
             objective = probe.target.take(at)
             with some_rows():
                 rows = read_rows(objective, probe.y[at], probe.f[at], probe.w[at])
-                values = {part.name: getattr(rows, part.name) for part in fields(Rows)}
+                of_worker = RowsOfWorker(**vars(rows), known=iter(known))
                 try:
-                    found.append(_computed(objective, RowsOfWorker(**values, known=iter(known))))
+                    found.append(_computed(objective, of_worker))
                 except Asked as more:
                     asked.append(more.own)
         if not asked:

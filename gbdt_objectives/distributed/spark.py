@@ -285,9 +285,8 @@ def _spelt(name: str) -> str:
 
 def _get(estimator: Any, name: str) -> Any:
     """A parameter of Spark; None if it is neither set nor has a default."""
-    if not estimator.hasParam(name) or not estimator.isDefined(name):
-        return None
-    return estimator.getOrDefault(name)
+    is_known = estimator.hasParam(name) and estimator.isDefined(name)
+    return estimator.getOrDefault(name) if is_known else None
 
 
 def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, Any]]:

@@ -12,11 +12,16 @@ from gbdt_objectives.evaluation.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
 )
-from gbdt_objectives.evaluation.performance import compare_performance, estimate_performance
+from gbdt_objectives.evaluation.performance import (
+    PerformanceDifference,
+    PerformanceEstimate,
+    compare_performance,
+    estimate_performance,
+)
 
 __all__ = [
-    "ThresholdCrossValidation", "compare_performance", "cross_validate_thresholds",
-    "estimate_performance",
+    "PerformanceDifference", "PerformanceEstimate", "ThresholdCrossValidation",
+    "compare_performance", "cross_validate_thresholds", "estimate_performance",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

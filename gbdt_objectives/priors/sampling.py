@@ -519,7 +519,7 @@ def check_zero_one_labels(y: ArrayLike, name: str = "y") -> Array:
 def check_labels(name: str, values: ArrayLike) -> Array:
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+        raise _checks.not_flat(name, y.shape, " and not empty")
     if y.dtype.kind == "O" and len({type(label) for label in y}) > 1:
         types = sorted({type(label).__name__ for label in y})
         raise TypeError(f"{name} must hold labels of one type, found {', '.join(types)}")

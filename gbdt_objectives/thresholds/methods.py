@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -157,6 +160,20 @@ METHODS: dict[str, Callable[..., Array]] = {
 }
 
 
+@dataclass(frozen=True)
+class WeighedByName:
+    """A function that takes the weights as ``sample_weight=``, as those of scikit-learn do."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, y_true: Array, y_pred: Array, sample_weight: Array | None) -> Any:
+        return self.function(y_true, y_pred, sample_weight=sample_weight)
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "metric"))
+
+
 def resolve_metric(metric: MetricArgument) -> Target:
     """The metric of classes, or the function, that thresholds are to be fitted for."""
     if isinstance(metric, str):
@@ -179,12 +196,24 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
             "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
         )
+    if scored := getattr(metric, "_score_func", None):
+        raise TypeError(
+            f"metric is a scorer of scikit-learn, which is called with a model: pass its function, "
+            f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
+        )
     name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
-    check_takes("metric", metric, called, wrong="measure another thing", must=lambda found, _: (
+    check = partial(check_takes, "metric", metric, must=lambda found, _: (
         f"metric must be called as metric({called}), found {name}{found}: pass for instance "
         f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
         "'accuracy'"
-    ))  # fmt: skip
+    ), wrong="measure another thing")  # fmt: skip
+    try:
+        check(called=called)
+    except TypeError:
+        with suppress(TypeError):
+            check(called="y_true, y_pred", by_name=["sample_weight"])
+            return WeighedByName(metric)
+        raise
     return metric
 
 

@@ -212,6 +212,7 @@ def read_columns(
     order = consecutive_labels(y_true) if labels is None else check_order(labels)
     position = positions("y_true", y_true, order)
     _checks.same_length("score", s, "the labels", len(position))
+    _checks.no_labels("score", s, order)
     w = _checks.weights("sample_weight", sample_weight, len(s))
     return s, position, weights_of_prior(target_prior, order, position, w), order
 

@@ -490,10 +490,10 @@ def test_spellings_that_are_right(lib: Library) -> None:
 
 def test_what_the_installed_library_knows_is_no_typo() -> None:
     assert xgboost_parameters.in_xgboost("max_depth")
-    assert lightgbm_parameters._in_lightgbm("shrinkage_rate")
+    assert "shrinkage_rate" in lightgbm_parameters.KNOWN
     for unknown in ("max_dept", "dept"):
         assert not xgboost_parameters.in_xgboost(unknown)
-        assert not lightgbm_parameters._in_lightgbm(unknown)
+        assert unknown not in lightgbm_parameters.KNOWN
 
 
 @both

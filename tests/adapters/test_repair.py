@@ -475,9 +475,9 @@ def test_a_booster_that_does_not_do_what_it_should_is_noticed() -> None:
     with pytest.raises(
         RuntimeError, match=r"split on columns \[0\], which are no segment features"
     ):
-        _repair.check_grown(np.zeros(2), np.zeros(2), {0, 2}, [2])
+        _repair.check_grown(np.zeros(2), np.zeros(2), [(np.ones(1), [0, 2])], [2])
     with pytest.raises(RuntimeError, match="other margins after training than before"):
-        _repair.check_grown(np.zeros(2), np.ones(2), {2}, [2])
+        _repair.check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
 
 
 def test_what_was_done_against_imbalance_is_declared_undone() -> None:

@@ -308,7 +308,7 @@ def test_rounding_that_is_no_better_than_one_class_is_said() -> None:
 
 
 def test_a_frequent_class_that_no_row_gets_is_said() -> None:
-    y, score = np.repeat([0, 1, 1, 2], 40), np.repeat([0.0, 0.0, 1.0, 1.0], 40)
+    y, score = np.repeat([0, 1, 1, 2], 40), np.repeat([0.1, 0.1, 1.1, 1.1], 40)
     for told in (
         lambda: optimize_thresholds(y, score),
         lambda: optimize_thresholds(y, score, sample_weight=np.where(y == 1, 0.3, 1)),

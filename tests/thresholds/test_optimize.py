@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
 
 from gbdt_objectives.metrics import (
     cost_metric,
@@ -325,7 +325,8 @@ Y, S = [0, 1, 2, 2], [0.1, 0.2, 0.3, 0.4]
     (dict(method="rounding", labels=[2, 1, 0]), "needs labels that are rising numbers"),
     (dict(metric=lambda y, p, w: 1, method="plugin"), "pass method='nelder-mead'"),
     (dict(metric=lambda y, p, w: 1, method="exact"), "pass method='nelder-mead'"),
-    (dict(metric=accuracy_score), "lambda y, p, w: accuracy_score.y, p, sample_weight=w",
+    (dict(metric=lambda y, p: 1), "lambda y, p, w: <lambda>.y, p, sample_weight=w", TypeError),
+    (dict(metric=make_scorer(accuracy_score)), "scorer .* pass its function, accuracy_score",
      TypeError),
     (dict(metric=cost_metric(np.eye(2)), method="exact"), r"shape \(2, 2\), but .* 3"),
     (dict(n_starts=0), "n_starts must be a whole number >= 1"),
@@ -395,6 +396,18 @@ def recall_if_precise(y_true, y_pred, sample_weight):
     w = np.ones(len(y_true)) if sample_weight is None else sample_weight
     found, right = w[y_pred == 1].sum(), w[(y_pred == 1) & (y_true == 1)].sum()
     return right / w[y_true == 1].sum() if found and right >= 0.8 * found else -1.0
+
+
+def test_functions_of_scikit_learn_get_the_weights_by_name() -> None:
+    rng = np.random.default_rng(0)
+    score, w = rng.normal(size=200), rng.integers(1, 4, 200)
+    y = (score + rng.normal(size=200) > 0).astype(int)
+    own = optimize_thresholds(
+        y, score, metric=lambda y, p, w: f1_score(y, p, sample_weight=w), sample_weight=w
+    )
+    assert optimize_thresholds(y, score, metric=f1_score, sample_weight=w).tolist() == own.tolist()
+    with pytest.warns(UserWarning, match=r"score holds nothing but labels, .* y_true comes first"):
+        optimize_thresholds(y, (score > 0.1).astype(int))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

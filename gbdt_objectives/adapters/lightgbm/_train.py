@@ -58,11 +58,10 @@ def train(
     **kwargs: Any,
 ) -> lgb.Booster:
     """``lightgbm.train`` that starts, stops and predicts correctly."""
-    request = Request(
+    booster: lgb.Booster = _train.train(library("lightgbm"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
-    )  # fmt: skip
-    booster: lgb.Booster = _train.train(library("lightgbm"), request)
+    ))  # fmt: skip
     return booster
 
 
@@ -92,11 +91,9 @@ def cv(
 
 
 def run(
-    request: Request,
-    callbacks: list[Any],
-    started: StartedObjective | Folds,
+    request: Request, callbacks: list[Any], started: StartedObjective | Folds,
     start: Mapping[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     def shift(evaluated: lgb.Dataset) -> Start:
         own = started.of(evaluated)
         if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
@@ -241,11 +238,9 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
 
 
 def place(
-    request: Request,
-    objective: Objective,
-    params: Mapping[str, Any],
+    request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, lgb.Dataset],
-) -> tuple[StartedObjective, dict[str, Any]]:
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective of one training, which starts at the first Dataset's init_score if it has one
     and shifts all margins by its intercept if not."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}

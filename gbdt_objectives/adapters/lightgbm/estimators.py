@@ -12,13 +12,8 @@ import lightgbm as lgb
 from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import (
-    own_metrics_read_margins,
-    row_start_is_added,
-    stops_on_a_metric_of_ours,
-)
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
@@ -53,7 +48,10 @@ class Fitting(_estimators.Fitting):
         return isinstance(fitted, Objective)
 
     def check(self) -> None:
-        objective, named = self.objective, _named_metrics(self.estimator)
+        objective, asked = self.objective, self.estimator.get_params()
+        given = [asked[name] for name in ALIASES["metric"] if asked.get(name) is not None]
+        listed = (one if isinstance(one, list | tuple | set) else [one] for one in given)
+        named = [metric for some in listed for metric in some]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
         _check_names([*(m for m in self.metrics if m not in renamed), *named])
@@ -67,7 +65,7 @@ class Fitting(_estimators.Fitting):
             self._direct_stopping(self.metric)
         if objective is None:
             return
-        found = {name: v for name, v in self.estimator.get_params().items() if name not in OWN}
+        found = {name: v for name, v in asked.items() if name not in OWN}
         written = _find_aliases(found)
         self.parameters |= {default: found[alias] for alias, default in written.items()}
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
@@ -76,29 +74,26 @@ class Fitting(_estimators.Fitting):
         facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
-            own_metrics_read_margins(facts)
+            guards.own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names():
             if not metrics:
-                stops_on_a_metric_of_ours(facts)
+                guards.stops_on_a_metric_of_ours(facts)
             if not named:  # LightGBM would stop on its default, too
-                names = [m for m in metrics if isinstance(m, str)]
-                self.parameters["metric"] = names or "None"
+                self.parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""
         callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
         for name in ALIASES["early_stopping_round"]:
-            rounds = found.get(name)
-            if rounds is None:
+            if (rounds := found.get(name)) is None:
                 continue
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, rounds) > 0:
-                whole = _checks.whole_number(name, rounds, 1)
-                callbacks.append(_train.StopEarly(metric, whole))
+                callbacks.append(_train.StopEarly(metric, _checks.whole_number(name, rounds, 1)))
         if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
@@ -128,9 +123,8 @@ class Fitting(_estimators.Fitting):
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         for name in self.row_starts:
             if name in self.given:
-                row_start_is_added(Facts(
-                    library=LIGHTGBM, estimator=self.estimator, row_start=name
-                ))  # fmt: skip
+                facts = Facts(library=LIGHTGBM, estimator=self.estimator, row_start=name)
+                guards.row_start_is_added(facts)
         if _train.continues(self.given, objective, self.given["X"]):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
@@ -167,13 +161,6 @@ def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
             if given and default is not None and found.get(own) == default:
                 written[given[0]] = own
     return written
-
-
-def _named_metrics(estimator: Any) -> list[Any]:
-    """Metrics given as a parameter, in any of its spellings."""
-    found = estimator.get_params()
-    given = [found[name] for name in ALIASES["metric"] if found.get(name) is not None]
-    return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
 
 
 def _check_names(names: list[Any]) -> None:

@@ -13,15 +13,9 @@ from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._library import Library, read_once
-from gbdt_objectives.adapters.lightgbm import (
-    _train,
-    estimators,
-    intercept,
-    parameters,
-    repair,
-    serving,
-    trees,
-)
+from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, repair, serving
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
+from gbdt_objectives.adapters.lightgbm.trees import read_trees
 
 
 def objective_of(booster: Any) -> str:
@@ -46,7 +40,7 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
 
 def check_offset(estimator: Any) -> None:
     given = estimator.get_params()
-    for name in parameters.ALIASES["boosting"]:
+    for name in ALIASES["boosting"]:
         if given.get(name) in ("rf", "random_forest"):
             raise ValueError(
                 f"estimator has {name}={given[name]!r}, but LightGBM's random forests do not "
@@ -69,12 +63,12 @@ LIBRARY = Library(
     trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
-    data=lgb.Dataset, instead=parameters.INSTEAD, parses_names=False, stops=_train.StopEarly,
+    data=lgb.Dataset, instead=INSTEAD, parses_names=False, stops=_train.StopEarly,
     stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
     # estimators
-    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
+    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
     takes={"gamma": (1e-300, np.inf), **dict.fromkeys(
         ("binary", "cross_entropy", "xentropy", "cross_entropy_lambda", "xentlambda"), (0, 1))},
@@ -99,7 +93,7 @@ LIBRARY = Library(
     write=lambda model, path: serving.booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
-    trees=trees.read_trees,
+    trees=read_trees,
     # intercepts, and trees that are appended
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,

@@ -26,6 +26,7 @@ INSTEAD = each_word({
 
 NAMES = _ConfigAliases._get_all_param_aliases()
 """The parameters of the installed LightGBM, each with all its names."""
+KNOWN = frozenset().union(*NAMES.values())
 
 ALIASES = {
     main: (main, *sorted(set(names) - {main}))
@@ -99,9 +100,8 @@ REFUSED = by_reason({
     "pass callbacks=[lightgbm.log_evaluation(period)] to train()": {"metric_freq": (1,)},
     "add (data, 'train') to evals=": {"is_provide_training_metric": (False,)},
     # distributed training
-    "each LightGBM worker would see only its own rows in sums over all; train on one machine": {
-        "num_machines": (1,), "machines": ("",), "machine_list_filename": ("",),
-    },
+    "each LightGBM worker would see only its own rows in sums over all; train on one machine":
+        {"num_machines": (1,), "machines": ("",), "machine_list_filename": ("",)},
     "only workers of distributed training read it, which train() refuses; leave it out": {
         "tree_learner": ("serial",), "top_k": (20,), "pre_partition": (False,),
         "local_listen_port": (12400,), "time_out": (120,),
@@ -115,13 +115,11 @@ REFUSED = by_reason({
     CLI + "call save_model() of the booster": {"output_model": ("LightGBM_model.txt",)},
     CLI + "save env.model in a callback": {"snapshot_freq": (-1,)},
     CLI + "call save_binary() of the Dataset": {"save_binary": (False,)},
-    CLI + "pass importance_type= to save_model() of the booster": {
-        "saved_feature_importance_type": (0,),
-    },
+    CLI + "pass importance_type= to save_model() of the booster":
+        {"saved_feature_importance_type": (0,)},
     CLI + "call predict() of the booster": {"output_result": ("LightGBM_predict_result.txt",)},
-    CLI + "leave it out": {
-        "convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",),
-    },
+    CLI + "leave it out":
+        {"convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",)},
     # prediction
     PREDICT + "pass start_iteration= to predict()": {"start_iteration_predict": (0,)},
     PREDICT + "pass num_iteration= to predict()": {"num_iteration_predict": (-1,)},
@@ -211,8 +209,7 @@ FOREIGN = each_word({
 
 TABLE = Table(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
-    foreign=FOREIGN,
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
 )  # fmt: skip
 
 
@@ -227,7 +224,7 @@ def check(
         "forest on its own objective (in QWKClassifier: objective=None)",
     )  # fmt: skip
     _arguments.check_num_class(params, ALIASES["num_class"], objective)
-    TABLE.check(params, stops_early, _in_lightgbm)
+    TABLE.check(params, stops_early, KNOWN.__contains__)
     if not from_file:
         for name, (neutral, instead) in FROM_FILE.items():
             reason = f"LightGBM reads it only for data in a file; {instead}"
@@ -253,7 +250,3 @@ def knows_metric(name: str) -> bool:
     except lgb.basic.LightGBMError:  # known, and for other data
         return True
     return bool(booster.eval_train())
-
-
-def _in_lightgbm(name: str) -> bool:
-    return any(name in names for names in NAMES.values())

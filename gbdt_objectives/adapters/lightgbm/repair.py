@@ -86,9 +86,8 @@ def grow(
         params, data, n_trees, init_model=model,
         objective=offset_logloss_objective(1.0 if rates is None else rates),
     )  # fmt: skip
-    split_on = {k for tree in new_trees(grown, first) for k in tree[1]}
     before, after = (one.predict(X, raw_score=True, num_iteration=first) for one in (model, grown))
-    _repair.check_grown(np.asarray(before), np.asarray(after), split_on, columns)
+    _repair.check_grown(before, after, new_trees(grown, first), columns)
     return grown
 
 
@@ -107,8 +106,7 @@ def categorical_features(model: lgb.Booster) -> list[int]:
     return [k for k, info in enumerate(infos) if info != "none" and not info.startswith("[")]
 
 
-def new_trees(model: lgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
-    """The values of the leaves of a tree, and the columns that it splits on."""
+def new_trees(model: lgb.Booster, first: int) -> _repair.NewTrees:
     text = model.model_to_string(num_iteration=-1, start_iteration=first)
     trees = re.split(r"(?m)^Tree=\d+$", text.partition("\nend of trees\n")[0])[1:]
     found = []

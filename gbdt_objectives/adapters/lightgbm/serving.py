@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.preprocessing import LabelEncoder
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.lightgbm.intercept import by_name
+from gbdt_objectives.adapters.lightgbm.intercept import by_name, read_objective
 from gbdt_objectives.objectives import Objective
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
@@ -54,15 +53,15 @@ def refuse_forest(model: Any) -> None:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of LightGBM that no link names."""
-    found = re.search(r"(?m)^objective=(.*)$", head_of(model))
+    found = read_objective(head_of(model))
     if found is None:
         return UNDECLARED
-    name, *words = found[1].split()
+    name, *words = found
     scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
     if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
         raise ValueError(
-            f"the model has LightGBM's objective {found[1]!r}, whose predictions have no formula "
-            f"here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
+            f"the model has LightGBM's objective {' '.join(found)!r}, whose predictions have no "
+            f"formula here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
         )
     return OF_LIGHTGBM[name]
 
@@ -80,16 +79,14 @@ def same_names(own: list[str], given: list[str]) -> bool:
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
     """The categories of each feature in the model's order; ``own`` are those of X."""
     known = list(booster_of(model).pandas_categorical or [])
-    wanted = [k for k, categories in enumerate(own) if categories is not None]
-    if len(known) != len(wanted):
+    wanted = len(own) - own.count(None)
+    if len(known) != wanted:
         raise ValueError(
             f"the model was trained with {len(known)} columns of dtype category, but X has "
-            f"{len(wanted)}: pass X, a DataFrame with the dtypes that fit saw"
+            f"{wanted}: pass X, a DataFrame with the dtypes that fit saw"
         )
-    found: list[list[Any] | None] = [None] * len(own)
-    for k, categories in zip(wanted, known, strict=True):
-        found[k] = list(categories)
-    return found
+    rest = iter(known)
+    return [None if categories is None else list(next(rest)) for categories in own]
 
 
 def margin(model: Any, X: Any) -> Array:

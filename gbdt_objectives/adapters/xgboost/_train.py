@@ -27,12 +27,9 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
-    XGBOOST,
-    data="xgboost.DMatrix",
-    params='{"max_depth": 2}',
-    place="``base_score``",
+    XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
     theirs="``dtrain``, ``obj`` and ``custom_metric``",
-)
+)  # fmt: skip
 
 
 @documented(
@@ -61,11 +58,10 @@ def train(
     **kwargs: Any,
 ) -> xgb.Booster:
     """``xgboost.train`` that starts, stops and predicts correctly."""
-    request = Request(
+    booster: xgb.Booster = _train.train(library("xgboost"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
-    )  # fmt: skip
-    booster: xgb.Booster = _train.train(library("xgboost"), request)
+    ))  # fmt: skip
     return booster
 
 
@@ -95,12 +91,9 @@ def cv(
 
 
 def run(
-    request: Request,
-    callbacks: list[Any],
-    started: StartedObjective | Folds,
-    start: Mapping[str, Any],
-    native: Callable[..., Any] | None = None,
-) -> Any:
+    request: Request, callbacks: list[Any], started: StartedObjective | Folds,
+    start: Mapping[str, Any], native: Callable[..., Any] | None = None,
+) -> Any:  # fmt: skip
     """``xgboost.train``, ``xgboost.cv`` or a ``native`` function like these."""
     exact, cv = None, request.function == "cv"
     native = native or getattr(xgb, request.function)
@@ -120,8 +113,7 @@ def run(
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    stops_early = stopping.any_stops_early(callbacks)
-    parameters.check(params, request.objective, stops_early=stops_early)
+    parameters.check(params, request.objective, stops_early=stopping.any_stops_early(callbacks))
     for callback in callbacks:
         if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
             raise ValueError(
@@ -167,12 +159,10 @@ def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]
     """The parameters of a training on the objective, whatever it starts at."""
     step = {"max_delta_step": params.get("max_delta_step") or 0}  # .7 for the name count:poisson
     return {
-        **params,
-        **_arguments.several_outputs(objective),
+        **params, **_arguments.several_outputs(objective),
         **(step if params.get("booster") != "gblinear" else {}),
-        "objective": objective.link.xgboost,
-        "disable_default_eval_metric": 1,
-    }
+        "objective": objective.link.xgboost, "disable_default_eval_metric": 1,
+    }  # fmt: skip
 
 
 def labels(matrix: xgb.DMatrix, name: str) -> Array:
@@ -188,11 +178,9 @@ def is_empty(matrix: xgb.DMatrix) -> bool:
 
 
 def continues(
-    params: Mapping[str, Any],
-    given: MutableMapping[str, Any],
-    objective: Objective,
+    params: Mapping[str, Any], given: MutableMapping[str, Any], objective: Objective,
     named: Link | None = None,
-) -> bool:
+) -> bool:  # fmt: skip
     """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is read and
     replaced by one of the same margins that predicts by ``named``, the link by whose name XGBoost
     trains."""
@@ -226,11 +214,9 @@ def read_booster(model: Any) -> xgb.Booster:
 
 
 def place(
-    request: Request,
-    objective: Objective,
-    params: Mapping[str, Any],
+    request: Request, objective: Objective, params: Mapping[str, Any],
     matrices: Mapping[str, xgb.DMatrix],
-) -> tuple[StartedObjective, dict[str, Any]]:
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective, measured on the first matrix, and the base_score to start at."""
     if continues(params, request.others, objective):
         return StartedObjective(objective, None), {}
@@ -247,16 +233,10 @@ def place(
 
 
 def start_at(
-    objective: Objective,
-    base_score: Any,
-    named: Link,
-    *,
-    earlier: bool = False,
-    label_weight: tuple[Any, Any] | None = None,
-    base_margin: Any = None,
-    its_name: str = "base_margin",
-    ends: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[StartedObjective, dict[str, float]]:
+    objective: Objective, base_score: Any, named: Link, *, earlier: bool = False,
+    label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
+    its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
     """The objective, measured on the labels, and the base_score to start at.
 
     ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
@@ -274,10 +254,9 @@ def start_at(
                 f"base_score and {its_name} are both given: XGBoost would ignore the first; leave "
                 "one of them out"
             )
-        rows = None if label_weight is None else len(label_weight[0])
-        starts = (
-            None if rows is None else _train.read_starts("base_margin", base_margin, outputs, rows)
-        )
+        starts = None
+        if label_weight is not None:
+            starts = _train.read_starts("base_margin", base_margin, outputs, len(label_weight[0]))
         if outputs > 1:
             ends = -np.inf, np.inf  # a base_score is one number
         elif starts is not None:

@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, guards
 from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import (
-    function_stops_in_its_direction,
-    own_metrics_read_margins,
-    rows_start_alike,
-    stops_on_a_metric_of_ours,
-)
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _estimators
@@ -65,7 +59,7 @@ class Fitting(_estimators.Fitting):
             last = self.metrics[-1]
             if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
                 asked = replace(self.asked, others=(last,), directions=guesses)
-                function_stops_in_its_direction(asked)
+                guards.function_stops_in_its_direction(asked)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
@@ -74,12 +68,15 @@ class Fitting(_estimators.Fitting):
         stops_early = rounds is not None or stopping.any_stops_early(callbacks)
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
-        if estimator.eval_metric is None and _stops_on_default(estimator):
-            stops_on_a_metric_of_ours(facts)
-        if self.named(objective).xgboost != objective.link.xgboost or (
-            objective.link.is_of_objective
-        ):
-            own_metrics_read_margins(facts)
+        stops_on_default = rounds is not None or any(
+            isinstance(callback, stopping.STOPPING) and callback.metric_name is None
+            for callback in estimator.callbacks or ()
+        )
+        if estimator.eval_metric is None and stops_on_default:
+            guards.stops_on_a_metric_of_ours(facts)
+        link = objective.link
+        if link.is_of_objective or self.named(objective).xgboost != link.xgboost:
+            guards.own_metrics_read_margins(facts)
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
@@ -98,10 +95,9 @@ class Fitting(_estimators.Fitting):
                 self.check_held_out("validation", callback.data)
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
-            "eval_metric": metrics if len(metrics) > 1 else exact,
+            "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
             "callbacks": exact.with_callbacks(callbacks),
-            "early_stopping_rounds": None,
-        }
+        }  # fmt: skip
 
     def find_classes(self, objective: Objective) -> Array:
         assert objective.n_classes is not None
@@ -116,7 +112,7 @@ class Fitting(_estimators.Fitting):
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
+        guards.rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
@@ -157,14 +153,6 @@ def _set_classes(estimator: Any, K: Any) -> None:
     estimator.n_classes_ = K
     if not hasattr(type(estimator), "classes_"):  # on Dask; from XGBoost 3.4 on it follows from K
         estimator.classes_ = np.arange(K)
-
-
-def _stops_on_default(estimator: Any) -> bool:
-    """Whether it stops early and nobody said on which metric."""
-    return estimator.early_stopping_rounds is not None or any(
-        isinstance(callback, xgb.callback.EarlyStopping) and callback.metric_name is None
-        for callback in estimator.callbacks or ()
-    )
 
 
 def saves_scores(kind: type[Estimator]) -> type[Estimator]:

@@ -14,21 +14,14 @@ from scipy.special import logit
 from gbdt_objectives._links import OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._library import Library, read_once
-from gbdt_objectives.adapters.xgboost import (
-    _train,
-    estimators,
-    intercept,
-    parameters,
-    repair,
-    serving,
-    stopping,
-    trees,
-)
+from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, repair, serving
+from gbdt_objectives.adapters.xgboost.parameters import ALIASES, INSTEAD
+from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
+from gbdt_objectives.adapters.xgboost.trees import read_trees
 
 
 def objective_of(booster: Any) -> str:
-    name: str = intercept.read_learner(booster)["objective"]["name"]
-    return name
+    return str(intercept.read_learner(booster)["objective"]["name"])
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:
@@ -75,13 +68,13 @@ LIBRARY = Library(
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
     earlier_facts=lambda seen: {},  # its booster has the earlier model's name, and the columns
     # training
-    data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=stopping.STOPPING,
-    stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=_train.check,
+    data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
+    stop=EarlyStopping, direct=direct_callbacks, check=_train.check,
     labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
     fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
     predicts_on=xgb.DMatrix,
     # estimators
-    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES,
+    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
     takes={"reg:gamma": (1e-300, np.inf), **dict.fromkeys(
         ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
@@ -101,7 +94,7 @@ LIBRARY = Library(
     same_names=lambda own, given: own == given, categories_of=serving.categories_of,
     write=serving.write, write_all=lambda booster, path: booster.save_model(path),
     looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
-    restore=serving.restore, trees=trees.read_trees,
+    restore=serving.restore, trees=read_trees,
     # intercepts, and trees that are appended
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,

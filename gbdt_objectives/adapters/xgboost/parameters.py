@@ -65,18 +65,15 @@ REFUSED = by_reason({
     # train() says it
     "nothing but metric= is measured; leave it out": {"eval_metric": ()},
     "train() sets it to 1; leave it out": {"disable_default_eval_metric": (1,)},
-    "XGBoost ignores it here; pass num_boost_round= to train(), n_estimators= of an estimator": {
-        "num_boost_round": (),
-    },
-    "XGBoost ignores it here; pass early_stopping_rounds= to train()": {
-        "early_stopping_rounds": (),
-    },
+    "XGBoost ignores it here; pass num_boost_round= to train(), n_estimators= of an estimator":
+        {"num_boost_round": ()},
+    "XGBoost ignores it here; pass early_stopping_rounds= to train()":
+        {"early_stopping_rounds": ()},
     "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (1,)},
     "XGBoost counts the columns of the data; leave it out": {"num_feature": ()},
     # more than one margin per row
-    "train() handles one margin per row; for several call xgboost.train(obj=...)": {
-        "num_target": (0, 1),
-    },
+    "train() handles one margin per row; for several call xgboost.train(obj=...)":
+        {"num_target": (0, 1)},
     # built-in objectives and metrics
     "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or sample_weight= "
     "to fit": {"scale_pos_weight": (1,)},
@@ -140,9 +137,8 @@ REFUSED_STOPPING = by_reason({
     "of the model; leave early_stopping_rounds out": {"booster": ("gbtree",)},
     "dropout rescales earlier trees, so the best round cannot be cut out of the model; leave "
     "early_stopping_rounds out": {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
-    "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
-        "process_type": ("default",),
-    },
+    "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out":
+        {"process_type": ("default",)},
 })  # fmt: skip
 
 FOREIGN = each_word({
@@ -192,8 +188,7 @@ BAD_VALUES = {
 
 TABLE = Table(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
-    foreign=FOREIGN,
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
 )  # fmt: skip
 
 

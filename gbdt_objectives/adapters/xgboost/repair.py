@@ -68,11 +68,6 @@ def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMa
     return xgb.DMatrix(X, y, enable_categorical=True, feature_types=types, **columns)
 
 
-def margin_of_rounds(model: xgb.Booster, data: xgb.DMatrix, rounds: int) -> Array:
-    f = model.predict(data, output_margin=True, iteration_range=(0, rounds))
-    return np.asarray(f, np.float64)
-
-
 def grow(
     model: xgb.Booster, X: Any, y: Array, w: Array, rates: Array | None, columns: list[int],
     n_trees: int,
@@ -96,9 +91,9 @@ def grow(
         data, n_trees, xgb_model=model,
         objective=offset_logloss_objective(1.0 if rates is None else rates),
     )  # fmt: skip
-    split_on = {k for tree in new_trees(grown, first) for k in tree[1]}
-    before, after = (margin_of_rounds(one, data, first) for one in (model, grown))
-    _repair.check_grown(before, after, split_on, columns)
+    own = {"output_margin": True, "iteration_range": (0, first)}
+    before, after = (one.predict(data, **own) for one in (model, grown))
+    _repair.check_grown(before, after, new_trees(grown, first), columns)
     return grown
 
 
@@ -109,8 +104,8 @@ def without_odds(model: xgb.Booster) -> xgb.Booster:
     return copy
 
 
-def new_trees(model: xgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
-    """The value of each leaf of a tree at its number, and the columns that it splits on."""
+def new_trees(model: xgb.Booster, first: int) -> _repair.NewTrees:
+    """Of each tree, with the value of a leaf at its number."""
     learner = json.loads(model[first:].save_raw("json"))["learner"]
     found = []
     for tree in learner["gradient_booster"]["model"]["trees"]:

@@ -10,6 +10,7 @@ import xgboost as xgb
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import warn_if_few
 from gbdt_objectives.metrics import Metric
 
@@ -36,8 +37,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         self.seen = len(values)
         if len(values) > 1 and all(value == values[0] for value in values):
             return False
-        stops: bool = super().after_iteration(model, epoch, evals_log)
-        return stops
+        return bool(super().after_iteration(model, epoch, evals_log))
 
     def after_training(self, model: Any) -> Any:
         if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
@@ -88,11 +88,7 @@ def early_stopping(
     >>> early_stopping(extended_qwk_metric(), 50).maximize
     True
     """
-    _checks.check_called("metric", metric)
-    if not isinstance(metric, Metric):
-        raise TypeError(
-            f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"
-        )
+    _arguments.check_metric(metric, None)
     return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 

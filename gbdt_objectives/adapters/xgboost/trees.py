@@ -11,6 +11,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOG, LOGIT, OF_XGBOOST, RAW
 from gbdt_objectives.adapters._trees import LT, MEMBER, Trees
+from gbdt_objectives.adapters.xgboost.intercept import count_outputs
 from gbdt_objectives.adapters.xgboost.serving import link_of
 
 
@@ -22,8 +23,7 @@ def read_trees(booster: xgb.Booster) -> Trees:
                          "with serving.export, or train booster='gbtree'")  # fmt: skip
     trees = model.get("gbtree", model)["model"]  # before XGBoost 3.3, dart wraps a gbtree
     drop = model.get("weight_drop") or trees.get("weight_drop")
-    base = base_margin(booster, learner)
-    found = Trees(base, is_float32=True)
+    found = Trees(base_margin(booster, learner), is_float32=True)
     for k, tree in enumerate(trees["trees"]):
         if int(tree["tree_param"]["size_leaf_vector"]) > 1:
             raise ValueError("the booster has vector leaves (multi_output_tree): train it with "
@@ -61,11 +61,9 @@ def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
 
 def base_margin(booster: xgb.Booster, learner: dict[str, Any]) -> Array:
     """The margins (K,) before the first tree: base_score is in the unit of the predictions."""
-    shape = learner["learner_model_param"]
-    K = max(1, int(shape["num_class"]), int(shape.get("num_target", 1)))
-    score = np.atleast_1d(np.float64(json.loads(shape["base_score"])))
+    score = np.atleast_1d(np.float64(json.loads(learner["learner_model_param"]["base_score"])))
     name = learner["objective"]["name"]
     link = RAW.get(name) or OF_XGBOOST.get(name) or link_of(booster)
     if link in (LOG, LOGIT):
         score = np.asarray(link.forward(score), np.float64)
-    return np.broadcast_to(score, K).astype(np.float64)
+    return np.broadcast_to(score, count_outputs(booster)).astype(np.float64)

@@ -51,7 +51,17 @@ def __getattr__(name: str) -> Any:
         return getattr(_registry.load(f"{__name__}.{place}"), name)
     if name == "experimental":
         return _registry.load(f"{__name__}.experimental")
-    elsewhere = f"from {__name__}.experimental import lightgbm" if name == "lightgbm" else None
+    own = f"{_registry.XGBOOST.name}.dask"
+    elsewhere = {
+        **dict.fromkeys(
+            ("lightgbm", "DaskLGBMRegressor", "DaskLGBMClassifier"),
+            f"from {__name__}.experimental import lightgbm",
+        ),
+        **dict.fromkeys(
+            ("DaskDMatrix", "DaskQuantileDMatrix", "predict", "inplace_predict", "DaskXGBRanker"),
+            f"import it from {own} itself, {own}.{name}",
+        ),
+    }.get(name)
     for room, names in _TAKES_DASK.items():
         if name in names.split():
             now = {"threshold_statistics": "ThresholdStatistics.of"}.get(name, name)

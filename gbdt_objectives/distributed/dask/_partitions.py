@@ -112,7 +112,7 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
             f"{type(column).__name__}"
         )
     if column.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, found shape {column.shape}")
+        raise _checks.not_flat(name, column.shape)
     if getattr(getattr(column, "cat", None), "known", True) is False:
         raise ValueError(
             f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"

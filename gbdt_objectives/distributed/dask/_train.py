@@ -26,7 +26,7 @@ from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT, Request
 from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin
-from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
+from gbdt_objectives.adapters.xgboost import _train as on_one_machine
 from gbdt_objectives.adapters.xgboost.library import LIBRARY
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -111,15 +111,14 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    matrices = _arguments.check_arguments(
-        request, xgb_dask.DaskDMatrix, parameters.INSTEAD, parses_names=True
-    )
+    matrices = _arguments.check_arguments(request, LIBRARY, xgb_dask.DaskDMatrix)
     check_not_by_row(objective)
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     earlier = on_one_machine.continues(params, kwargs, objective)
-    with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
+    needed = {address for matrix in matrices.values() for address in matrix.worker_map}
+    with explained(client, needed, timeout) as interruptible:
         measured, ends = measure(client, objective, matrices)
         started, begin = on_one_machine.start_at(
             measured, params.get("base_score"), objective.link,
@@ -127,9 +126,8 @@ def train(
         )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
-        on_workers = partial(xgb_dask.train, client)
         trained = on_one_machine.run(
-            request, [interruptible, *callbacks], started, begin, on_workers
+            request, [interruptible, *callbacks], started, begin, partial(xgb_dask.train, client)
         )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
@@ -193,8 +191,7 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
                 "own: leave it out, or upgrade to XGBoost 3.0"
             )
         return {}
-    if config is None:
-        return {"coll_cfg": Config(timeout=timeout)}
+    config = config or Config()
     if config.timeout not in (None, timeout):
         raise ValueError(
             f"timeout is {timeout} and that of coll_cfg {config.timeout}: set timeout= only"
@@ -237,8 +234,8 @@ def measured_on_parts(
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
         objective.measured([])  # raises
-    if weights and max(weights) < _checks.LEAST_WEIGHT:
-        _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
+    if weights:
+        _checks.some_weight("sample_weight", max(weights), rows)
     everywhere = RowsOfParts(run=lambda function: run(partial(of_part, objective, function)))
     return objective.measured_on(everywhere)
 
@@ -250,11 +247,9 @@ def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.D
 
 
 def inspect_matrix(
-    client: distributed.Client,
-    matrix: xgb_dask.DaskDMatrix,
-    name: str,
+    client: distributed.Client, matrix: xgb_dask.DaskDMatrix, name: str,
     tells: Callable[[xgb.DMatrix], Any],
-) -> list[Any]:
+) -> list[Any]:  # fmt: skip
     """What each of its partitions tells, on the worker that has it."""
     place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
     parts = [part for parts in matrix.worker_map.values() for part in parts]
@@ -263,12 +258,9 @@ def inspect_matrix(
 
 
 def inspect_parts(
-    client: distributed.Client,
-    parts: Sequence[Any],
-    name: str,
-    tells: Callable[[xgb.DMatrix], Any],
-    place: Callable[[Any], str] | None = None,
-) -> list[Any]:
+    client: distributed.Client, parts: Sequence[Any], name: str,
+    tells: Callable[[xgb.DMatrix], Any], place: Callable[[Any], str] | None = None,
+) -> list[Any]:  # fmt: skip
     """What the partitions tell; the error of the first that has one is raised."""
 
     def submit(k: int, part: Any) -> Any:
@@ -333,10 +325,6 @@ class Interruptible(xgb.callback.TrainingCallback):
         if self.token in _interrupted:
             raise RuntimeError("training was interrupted at the client")
         return False
-
-
-def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
-    return {address for matrix in matrices for address in matrix.worker_map}
 
 
 @contextmanager
@@ -445,7 +433,7 @@ def fitted_objective(
     if not objective.fits_margins:
         return objective
     fitting = Fitting(objective)
-    with explained(client, workers_of(data), timeout) as interruptible:
+    with explained(client, set(data.worker_map), timeout) as interruptible:
         params = on_one_machine.as_custom({"max_depth": 1}, objective)
         trained = xgb_dask.train(
             client, params, data, 1, obj=fitting, xgb_model=booster,

@@ -102,7 +102,12 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
             values = entry if isinstance(entry, list | tuple) else [entry]
             named += [(f"{name}[{k}]", value) for value in values if value is not None]
     for name, value in named:
-        _check_collection(name, value)
+        if not dask.is_dask_collection(value):
+            raise TypeError(
+                f"{name} must be a Dask array, series or data frame, found "
+                f"{type(value).__name__}: dask.array.from_array(...) makes one; for rows of one "
+                "machine use the estimators of gbdt_objectives.adapters.xgboost"
+            )
     found = {id(value): value for _, value in named}
     kept = dict(zip(found, client.persist(list(found.values())), strict=True))
 
@@ -112,15 +117,6 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
         return kept.get(id(value), value)
 
     given |= {name: replace(given[name]) for name in (*single, *lists) if name in given}
-
-
-def _check_collection(name: str, value: object) -> None:
-    if not dask.is_dask_collection(value):
-        raise TypeError(
-            f"{name} must be a Dask array, series or data frame, found {type(value).__name__}: "
-            "dask.array.from_array(...) makes one; for rows of one machine use the estimators of "
-            "gbdt_objectives.adapters.xgboost"
-        )
 
 
 def _measure(client: distributed.Client, objective: Objective, y: Any, weight: Any) -> Objective:

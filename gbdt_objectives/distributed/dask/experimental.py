@@ -326,12 +326,8 @@ class Join:
         else:
             address = posted.get(timeout=self.timeout)
         posted.close()
-        collective.init(
-            dmlc_task_id=f"{rank:08d}",  # ranks are those in machines
-            dmlc_timeout=self.timeout,
-            dmlc_retry=1,
-            **address,
-        )
+        own = f"{rank:08d}"  # ranks are those in machines
+        collective.init(dmlc_task_id=own, dmlc_timeout=self.timeout, dmlc_retry=1, **address)
         return Seat(self.objective, rank, tracker)
 
 
