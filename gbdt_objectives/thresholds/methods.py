@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -202,19 +202,18 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
         )
     name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
-    check = partial(check_takes, "metric", metric, must=lambda found, _: (
-        f"metric must be called as metric({called}), found {name}{found}: pass for instance "
-        f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
-        "'accuracy'"
-    ), wrong="measure another thing")  # fmt: skip
-    try:
-        check(called=called)
-    except TypeError:
-        with suppress(TypeError):
-            check(called="y_true, y_pred", by_name=["sample_weight"])
-            return WeighedByName(metric)
-        raise
-    return metric
+    by_name = False
+    with suppress(ValueError):  # it has no signature to look at
+        weight = signature(metric).parameters.get("sample_weight")
+        by_name = weight is not None and weight.kind == weight.KEYWORD_ONLY
+    check_takes(
+        "metric", metric, called.removesuffix(", sample_weight" * by_name), lambda found, _: (
+            f"metric must be called as metric({called}), found {name}{found}: pass for instance "
+            f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
+            "'accuracy'"
+        ), by_name=["sample_weight"] * by_name, wrong="measure another thing",
+    )  # fmt: skip
+    return WeighedByName(metric) if by_name else metric
 
 
 def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:

@@ -296,16 +296,10 @@ def test_lightgbm_takes_a_bound_objective() -> None:
 
 
 def test_the_mean_loss_is_that_of_a_unit_of_weight() -> None:
-    objective = go.weighted_logloss_objective(1)
-    y, z, w = [0, 1, 1], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]
-    assert objective.loss(y, z, w) == pytest.approx(4 * np.log(2))
-    assert objective.mean_loss(y, z, w) == pytest.approx(np.log(2))
-
-
-def test_the_mean_loss_is_the_loss_of_a_unit_of_weight() -> None:
     y, z, w = [0, 1, 1], [0.5, -1.0, 2.0], [1, 2, 3]
     assert LOGLOSS.mean_loss(y, z, w) == pytest.approx(LOGLOSS.loss(y, z, w) / 6, rel=1e-15)
     assert LOGLOSS.mean_loss(y, z) == pytest.approx(LOGLOSS.loss(y, z) / 3, rel=1e-15)
+    assert go.weighted_logloss_objective(1).loss(y, [0, 0, 0], w) == pytest.approx(6 * np.log(2))
 
 
 @each(

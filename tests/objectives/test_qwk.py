@@ -16,7 +16,6 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives import kappa_objective
 from gbdt_objectives.objectives.qwk import LabelMoments
 from tests.cases import each, refusals_of
-from tests.contract import own_sums, sums_of_all, with_fields
 
 
 def published(y: np.ndarray, p: np.ndarray, a: float, b: float, low: float, high: float):
@@ -76,17 +75,6 @@ def test_residual_scale_follows_the_label_scale(scale, shift, p, clip) -> None:
     np.testing.assert_allclose(moved / scale, plain, rtol=0, atol=1e-9 * (1 + abs(shift) / scale))
 
 
-def test_training_on_scaled_labels_gives_the_scaled_model(ordinal) -> None:
-    X, y, _ = ordinal
-    scores = []
-    for scale in (1.0, 8.0):  # a power of two: no rounding at all
-        data = xgb.DMatrix(X, scale * y)
-        obj = go.qwk_objective(scale * y)
-        booster = xgb.train({"base_score": scale * y.mean(), "lambda": 1}, data, 20, obj=obj)
-        scores.append(booster.predict(data) / scale)
-    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)
-
-
 def test_loss_of_classes_is_the_metric() -> None:
     rng = np.random.default_rng(3)
     y, p = rng.integers(1, 7, (2, 400))
@@ -101,16 +89,6 @@ def test_constant_prediction_is_a_saddle() -> None:
     for start in (0.0, 1.75, 3.0):
         gradient, _ = go.qwk_objective(y).gradient_hessian(y, np.full(4, start))
         np.testing.assert_allclose(gradient, y.mean() - y, atol=1e-12)
-
-
-def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge() -> None:
-    y = np.array([0.0, 1.0, 2.0, 3.0])
-    obj = go.qwk_objective(y)
-    beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
-    edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
-    np.testing.assert_array_equal(beyond, edge)
-    unclipped = with_fields(obj, clip=False)
-    assert (unclipped.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])[0] != edge).all()
 
 
 def test_measures_labels_weights_and_prior() -> None:
@@ -138,22 +116,6 @@ def test_without_labels_it_measures_the_training_data(weighted: bool, ordinal) -
     assert measured.center == pytest.approx(now.center, rel=1e-12)
     assert measured.label_range == now.label_range
     assert later.intercept is None
-
-
-def test_sums_add_up_over_parts() -> None:
-    rng = np.random.default_rng(4)
-    y, p, w = rng.integers(0, 4, 90), rng.normal(1.5, 1, 90), rng.random(90)
-    parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
-    obj = go.qwk_objective(y, sample_weight=w)
-    total = sum(own_sums(obj, y[i], p[i], w[i]) for i in parts)
-    assert total.dtype == np.float64
-    np.testing.assert_allclose(total, own_sums(obj, y, p, w), rtol=1e-13)
-    # a worker that is handed the sums of all workers computes its rows of the whole gradient
-    whole, _ = obj.gradient_hessian(y, p, w)
-    worker = with_fields(obj, reduce=sums_of_all(total))
-    for i in parts:
-        part, _ = worker.gradient_hessian(y[i], p[i], w[i])
-        np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
 
 
 def test_float32_gradient_is_accurate_at_a_million_rows() -> None:

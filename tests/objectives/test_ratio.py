@@ -222,16 +222,25 @@ def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
         assert abs(gradient.sum()) <= 1e-10 * max(np.abs(gradient).sum(), 1)
 
 
-@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
+def kappa_or_qwk(cost, y, **options) -> go.Objective:
+    """Of a cost, or of none: the objective of quadratic weighted kappa."""
+    if cost is None:
+        return go.qwk_objective(y, **options)
+    return go.objectives.kappa_objective(cost, y, **options)
+
+
+@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh, None])
 def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None:
     y = np.array([0.0, 1.0, 2.0, 3.0])
-    obj = go.objectives.kappa_objective(cost, y)
+    obj = kappa_or_qwk(cost, y)
     beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
     edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
     np.testing.assert_array_equal(beyond, edge)
     if cost is not COST:
         unclipped = with_fields(obj, clip=False)
         assert unclipped.loss(y, [-9.0, 1.0, 2.5, 40.0]) != obj.loss(y, [-9.0, 1.0, 2.5, 40.0])
+    if cost is None:
+        assert (unclipped.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])[0] != edge).all()
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2, 3], [-3, -2, 4], [1990, 1991, 2020], [0, 0.5, 3]])
@@ -323,11 +332,12 @@ def test_the_unit_of_the_cost_changes_nothing(cost) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_absolute_cost_on_scaled_labels_gives_the_scaled_model(ordinal) -> None:
+@pytest.mark.parametrize("cost", ["absolute", None])
+def test_scaled_labels_give_the_scaled_model(cost, ordinal) -> None:
     X, y, _ = ordinal
     scores = []
     for scale in (1.0, 8.0):  # a power of two: no rounding at all
-        obj = go.objectives.kappa_objective("absolute", scale * y)
+        obj = kappa_or_qwk(cost, scale * y)
         booster = xgboost_train({}, xgb.DMatrix(X, scale * y), 20, objective=obj)
         scores.append(booster.predict(xgb.DMatrix(X)) / scale)
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)
@@ -394,10 +404,12 @@ def test_labels_may_be_any_numbers() -> None:
 def test_sums_add_up_over_parts() -> None:
     y, p, w = rows(90, 4, seed=9)
     parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
-    for cost in ("absolute", COST):
-        obj = go.objectives.kappa_objective(cost, y, sample_weight=w)
+    for cost in ("absolute", COST, None):
+        obj = kappa_or_qwk(cost, y, sample_weight=w)
         total = sum(own_sums(obj, y[i], p[i], w[i]) for i in parts)
+        assert total.dtype == np.float64
         np.testing.assert_allclose(total, own_sums(obj, y, p, w), rtol=1e-13)
+        # a worker that is handed the sums of all workers computes its rows of the whole gradient
         whole, _ = obj.gradient_hessian(y, p, w)
         worker = with_fields(obj, reduce=sums_of_all(total))
         for i in parts:
