@@ -50,7 +50,6 @@ include_patterns = [
     "experiments/*/README.md",
     "benchmarks/README.md",
     "CHANGELOG.md",
-    "HISTORY.md",
     "CONTRIBUTING.md",
 ]
 exclude_patterns = [
@@ -131,7 +130,6 @@ html_sidebars = {
     "docs/index": [],
     "docs/start": [],
     "CHANGELOG": [],
-    "HISTORY": [],
     "CONTRIBUTING": [],
 }
 

@@ -27,9 +27,10 @@ OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 MATRICES = ("score", "probability", "y_pred", "margin")
+COSTS = ("matrix", "cost")
 OF_CLASSES = {
     **dict.fromkeys((*MATRICES, "out_of_fold"), ("columns",)),
-    **dict.fromkeys(("matrix", "cost"), ("columns", "index")),
+    **dict.fromkeys(COSTS, ("columns", "index")),
     **dict.fromkeys(("train_prior", "target_prior", "class_keep_rates"), ("index",)),
 }
 """Arguments that have one number of each class, and what names the classes if it is of pandas."""
@@ -234,7 +235,8 @@ def check_classes(given: Mapping[str, Any]) -> None:
         if isinstance(values, tuple | list) and values and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
         names = getattr(values, what, None)
-        if names is None or callable(names) or len(names) < 2:
+        of_rows = name in COSTS and np.ndim(values) < 2
+        if names is None or callable(names) or of_rows or len(names) < 2:
             continue
         found, classes = class_keys(names), classes_of(given)
         usual = [*(list(range(k, k + len(names))) for k in (0, 1)), first or list(names)]
