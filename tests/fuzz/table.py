@@ -118,7 +118,7 @@ TABLE = (
           share=0.5, covers=("evaluation.ThresholdCrossValidation",)),
     Check("evaluation.compare_performance", e.draw_nested, e.nested, e.nested_reference,
           share=0.05, covers=("evaluation.estimate_performance",
-                              "evaluation.PerformanceDifference", "evaluation.PerformanceEstimate")),
+          "evaluation.PerformanceDifference", "evaluation.PerformanceEstimate")),
 )  # fmt: skip
 
 VALUES = "a value or a type that holds equations, whose own doctests and tests try it"
