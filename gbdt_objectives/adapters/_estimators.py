@@ -18,9 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._checks import Array, guards
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows

@@ -21,8 +21,7 @@ from gbdt_objectives.evaluation.performance import (
 
 __all__ = [
     "PerformanceDifference", "PerformanceEstimate", "ThresholdCrossValidation",
-    "compare_performance", "cross_validate_thresholds",
-    "estimate_performance",
+    "compare_performance", "cross_validate_thresholds", "estimate_performance",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

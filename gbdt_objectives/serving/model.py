@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import warn
-from gbdt_objectives._checks.guards import one_shift_is_of_named_classes, shift_moves_log_odds
+from gbdt_objectives._checks import Array, Facts, guards, shown, warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -81,7 +78,7 @@ class ServedModel(Exported):
             self._check_shift()
         classes = np.asarray(getattr(self.model, "classes_", ())).tolist()
         if self.shift is not None and np.ndim(self.shift) == 0 and len(classes) == 2:
-            one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
+            guards.one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
         calibrator = self.calibrator
         if calibrator is not None and (
             isinstance(calibrator, type) or not hasattr(calibrator, "predict")
@@ -140,7 +137,7 @@ class ServedModel(Exported):
             name = f"the objective {name!r}"
         else:
             return
-        shift_moves_log_odds(Facts(name=name, given="shift", link=link))
+        guards.shift_moves_log_odds(Facts(name=name, given="shift", link=link))
 
     @property
     def is_booster(self) -> bool:

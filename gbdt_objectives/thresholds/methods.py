@@ -201,17 +201,19 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric is a scorer of scikit-learn, which is called with a model: pass its function, "
             f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
         )
+    name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
+    by_name = False
     with suppress(ValueError):  # it has no signature to look at
         weight = signature(metric).parameters.get("sample_weight")
-        if weight is not None and weight.kind == weight.KEYWORD_ONLY:
-            return WeighedByName(metric)
-    name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
-    check_takes("metric", metric, called, wrong="measure another thing", must=lambda found, _: (
-        f"metric must be called as metric({called}), found {name}{found}: pass for instance "
-        f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
-        "'accuracy'"
-    ))  # fmt: skip
-    return metric
+        by_name = weight is not None and weight.kind == weight.KEYWORD_ONLY
+    check_takes(
+        "metric", metric, called.removesuffix(", sample_weight" * by_name), lambda found, _: (
+            f"metric must be called as metric({called}), found {name}{found}: pass for instance "
+            f"lambda y, p, w: {name}(y, p, sample_weight=w), or the name of a metric, such as "
+            "'accuracy'"
+        ), by_name=["sample_weight"] * by_name, wrong="measure another thing",
+    )  # fmt: skip
+    return WeighedByName(metric) if by_name else metric
 
 
 def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:

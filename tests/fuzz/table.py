@@ -117,7 +117,8 @@ TABLE = (
     Check("evaluation.cross_validate_thresholds", e.draw_folds, e.folds, e.folds_reference,
           share=0.5, covers=("evaluation.ThresholdCrossValidation",)),
     Check("evaluation.compare_performance", e.draw_nested, e.nested, e.nested_reference,
-          share=0.05, covers=("evaluation.estimate_performance",)),
+          share=0.05, covers=("evaluation.estimate_performance",
+          "evaluation.PerformanceDifference", "evaluation.PerformanceEstimate")),
 )  # fmt: skip
 
 VALUES = "a value or a type that holds equations, whose own doctests and tests try it"

@@ -326,6 +326,7 @@ Y, S = [0, 1, 2, 2], [0.1, 0.2, 0.3, 0.4]
     (dict(metric=lambda y, p, w: 1, method="plugin"), "pass method='nelder-mead'"),
     (dict(metric=lambda y, p, w: 1, method="exact"), "pass method='nelder-mead'"),
     (dict(metric=lambda y, p: 1), "lambda y, p, w: <lambda>.y, p, sample_weight=w", TypeError),
+    (dict(metric=lambda y_pred, y_true, *, sample_weight=None: 1), "the labels first", TypeError),
     (dict(metric=make_scorer(accuracy_score)), "scorer .* pass its function, accuracy_score",
      TypeError),
     (dict(metric=cost_metric(np.eye(2)), method="exact"), r"shape \(2, 2\), but .* 3"),

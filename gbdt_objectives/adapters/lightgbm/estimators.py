@@ -12,8 +12,7 @@ import lightgbm as lgb
 from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, guards
-from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented

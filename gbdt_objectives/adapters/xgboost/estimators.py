@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, guards
-from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _estimators
