@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _calls, _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, guards, to_host
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.frames import stack, warn
+from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library
