@@ -71,6 +71,10 @@ ESTIMATORS = {kind: row.name for row in BY_NAME.values() for kind in row.estimat
 """The libraries' estimators, and whose they are."""
 
 
+PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
+"""Where sums over the partitions of Dask collections are."""
+
+
 def load(module: str) -> Any:
     """The module of this name."""
     return import_module(module)

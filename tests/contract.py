@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives._domain import REAL
-from gbdt_objectives._rows import Rows, RowsOfParts
-from gbdt_objectives._workers import HEAD, some_rows
+from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.workers import HEAD, some_rows
 from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]

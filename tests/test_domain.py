@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gbdt_objectives._domain import BINARY, REAL, Interval, Values
-from gbdt_objectives._rows import Rows, check_labels
+from gbdt_objectives._checks.domain import BINARY, REAL, Interval, Values
+from gbdt_objectives._rows.rows import Rows, check_labels
 from tests.cases import refused
 
 

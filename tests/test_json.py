@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gbdt_objectives import _json
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import Thresholds
 
 TEXT = Thresholds([0.5], ["a", "b"]).to_json()

@@ -22,7 +22,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import spellings
-from gbdt_objectives._mistakes import GUARDED, order_of, room
+from gbdt_objectives._checks.mistakes import GUARDED, order_of, room
 from gbdt_objectives._names import ROOMS
 from gbdt_objectives.adapters import lightgbm, xgboost
 from gbdt_objectives.objectives import kappa_objective

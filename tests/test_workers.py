@@ -17,8 +17,8 @@ import xgboost as xgb
 from xgboost import collective
 
 import gbdt_objectives as go
-from gbdt_objectives import _workers
-from gbdt_objectives._domain import REAL
+from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
 from gbdt_objectives.objectives import Loss

@@ -1,7 +1,7 @@
 """Checks of arrays: their kind, dtype, shape, values and weights; and how a message shows them.
 
-What is on a device, such as an array of CuPy or PyTorch on a GPU, is worked on there (_places.py)
-or refused: only :func:`to_host` copies it.
+What is on a device, such as an array of CuPy or PyTorch on a GPU, is worked on there
+(_rows/places.py) or refused: only :func:`to_host` copies it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives._workers import several
+from gbdt_objectives._rows.workers import several
 
 Array = NDArray[Any]
 

@@ -7,7 +7,7 @@ import warnings
 from itertools import takewhile
 from types import FrameType
 
-from gbdt_objectives import _workers
+from gbdt_objectives._rows import workers as _workers
 
 Stack = list[tuple[str, FrameType]]
 """Frames, the nearest first, each with the package that its code belongs to; "" if to none."""

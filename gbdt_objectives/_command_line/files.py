@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._json import LONGEST
+from gbdt_objectives._steps.json import LONGEST
 
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""

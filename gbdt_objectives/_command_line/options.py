@@ -16,10 +16,10 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.mistakes import SWAPPED
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
 from gbdt_objectives._command_line.reports import told
-from gbdt_objectives._mistakes import SWAPPED
 
 COLUMNS = {
     "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),

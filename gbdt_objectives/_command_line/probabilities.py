@@ -95,7 +95,7 @@ def calibrate(o: SimpleNamespace) -> None:
     """
     from sklearn.model_selection import cross_val_predict
 
-    from gbdt_objectives._folds import held_out_once
+    from gbdt_objectives._checks.folds import held_out_once
     from gbdt_objectives.estimators.calibrator_choice import fit_default
 
     files.check_ending(o.output, "JSON, not a table", ".json")

@@ -48,7 +48,7 @@ def word(value: Any) -> str:
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
-    from gbdt_objectives._values import columns_text
+    from gbdt_objectives._rows.values import columns_text
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""

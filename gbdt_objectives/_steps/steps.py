@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import blocks
+from gbdt_objectives._rows.places import blocks
 from gbdt_objectives._steps.formulas import apply
 
 Step = dict[str, Any]

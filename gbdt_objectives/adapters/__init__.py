@@ -48,9 +48,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import NAMES
-from gbdt_objectives._values import plain
+from gbdt_objectives._rows.values import plain
 from gbdt_objectives.adapters._repair import SegmentRepair, library_of_booster, repair_segments
 
 if TYPE_CHECKING:

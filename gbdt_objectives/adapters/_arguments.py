@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._checks.spellings import unknown_argument
-from gbdt_objectives._values import plain
+from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective

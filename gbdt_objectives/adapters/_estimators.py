@@ -17,9 +17,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics

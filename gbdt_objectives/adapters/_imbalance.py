@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._places import dot
 from gbdt_objectives._registry import library_in_role
+from gbdt_objectives._rows.places import dot
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.priors import LogOddsShift
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._registry import NAMES, library_of
-from gbdt_objectives._values import table
+from gbdt_objectives._rows.values import table
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters._library import Library

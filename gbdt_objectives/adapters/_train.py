@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _calls, _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library

@@ -9,7 +9,7 @@ K-1), and rows that sum to 1 to 1e-4. ``score``: shape (n,), any scale, higher f
 the row, and rows of weight 0 do not count. Errors are means over rows.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.calibration.bins import (
     ReliabilityBins,
     expected_calibration_error,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._parts import any_dask, total
-from gbdt_objectives._values import table
+from gbdt_objectives._rows.parts import any_dask, total
+from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.thresholds import ThresholdStatistics

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import dot, from_zero
-from gbdt_objectives._values import table
+from gbdt_objectives._rows.places import dot, from_zero
+from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
 

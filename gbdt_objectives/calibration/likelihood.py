@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._rows.places import BLOCK_BYTES, blocks, dot
 
 Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, number_values
-from gbdt_objectives._places import blocks, dot
-from gbdt_objectives._values import table
+from gbdt_objectives._rows.places import blocks, dot
+from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import group_ties, probability_rows, sums_by
 

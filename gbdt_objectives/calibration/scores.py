@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._parts import total
-from gbdt_objectives._places import dot
+from gbdt_objectives._rows.parts import total
+from gbdt_objectives._rows.places import dot
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.rows import LabelledRows
 

@@ -18,9 +18,9 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
-from gbdt_objectives._parts import any_dask, check_column, total
-from gbdt_objectives._values import table
-from gbdt_objectives._workers import some_rows
+from gbdt_objectives._rows.parts import any_dask, check_column, total
+from gbdt_objectives._rows.values import table
+from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.calibration import bins, rows as _rows
 from gbdt_objectives.calibration.bins import Strategy
 from gbdt_objectives.calibration.rows import LabelledRows

@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import check_called
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.checking.checks import CHECKS, check_returned, on_all_labels
 from gbdt_objectives.checking.probe import Api, ObjectiveError, ObjectiveReport, make_probe, tried
 from gbdt_objectives.objectives.base import HessianKind

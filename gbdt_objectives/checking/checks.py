@@ -19,7 +19,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import UNDECLARED
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.checking.doors import check_link, check_predictions
 from gbdt_objectives.checking.probe import ROWS, Failure, Finding, Probe, Skipped, as_sklearn, tried
 from gbdt_objectives.checking.workers import check_workers

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._domain import Values
+from gbdt_objectives._checks.domain import Values
 from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import HessianKind, Loss

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._rows import FLOAT64, Rows
-from gbdt_objectives._workers import some_rows
+from gbdt_objectives._rows.rows import FLOAT64, Rows
+from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows

@@ -1,7 +1,7 @@
 """Many machines: an engine a module, on top of the adapters."""
 
-from gbdt_objectives._mistakes import room
-from gbdt_objectives._workers import WorkersDisagree
+from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._rows.workers import WorkersDisagree
 
 __all__ = ["WorkersDisagree", "dask", "spark"]
 

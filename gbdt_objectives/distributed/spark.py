@@ -28,11 +28,11 @@ except ImportError as error:
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Facts, guards
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
-from gbdt_objectives._mistakes import room
-from gbdt_objectives._rows import Rows, RowsOfParts
-from gbdt_objectives._workers import some_rows
+from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT
 from gbdt_objectives.adapters._train import StartedObjective

@@ -11,7 +11,7 @@ Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also save
 ``model.export(folder, X)`` of a classifier writes a folder that predicts without this package.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import (

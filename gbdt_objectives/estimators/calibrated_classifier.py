@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
-from gbdt_objectives._folds import Split, held_out_at_most_once
+from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds

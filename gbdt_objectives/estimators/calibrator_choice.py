@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
-from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.estimators._base import check_score

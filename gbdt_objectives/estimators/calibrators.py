@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
-from gbdt_objectives._steps import formulas
+from gbdt_objectives._steps import formulas, json as _json
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull

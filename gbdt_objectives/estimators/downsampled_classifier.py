@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, RandomState, group_numbers, guards
-from gbdt_objectives._folds import held_out_once, last_split
+from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped

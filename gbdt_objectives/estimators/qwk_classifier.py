@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
-from gbdt_objectives._folds import Split, held_out_equally_often
+from gbdt_objectives._checks.folds import Split, held_out_equally_often
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import Exported
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, optimize_thresholds

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import from_zero
+from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties

@@ -7,7 +7,7 @@ Conventions of this room
 that have not seen it. Intervals hold the value for new rows, at ``confidence_level``.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.evaluation.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,

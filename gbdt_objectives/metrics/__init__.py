@@ -5,7 +5,7 @@ shape (n,), or (n, K) with a column per class, in the metric's ``input_space``.
 ``sample_weight``: shape (n,), >= 0, or None for all ones; w means the same as w copies of the row.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.metrics.class_probability import (
     class_logloss_metric,

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _calls, _checks, _registry, _workers
+from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Stack, guards, stack as frames
 from gbdt_objectives._links import Link
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows.rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link
-from gbdt_objectives._rows import Rows
-from gbdt_objectives._workers import several
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.workers import several
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, counted_rows
 
 ENCODE = "encode the classes as 0..K-1 in the order of the columns"

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows import Rows
-from gbdt_objectives._values import carried_labels, same_labels
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.values import carried_labels, same_labels
 from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 

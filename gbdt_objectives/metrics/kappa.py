@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._parts import check_column, vectors
-from gbdt_objectives._places import EXPRESSION_BYTES, STRETCH, dot
-from gbdt_objectives._rows import FLOAT64, Rows
+from gbdt_objectives._rows.parts import check_column, vectors
+from gbdt_objectives._rows.places import EXPRESSION_BYTES, STRETCH, dot
+from gbdt_objectives._rows.rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 

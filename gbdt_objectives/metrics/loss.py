@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
 from gbdt_objectives.objectives import Objective, weighted_logloss_objective
 

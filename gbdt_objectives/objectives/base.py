@@ -18,14 +18,22 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _calls, _checks, _versions, _workers
-from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
+from gbdt_objectives import _checks, _versions
+from gbdt_objectives._checks import (
+    Array,
+    Facts,
+    Stack,
+    guards,
+    stack as frames,
+    to_host,
+)
+from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.spellings import no_attribute
-from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._places import EXPRESSION_BYTES, HOST, Place, place_of
-from gbdt_objectives._rows import Rows, check_labels, check_margins
-from gbdt_objectives._values import RowValues, read_row_values
+from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
+from gbdt_objectives._rows.rows import Rows, check_labels, check_margins
+from gbdt_objectives._rows.values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import Values
-from gbdt_objectives._places import blocks
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._checks.domain import Values
+from gbdt_objectives._rows.places import blocks
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]

@@ -10,9 +10,9 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import REAL, Domain, MeasuredRange
-from gbdt_objectives._rows import Rows
-from gbdt_objectives._workers import Reduce
+from gbdt_objectives._checks.domain import REAL, Domain, MeasuredRange
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives.base import Loss
 
 LabelRange = tuple[float, float]

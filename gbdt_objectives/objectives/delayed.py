@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import BINARY
+from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._rows import Rows
-from gbdt_objectives._values import RowValues
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.values import RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective
 from gbdt_objectives.objectives.logloss import both_classes, class_totals, largest_exponent
 

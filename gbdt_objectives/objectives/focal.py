@@ -19,9 +19,9 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._domain import BINARY, Classes
+from gbdt_objectives._checks.domain import BINARY, Classes
 from gbdt_objectives._links import Link
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss

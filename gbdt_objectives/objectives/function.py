@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, check_takes, guards
-from gbdt_objectives._domain import Domain, of_link
+from gbdt_objectives._checks.domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
-from gbdt_objectives._rows import Rows, read_only
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.rows import Rows, read_only
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
 
 GradientFunction = Callable[..., tuple[Any, Any]]

@@ -25,10 +25,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import Classes, Domain
+from gbdt_objectives._checks.domain import Classes, Domain
 from gbdt_objectives._links import Link
-from gbdt_objectives._places import dot
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.places import dot
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus

@@ -16,13 +16,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import REAL
-from gbdt_objectives._parts import vectors
-from gbdt_objectives._places import STRETCH, dot
-from gbdt_objectives._rows import Rows, checked_block
-from gbdt_objectives._workers import Reduce
+from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.parts import vectors
+from gbdt_objectives._rows.places import STRETCH, dot
+from gbdt_objectives._rows.rows import Rows, checked_block
+from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start
 

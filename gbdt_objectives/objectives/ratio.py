@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_takes, shown
-from gbdt_objectives._domain import BINARY, Domain
+from gbdt_objectives._checks.domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
-from gbdt_objectives._parts import vectors
-from gbdt_objectives._rows import Rows, read_only
-from gbdt_objectives._workers import Reduce
+from gbdt_objectives._rows.parts import vectors
+from gbdt_objectives._rows.rows import Rows, read_only
+from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import costs, coupled
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import MatrixCost, RowFunction

@@ -7,7 +7,7 @@ A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figu
 any kind of colour vision.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.plotting.reliability_display import ReliabilityCurve, ReliabilityDisplay
 from gbdt_objectives.plotting.roc_hull_display import ROCHullDisplay
 from gbdt_objectives.plotting.threshold_display import ThresholdDisplay

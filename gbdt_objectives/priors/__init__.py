@@ -17,7 +17,7 @@ at which positives and negatives were kept (or replicated, above 1), tau and s t
 probability of label 1 where the model is used and where it was trained.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.priors.delay import DelayDistribution, delay_distribution
 from gbdt_objectives.priors.estimate import (
     PriorEstimate,

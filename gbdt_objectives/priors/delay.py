@@ -19,10 +19,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import from_zero
-from gbdt_objectives._values import freeze, table
+from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives._rows.values import freeze, table
+from gbdt_objectives._steps import json as _json
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._places import blocks
-from gbdt_objectives._values import ArrayValue, freeze, plain
+from gbdt_objectives._rows.places import blocks
+from gbdt_objectives._rows.values import ArrayValue, freeze, plain
+from gbdt_objectives._steps import json as _json
 
 P = ParamSpec("P")
 R = TypeVar("R")

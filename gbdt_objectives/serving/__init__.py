@@ -12,7 +12,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.serving import folder as _folder
 from gbdt_objectives.serving.model import ServedModel, with_extras
 from gbdt_objectives.serving.onnx import export_onnx

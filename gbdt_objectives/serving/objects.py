@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives import _json, estimators
+from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
     CalibratedClassifier,

@@ -9,7 +9,7 @@ bin. There are d pools in ascending order of score; a *cut* is a number i in 0..
 of pools below it.
 """
 
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.thresholds.decisions import decide
 from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.optimize import optimize_thresholds

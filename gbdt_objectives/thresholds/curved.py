@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import from_zero
-from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
+from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown, warn
-from gbdt_objectives._mistakes import class_keys
+from gbdt_objectives._checks.mistakes import class_keys
 from gbdt_objectives.metrics import ClassMetric, RatioMetric
 from gbdt_objectives.thresholds.dynamic_program import least_ratio
 from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, shown
-from gbdt_objectives._parts import map_parts
-from gbdt_objectives._values import ArrayValue, carried_labels, freeze, same_labels
+from gbdt_objectives._rows.parts import map_parts
+from gbdt_objectives._rows.values import ArrayValue, carried_labels, freeze, same_labels
+from gbdt_objectives._steps import json as _json
 
 
 @dataclass(frozen=True, eq=False, repr=False)

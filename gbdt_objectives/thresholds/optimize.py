@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import RandomState
-from gbdt_objectives._parts import any_dask
+from gbdt_objectives._rows.parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.labelled import Thresholds

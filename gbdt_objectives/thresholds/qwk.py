@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import dot
+from gbdt_objectives._rows.places import dot
 from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072

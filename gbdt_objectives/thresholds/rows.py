@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
-from gbdt_objectives._parts import check_column, vectors
-from gbdt_objectives._places import from_zero
+from gbdt_objectives._rows.parts import check_column, vectors
+from gbdt_objectives._rows.places import from_zero
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._values import freeze, table
+from gbdt_objectives._rows.values import freeze, table
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights

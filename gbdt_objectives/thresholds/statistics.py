@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
-from gbdt_objectives._parts import any_dask, total
+from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds

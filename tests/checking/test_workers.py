@@ -9,7 +9,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
-from gbdt_objectives._domain import REAL
+from gbdt_objectives._checks.domain import REAL
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import Loss
 from tests.checking.test_doors import finding

@@ -349,7 +349,7 @@ def die() -> None:
 
 
 def skip_a_sum() -> None:
-    from gbdt_objectives import _workers
+    from gbdt_objectives._rows import workers as _workers
 
     send = _workers._send
 

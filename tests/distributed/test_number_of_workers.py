@@ -16,7 +16,7 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives import _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
 from tests.contract import METRICS, OBJECTIVES, ObjectiveCase
 from tests.matrix import entries

@@ -14,7 +14,7 @@ from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolu
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
-from gbdt_objectives import _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 from gbdt_objectives.metrics import class_probability

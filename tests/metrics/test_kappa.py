@@ -14,7 +14,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.classes import rounded
 from gbdt_objectives.metrics.kappa import class_counts, merged, moments

@@ -244,7 +244,7 @@ def stages(file: str) -> Stages:
     """Arguments of pytest: first the tests of the module, slow ones too, then the fast ones of its
     whole room."""
     inside = Path(file).relative_to(PACKAGE)
-    if inside.as_posix() == "_workers.py":
+    if inside.as_posix() == "_rows/workers.py":
         return [("tests/test_workers.py", "-m", "")]  # all are slow
     own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
     mirror = [own] if Path(own).exists() else []

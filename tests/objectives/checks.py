@@ -18,10 +18,10 @@ import xgboost as xgb
 from sklearn.base import clone
 
 import gbdt_objectives as go
-from gbdt_objectives import _rows
-from gbdt_objectives._domain import REAL, Interval, Values
+from gbdt_objectives._checks.domain import REAL, Interval, Values
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT
-from gbdt_objectives._places import blocks
+from gbdt_objectives._rows import rows as _rows
+from gbdt_objectives._rows.places import blocks
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.checking import checks as checking

@@ -18,9 +18,10 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives import _checks, _places
-from gbdt_objectives._places import place_of
-from gbdt_objectives._rows import Rows
+from gbdt_objectives import _checks
+from gbdt_objectives._rows import places as _places
+from gbdt_objectives._rows.places import place_of
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.autodiff import _float64
 from tests.cases import each
 

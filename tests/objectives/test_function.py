@@ -10,7 +10,7 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives import function as functions
 from gbdt_objectives.objectives.function import FunctionLoss, objective
 from tests.cases import each, refusals, refused

@@ -16,10 +16,10 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
-from gbdt_objectives import _workers
-from gbdt_objectives._domain import Classes
-from gbdt_objectives._places import BLOCK_BYTES
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._checks.domain import Classes
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.places import BLOCK_BYTES
+from gbdt_objectives._rows.rows import Rows
 from tests.cases import each, refusals_of
 from tests.contract import measured_in_parts
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives import kappa_objective
 from gbdt_objectives.objectives.qwk import LabelMoments
 from tests.cases import each, refusals_of

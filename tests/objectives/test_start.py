@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 import gbdt_objectives as go
-from gbdt_objectives._rows import Rows, RowsOfParts
+from gbdt_objectives._rows.rows import Rows, RowsOfParts
 
 rng = np.random.default_rng(0)
 Y = rng.integers(60, 73, 901).astype(float)

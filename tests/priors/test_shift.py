@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from gbdt_objectives import correct_probability, log_odds_shift
-from gbdt_objectives._places import BLOCK_BYTES
+from gbdt_objectives._rows.places import BLOCK_BYTES
 from gbdt_objectives.priors import (
     LogOddsShift,
     correct_margin,

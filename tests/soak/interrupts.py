@@ -19,7 +19,8 @@ import lightgbm as lgb
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives import _workers, adapters, calibration, estimators, evaluation, serving
+from gbdt_objectives import adapters, calibration, estimators, evaluation, serving
+from gbdt_objectives._rows import workers as _workers
 from tests.distributed.faults import within
 from tests.soak.common import (
     ESTIMATOR,

@@ -1,7 +1,7 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _versions
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 
 _versions.check_installed("lightgbm")  # before anything below imports it
 

@@ -13,10 +13,11 @@ import xgboost as xgb
 from scipy.special import logit
 from sklearn.model_selection import StratifiedKFold
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives._registry import XGBOOST, library
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import is_dask
-from gbdt_objectives._workers import some_rows
+from gbdt_objectives._rows.workers import some_rows
 
 FAN_IN = 4  # statistics that one task merges, and holds at the same time
 

@@ -18,11 +18,12 @@ import xgboost as xgb
 from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives._rows import Rows, RowsOfParts
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT, Request
 from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin

@@ -23,9 +23,10 @@ from distributed import Queue, get_client, get_worker
 from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _calls, _checks, _registry, _versions, _workers
+from gbdt_objectives import _checks, _registry, _versions
 from gbdt_objectives._checks import Array, stack
-from gbdt_objectives._mistakes import room
+from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective

@@ -14,10 +14,11 @@ from types import FrameType
 from typing import Any
 from weakref import finalize
 
-from gbdt_objectives import _registry, _workers
+from gbdt_objectives import _registry
 from gbdt_objectives._checks import Facts, Stack
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._links import Link
+from gbdt_objectives._rows import workers as _workers
 
 TRAINS = ("update", "boost")
 EVALUATES = ("eval_set", "__inner_eval")

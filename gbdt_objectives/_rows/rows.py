@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives import _checks, _workers
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, to_host
-from gbdt_objectives._domain import Domain, Interval
-from gbdt_objectives._places import BLOCK_BYTES, EXPRESSION_BYTES, HOST, Place
+from gbdt_objectives._checks.domain import Domain, Interval
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.places import BLOCK_BYTES, EXPRESSION_BYTES, HOST, Place
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]

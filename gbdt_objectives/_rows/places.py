@@ -14,7 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import Domain, Interval
+from gbdt_objectives._checks.domain import Domain, Interval
 
 DeviceArray = Any  # an array of any library but numpy
 

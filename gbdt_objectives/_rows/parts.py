@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gbdt_objectives._checks import Array, is_dask
+from gbdt_objectives._registry import PARTITIONS, load
 
 T = TypeVar("T")
 
@@ -30,9 +31,8 @@ def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """
     if not any_dask(columns):
         return of(**columns)
-    from gbdt_objectives.distributed.dask._partitions import sum_over_partitions
-
-    return sum_over_partitions(*_of_columns(of, columns))
+    found: T = load(PARTITIONS).sum_over_partitions(*_of_columns(of, columns))
+    return found
 
 
 def vectors(of: Callable[..., Sequence[float] | Array], columns: Mapping[str, Any]) -> Array:
@@ -48,9 +48,7 @@ def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: A
     """``function(**columns)``, a value of each row: of Dask columns lazily, like the first."""
     if not any_dask(columns):
         return function(**columns)
-    from gbdt_objectives.distributed.dask._partitions import map_rows
-
-    return map_rows(*_of_columns(function, columns), dtype)
+    return load(PARTITIONS).map_rows(*_of_columns(function, columns), dtype)
 
 
 def _of_columns(
@@ -69,6 +67,4 @@ def _of_columns(
 def check_column(name: str, column: Any) -> None:
     """Raise for a Dask collection that is no single column, or of unknown categories."""
     if is_dask(column):
-        from gbdt_objectives.distributed.dask import _partitions
-
-        _partitions.check_column(name, column, {name: column})
+        load(PARTITIONS).check_column(name, column, {name: column})
