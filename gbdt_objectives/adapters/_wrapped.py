@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
@@ -26,6 +27,13 @@ OWN_STOPPING = (
 
 METRIC = ("metric", "eval_metric")
 """The main names of what is measured."""
+
+
+def last_step(estimator: Any) -> Any:
+    """What a Pipeline ends in, any other estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 def refuse_parameters(

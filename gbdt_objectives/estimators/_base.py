@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Array, positions, shown
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
-from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators._members import last_step
+from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 INSTEAD = each_word({

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
@@ -21,6 +20,7 @@ from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -82,13 +82,6 @@ def check_regressor(name: str, estimator: Any) -> None:
             "continuous score, use its regressor"
         )
     check_name(last_step(estimator))
-
-
-def last_step(estimator: Any) -> Any:
-    """What a Pipeline ends in, any other estimator itself."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return estimator
 
 
 def library_inside(estimator: Any) -> Library | None:

@@ -24,10 +24,10 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._checks.folds import Split, held_out_equally_often
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._wrapped import Data
+from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
-from gbdt_objectives.estimators._members import Members, last_step, library_inside
+from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises

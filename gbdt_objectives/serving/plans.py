@@ -22,7 +22,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG, Link
 from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives._steps.steps import Step, Steps
-from gbdt_objectives.estimators._members import last_step
+from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.serving.model import ServedModel, of_library
