@@ -501,6 +501,8 @@ def check_intercept(probe: Probe) -> str | None:
         raise Skipped("a function does not say where boosting starts: objective(function) does")
     if target.intercept is not None:
         return _check_given_intercept(probe, target)
+    if probe.f.ndim > 1 and target.outputs == 1:
+        return None  # check_predictions says that outputs= is missing
     many = ROWS * ((np.arange(ROWS) + 0.5) / ROWS) ** 2  # fewer and fewer of each label
     at = np.argsort(probe.y, kind="stable")[many.astype(int)]
     for w in (None, np.sort(probe.w)):
