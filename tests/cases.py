@@ -86,7 +86,7 @@ def refused(*rows: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[.
         signature = inspect.Signature([*parameters, *first])
         test.__signature__ = signature  # type: ignore[attr-defined]
         tried = each(("arguments", "words", "error"), cases, ids=[row[1] for row in cases])(test)
-        tried.__dict__.update(getattr(call, "__dict__", {}))  # its marks
+        tried.__dict__["pytestmark"] = getattr(call, "pytestmark", [])
         return tried
 
     return decorate
