@@ -298,6 +298,7 @@ def test_numbers_as_text_are_told_to_be_numbers(wrap):
 # --- the command line
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("click"), reason="needs click")
 @pytest.mark.parametrize(
     ("command", "message"),

@@ -212,6 +212,7 @@ FREE = ("versions", "tolerance")
 OTHERS = (None, True, 5, -1.5, "x", "../x", [], [1], ["x"], {}, {"x": 1}, [[]], [{}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_values_of_wrong_types(folders: Any, kind: str, tmp_path: Path) -> None:
     """Each key of model.json, missing and with a value of each other type."""
@@ -286,6 +287,7 @@ def tampered(document: Any, step: int, start: int) -> Iterator[tuple[tuple[Any, 
                 yield path, held, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_any_value_that_was_changed(folders: Any, kind: str, tmp_path: Path) -> None:
     """A part of all, which the next test tries."""

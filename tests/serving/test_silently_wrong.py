@@ -86,6 +86,7 @@ def test_columns_of_any_table_are_found_by_name(tmp_path: Path) -> None:
     np.testing.assert_allclose(served(tmp_path / "m").predict(turned), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "word"),
     [("a,b,c\n1,2,3,4\n", "line 2, column"), ("\ufeffa,b,c\n1,2,3\n", ""), ("b,c,a\n2,3,1\n", "")],
@@ -105,6 +106,7 @@ def test_cells_belong_to_the_names_above_them(tmp_path: Path, text: str, word: s
         assert float(row[0]) == pytest.approx(expected[0], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_file_without_names_is_refused(tmp_path: Path) -> None:
     LGBMRegressor(**SMALL).fit(X, Y).export(tmp_path / "m", X)
     (tmp_path / "new.csv").write_text("1.5,2,3\n1,2,3\n")
