@@ -439,7 +439,7 @@ def no_attribute(thing: Any, name: str) -> AttributeError:
                  if name in OBJECTS.get(base.__name__, {})), "")  # fmt: skip
     ours = next((k for k, words in ATTRIBUTES.items() if k in has and name in words.split()), None)
     near = get_close_matches(name, sorted(has), n=1, cutoff=0.75)
-    fitted = [key for key in sorted(has) if key.endswith("_")]
+    fitted = [key for key in sorted(getattr(thing, "__dict__", ())) if key.endswith("_")]
     if not said and ours:
         takes = getattr(kind, ours, None)
         said = f"here that is .{ours}{'(...)' if isinstance(takes, FunctionType) else ''}"

@@ -271,7 +271,7 @@ def not_classes(name: str, values: ArrayLike) -> None:
 
 def no_labels(name: str, score: Array, labels: Array) -> None:
     """Warn of scores that are labels in all of many rows."""
-    if len(score) < MANY or labels.dtype.kind not in "biuf":
+    if len(score) < MANY or labels.dtype.kind not in "biuf" or not np.ptp(score):
         return
     if all(np.isin(part, labels).all() for part in (score[:FEW], score)):
         warn(

@@ -557,7 +557,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         those best for other metrics. Columns are in the order of ``classes_``; that of a class
         without rows is 0.
         """
-        return self.probability_curve_(self.predict_score(X))
+        score = self.predict_score(X)  # which says if it is not fitted
+        return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""
