@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
-from gbdt_objectives._checks.spellings import misplaced, no_attribute
+from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
@@ -109,7 +109,7 @@ def guard_attributes(kind: type) -> None:
         def get_attribute(self: Any, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property's own error
                 return object.__getattribute__(self, name)
-            raise no_attribute(self, name)
+            raise NoAttribute(name=name, obj=self)
 
         setattr(kind, "__getattr__", get_attribute)  # noqa: B010
     if is_dataclass(kind) and "__getitem__" not in own:

@@ -431,8 +431,18 @@ SHORT = 25
 """Longer lists of names are not read."""
 
 
-def no_attribute(thing: Any, name: str) -> AttributeError:
-    """The error for an attribute that an object does not have, which says what it is here."""
+class NoAttribute(AttributeError):
+    """The error for an attribute that an object does not have, which says what it is here once
+    somebody reads it: ``hasattr`` asks often, and reads nothing."""
+
+    def __str__(self) -> str:
+        return about_attribute(self.obj, str(self.name))
+
+    def __reduce__(self) -> Any:
+        return AttributeError, (str(self),)
+
+
+def about_attribute(thing: Any, name: str) -> str:
     kind = type(thing)
     has = {key for key in [*dir(kind), *getattr(thing, "__dict__", ())] if not key.startswith("_")}
     said = next((OBJECTS[base.__name__][name] for base in kind.__mro__
@@ -450,4 +460,4 @@ def no_attribute(thing: Any, name: str) -> AttributeError:
     elif not said and len(has) <= SHORT:
         said = f"it has {', '.join(sorted(has))}"
     text = f"{kind.__name__!r} object has no attribute {name!r}"
-    return AttributeError(f"{text}: {said}" if said else text, name=name, obj=thing)
+    return f"{text}: {said}" if said else text

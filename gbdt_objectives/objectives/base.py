@@ -28,7 +28,7 @@ from gbdt_objectives._checks import (
     to_host,
 )
 from gbdt_objectives._checks.domain import Domain
-from gbdt_objectives._checks.spellings import no_attribute
+from gbdt_objectives._checks.spellings import NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
@@ -242,7 +242,7 @@ class Objective:
         try:
             return getattr(self.equations, OTHER_NAMES.get(name, name))
         except AttributeError:
-            raise no_attribute(self, name) from None
+            raise NoAttribute(name=name, obj=self) from None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Objective:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
