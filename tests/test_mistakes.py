@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import spellings
@@ -132,6 +133,20 @@ def test_what_objects_say_of_other_attributes(new) -> None:
         judge.scored  # noqa: B018
     assert not hasattr(judge, "_anything")
     assert copy.copy(judge).cost == pickle.loads(pickle.dumps(go.qwk_metric())).greater_is_better
+
+
+def test_models_paths_and_numbers_between_columns_are_in_order() -> None:
+    tree, X, y = LogisticRegression(), np.zeros((4, 1)), [0, 1, 0, 1]
+    for call, order in (
+        (lambda: go.evaluation.estimate_performance(X, y, tree, "f1"), "estimator, X, y"),
+        (lambda: go.estimators.leaf_probability(X, tree, y), "model, X, y"),
+        (lambda: go.negative_downsample(0.1, y), "y, negative_keep_rate"),
+        (lambda: go.priors.negative_downsample_by_key(y, 0.1, y), "y, key, negative_keep_rate"),
+        (lambda: go.serving.export("folder", tree, X), "model, folder, X"),
+    ):
+        said = " comes before ".join(order.split(", "))
+        with pytest.raises((TypeError, ValueError), match=rf"; are they swapped\? {said}$"):
+            call()
 
 
 def public() -> Iterator[tuple[ModuleType, str, Any]]:

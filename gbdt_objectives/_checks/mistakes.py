@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import getdoc, signature
+from numbers import Real
+from os import PathLike
 from os.path import commonprefix
 from types import FunctionType
 from typing import Any
@@ -35,6 +37,13 @@ OF_CLASSES = {
 }
 """Arguments that have one number of each class, and what names the classes if it is of pandas."""
 OTHERS = ("X", *MATRICES)
+
+KINDS = {
+    **dict.fromkeys((*LABELS, *OTHERS, "key", "segments"), "column"),
+    **dict.fromkeys(("model", "estimator", "booster", "first", "second"), "model"),
+    **dict.fromkeys(("folder", "path"), "path"), "negative_keep_rate": "number",
+}  # fmt: skip
+"""What arguments are, as far as it is the same at every callable."""
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
@@ -155,8 +164,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         except (TypeError, ValueError) as error:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
-            if order:
-                say_order(error, given, order)
+            say_order(error, given, order)
             raise
 
     GUARDED.add(checked)
@@ -188,11 +196,26 @@ def order_of(parameters: list[str]) -> list[str]:
 
 
 def say_order(error: Exception, given: Mapping[str, Any], order: list[str]) -> None:
-    """Add to the error of a call that labels and others are swapped, if they are."""
+    """Add to the error of a call that labels and others are swapped, or a model, a path or a number
+    and columns, if they are."""
     found = {name in LABELS: is_of_labels(given.get(name)) for name in order}
-    if found == {True: False, False: True} and SWAPPED not in str(error):
+    if found != {True: False, False: True}:
+        order = [name for name in given if name in KINDS]
+        kinds = [kind_of_value(given[name]) for name in order]
+        wanted = [KINDS[name] for name in order]
+        if kinds == wanted or sorted(kinds) != sorted(wanted):
+            return
+    if SWAPPED not in str(error):
         said = str(error).rstrip(".")
-        error.args = (f"{said}{SWAPPED} {order[0]} comes before {order[1]}",)
+        error.args = (f"{said}{SWAPPED} {' comes before '.join(order)}",)
+
+
+def kind_of_value(value: Any) -> str:
+    if isinstance(value, str | PathLike):
+        return "path"
+    if isinstance(value, Real):
+        return "number"
+    return "model" if hasattr(value, "fit") or hasattr(value, "save_model") else "column"
 
 
 def is_indexed(values: Any) -> bool:

@@ -669,6 +669,7 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
         raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
     if (cuts[1:] < cuts[:-1]).any():
         raise ValueError(
-            f"{name} must be sorted, found {shown(cuts.tolist())}: class k begins at {name}[k-1]"
+            f"{name} must be sorted, found {shown(cuts.tolist())}: class k begins at {name}[k-1]; "
+            "scores come first, then thresholds"
         )
     return cuts
