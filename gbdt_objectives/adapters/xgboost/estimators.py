@@ -132,11 +132,12 @@ class Fitting(_estimators.Fitting):
             unknown = re.search(r"Unknown metric function (\S+)", str(error))
             if unknown is None:
                 raise
+            names = [one for one in self.metrics if isinstance(one, str)]
+            name = unknown[1] if unknown[1] in names else ", ".join(names)  # XGBoost 2.1: the other
             beside = ", or accepts no other metric beside one of gbdt_objectives"
             raise ValueError(
-                f"eval_metric {unknown[1]!r} is no metric of this version of XGBoost"
-                f"{beside if self.metric else ''}: "
-                + _estimators.sounding_like(unknown[1], "metric")
+                f"eval_metric {name!r} is no metric of this version of XGBoost"
+                f"{beside if self.metric else ''}: " + _estimators.sounding_like(name, "metric")
             ) from error
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
