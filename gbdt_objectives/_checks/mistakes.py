@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
@@ -152,11 +152,11 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        for theirs in kwargs.keys() & same:
+        for theirs in same and kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
-        given = dict(zip(parameters, args, strict=False)) | kwargs
-        if takes_columns:
+        if takes_columns and (any_named(args) or any_named(kwargs.values())):
+            given = dict(zip(parameters, args, strict=False)) | kwargs
             check_index(given)
             check_classes(given)
         try:
@@ -164,7 +164,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         except (TypeError, ValueError) as error:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
-            say_order(error, given, order)
+            say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
 
     GUARDED.add(checked)
@@ -216,6 +216,21 @@ def kind_of_value(value: Any) -> str:
     if isinstance(value, Real):
         return "number"
     return "model" if hasattr(value, "fit") or hasattr(value, "save_model") else "column"
+
+
+def any_named(values: Iterable[Any]) -> bool:
+    """Whether rows or columns of any have names: looked at in each call, and so before all else."""
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray or kind is str:
+            continue
+        if kind is list or kind is tuple or kind is dict:
+            parts = value.values() if kind is dict else value
+            if len(value) < MOST_COLUMNS and any_named(parts):
+                return True
+        elif kind.__module__.startswith("pandas") or hasattr(value, "columns"):
+            return True
+    return False
 
 
 def is_indexed(values: Any) -> bool:
