@@ -32,8 +32,7 @@ WORDS = {
     "probability": "y_prob y_proba y_score y_pred proba prob probs probabilities p p_hat q "
     "confidences posteriors preds score",
     "sample_weight": "weight weights sample_weights w",
-    "labels": "classes label_range",
-    "label_range": "labels classes",
+    "labels": "classes",
     "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate "
     "neg_rate keep_prob frac fraction downsampling_rate",
     "class_keep_rates": "rates class_rates",
@@ -65,7 +64,7 @@ WORDS = {
     "delay": "duration T", "key": "keys user_id groups", "floor": "min_rate",
     "folder": "path model_dir artifact_path model_uri", "path": "folder f",
     "X": "input_example", "api": "library framework", "values": "thresholds",
-    "input_space": "logits input_type", "tree": "estimator max_depth",
+    "tree": "estimator",
     "num_boost_round": "nrounds num_round num_boost_rounds iterations num_iterations num_rounds "
     "n_estimators",
     "data": "dtrain train_set",
@@ -76,11 +75,11 @@ SENTENCES: dict[str, dict[str, str]] = {
     "labels": each_word({
         "write labels=range({})": "n_classes num_class num_classes N K",
         "write labels=, all classes in order": "pos_label label_min label_max min_rating "
-        "max_rating",
+        "max_rating label_range",
     }),
     "label_range": each_word({
         "write label_range=(lowest, highest)": "n_classes num_class num_classes min_rating "
-        "max_rating label_min label_max min_value max_value y_true",
+        "max_rating label_min label_max min_value max_value y_true labels classes",
     }),
     "n_classes": each_word({
         "write n_classes=": "num_class num_classes K",
@@ -141,9 +140,9 @@ SENTENCES: dict[str, dict[str, str]] = {
     }),
     "m": each_word({"as additive smoothing write m=, rows that count as the prior": "alpha "
                     "laplace"}),
-    "n_bins": each_word({
-        "write n_bins=, their number": "bins",
-    }),
+    "n_bins": each_word({"write n_bins=, their number": "bins"}),
+    "input_space": each_word({"write input_space='margin' for log-odds": "logits input_type"}),
+    "tree": each_word({"write tree=DecisionTreeClassifier({}=...)": "max_depth min_samples_leaf"}),
     "strategy": each_word({
         "write strategy='quantile' or 'uniform'": "adaptive equal_intervals",
     }),
