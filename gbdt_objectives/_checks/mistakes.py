@@ -140,9 +140,6 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
     order = order_of(parameters)
-    own = set(parameters).difference(OBJECT)
-    of_method = len(own) < len(parameters) and not own.isdisjoint(MATRICES)
-    takes_columns = len(own) > 1 or of_method or own == {"matrix"}
     same = SAME if called in ("train", "cv") else {}
     if function in GUARDED or called in HOT:
         return function
@@ -155,7 +152,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for theirs in same and kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
-        if takes_columns and (any_named(args) or any_named(kwargs.values())):
+        if any_named(args) or any_named(kwargs.values()):
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_index(given)
             check_classes(given)
