@@ -149,6 +149,13 @@ def test_models_paths_and_numbers_between_columns_are_in_order() -> None:
             call()
 
 
+@each("kind", [xgboost.XGBRegressor, lightgbm.LGBMClassifier, go.DownsampledClassifier])
+def test_fit_of_estimators_asks_the_table_too(kind: Any) -> None:
+    model = kind(LogisticRegression(), 0.5) if kind is go.DownsampledClassifier else kind()
+    with pytest.raises(TypeError, match=r"'?weight\W*.*write sample_weight=$"):
+        model.fit(np.zeros((4, 1)), [0, 1, 0, 1], weight=[1] * 4)
+
+
 def public() -> Iterator[tuple[ModuleType, str, Any]]:
     for name in ROOMS:
         module = import_module(f"gbdt_objectives.{name}")

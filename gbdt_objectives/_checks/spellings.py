@@ -307,11 +307,9 @@ CALLS = {
 """What to add where a call of one function does not fit its signature."""
 
 
-def unknown_argument(
-    row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
-) -> str:
-    """What to write instead of an argument that a callable does not have; ``row`` is its name in
-    the tables. ``outer``: the parameters of ``kind``, the class, if it is a method."""
+def counterpart(row: str, word: str, parameters: Collection[str]) -> str:
+    """What the tables say of an argument that a callable does not have, "" if they do not know it;
+    ``row`` is its name there."""
     for key in (row, {"cv": "train"}.get(row, row)):
         if word in ARGUMENTS.get(key, {}):
             return ARGUMENTS[key][word].replace("{}", word)
@@ -319,8 +317,16 @@ def unknown_argument(
     meant = list(dict.fromkeys(said.replace("{}", word) for said in meant))
     plain = [f"write {ours}=" for ours, words in WORDS.items()
              if ours in parameters and word in words.split()]  # fmt: skip
-    if meant or plain:
-        return "; ".join(meant or plain[:1])
+    return "; ".join(meant or plain[:1])
+
+
+def unknown_argument(
+    row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
+) -> str:
+    """What to write instead of an argument that a callable does not have. ``outer``: the parameters
+    of ``kind``, the class, if it is a method."""
+    if said := counterpart(row, word, parameters):
+        return said
     if word in outer:
         return f"write it where the object is made, {kind}({word}=...)"
     near = get_close_matches(word, parameters, n=1, cutoff=0.75)

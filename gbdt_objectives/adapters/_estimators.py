@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
+from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
@@ -289,10 +290,10 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         estimator, named = fit.__self__, ""
         if getattr(estimator.objective, "whole", False):
             named = f"; values by row are named, objective(function, rows=[{name!r}])"
-        raise TypeError(
-            f"{fit.__name__}() has no argument {name!r}, only {', '.join(call.parameters)}: a "
-            f"parameter goes to the estimator, {type(estimator).__name__}({name}=...){named}"
-        )
+        kind, known = type(estimator).__name__, ", ".join(call.parameters)
+        said = counterpart(f"{kind}.fit", name, call.parameters)
+        said = said or f"a parameter goes to the estimator, {kind}({name}=...)"
+        raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{named}")
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
-from gbdt_objectives._checks.spellings import each_word
+from gbdt_objectives._checks.spellings import counterpart, each_word
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._wrapped import Data, last_step
@@ -224,12 +224,12 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
 def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
     """Raise for an argument that fit does not have, and say how it is written here."""
     for name in others:
-        instead = INSTEAD.get(name)
-        if instead is None:
-            kinds = signature(estimator.fit).parameters.values()
-            known = ", ".join(p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD)
-            instead = f"it has only {known}; parameters belong to the estimator"
-        raise TypeError(f"{type(estimator).__name__}.fit() got {name}=: {instead}")
+        called = f"{type(estimator).__name__}.fit"
+        kinds = signature(estimator.fit).parameters.values()
+        known = [p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD]
+        instead = INSTEAD.get(name) or counterpart(called, name, known)
+        instead = instead or f"it has only {', '.join(known)}; parameters belong to the estimator"
+        raise TypeError(f"{called}() got {name}=: {instead}")
 
 
 def read_eval_set(
