@@ -198,6 +198,12 @@ def check_weights(
     return _checks.weights(name, sample_weight, rows)
 
 
+def forget(estimator: Any) -> None:
+    """Drop what an earlier fit has found: not every fit finds all of it."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+
+
 def take(w: Array | None, rows: Array) -> Array | None:
     return None if w is None else w[rows]
 

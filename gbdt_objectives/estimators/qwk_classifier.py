@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -31,18 +31,42 @@ from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises
-from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
+from gbdt_objectives.thresholds.rows import (
+    ScoredRows,
+    are_rising_numbers,
+    sort_rows,
+    weights_of_prior,
+)
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
-OF_SOME_FITS = (
-    "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
-    "segment_shift_",
-)  # fmt: skip
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
 exceed; more if folds stop early on the rows that they hold out, which favours these rows."""
 
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
+
+
+class Rows(NamedTuple):
+    """What regressors learn: the goal of each row is its class position, or the target."""
+
+    X: Any
+    goal: Array
+    w: Array | None
+    classes: Array
+    position: Array  # -1 where the class is not known
+
+    @property
+    def data(self) -> Data:
+        return self.X, self.goal, self.w
+
+
+class Folds(NamedTuple):
+    """The models of each fold, and out-of-fold scores, (n, M)."""
+
+    models: list[list[Any]]
+    scores: Array
+    some: Array  # rows for each fold, (r,)
+    of_some: Array  # the fold's scores of them, (r, M)
 
 
 @dataclass(eq=False, repr=False)
@@ -224,103 +248,49 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             out some rows more often than others, and what the regressor raises.
         """
         members, beta = self._read_parameters()
-        X, given = _base.check_rows(self, X, y)
-        if len(given) < 2:
-            raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
-        classes, position = self._read_labels(y, given, target)
-        members, w = _members.take_class_weight(members, classes, position, w)
-        goal = position if target is None else self._read_target(target, position, w)
-        _members.check_labels(members, self, classes, goal, target is not None)
-        group = None if groups is None else group_numbers(groups, len(given))
-        splits, times = held_out_equally_often(
-            position, self.cv, group, shuffle=True, random_state=self.random_state
-        )
-        if times > 1 and not self.ensemble:
-            raise ValueError(
-                f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
-                "scores are spread more than their mean: use ensemble=True, or folds without "
-                "repeats"
-            )
-
-        for k, (train, _) in enumerate(splits):
-            if w is not None and not w[train].any():
-                raise ValueError(
-                    f"split {k} of cv trains on rows of weight 0 only: leave rows of weight 0 out, "
-                    "or use other folds"
-                )
-
-        data, K = (X, goal, w), len(classes)
-        column = self._segments(X)
+        members, rows = self._read_rows(members, X, y, sample_weight, target)
+        splits, times = self._read_splits(rows, groups)
+        column = self._segments(rows.X)
         if column is not None:
-            read_segments(column, len(given), "the labels")
+            read_segments(column, len(rows.goal), "the labels")
+        w, K = rows.w, len(rows.classes)
         scored = np.unique(np.concatenate([test for _, test in splits]))
-        held = scored[position[scored] >= 0]
-        held_out, w_held = position[held], _base.take(w, held)
-        _base.check_held_out_classes("cv", classes, held_out, w_held)
-        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+        held = scored[rows.position[scored] >= 0]
+        held_out, w_held = rows.position[held], _base.take(w, held)
+        _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
+        weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
 
-        models, each, few, seen = self._fit_folds(members, data, K, splits, times, scored)
+        folds = self._fit_folds(members, rows.data, K, splits, times, scored)
         if beta is None:
-            beta = _members.blend_weights(goal, each, w, [test for _, test in splits])
-        oof = each @ beta
+            tests = [test for _, test in splits]
+            beta = _members.blend_weights(rows.goal, folds.scores, w, tests)
+        oof = folds.scores @ beta
         stretch = 1.0
         if self.ensemble:
-            stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
+            w_some = _base.take(w, folds.some)
+            stretch = _members.find_stretch(oof[folds.some], folds.of_some @ beta, w_some)
         center = float(np.average(oof[scored], weights=_base.take(w, scored)))
-        several, found = isinstance(self.estimator, list), dict[str, Any]()
+        shifts = {}
         if self.segment is not None:
-            shift = found["segment_shift_"] = fit_segment_shift(
+            shift = shifts["segment_shift_"] = fit_segment_shift(
                 held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
             )  # fmt: skip
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
             oof[scored] = known_or_not.apply(oof[scored], column[scored])
-        rows = sort_rows(oof[held], held_out, weight, np.arange(K))
-        cuts = methods.fit_thresholds(self.method, rows, metrics.qwk_metric())
-        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
-        if not score_rises(rows.label_curve):
-            warn(
-                "the out-of-fold scores do not rise with the class: the regressor has learnt "
-                "nothing that holds on new rows"
-            )
-        elif not methods.warn_if_chance(cuts, rows, limit):
-            methods.warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
-        if target is None and are_rising_numbers(classes):
-            found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
-        if several:
-            found["member_oof_scores_"] = {name: each[:, j] for j, (name, _) in enumerate(members)}
-        rounds: list[dict[str, int]] = []
-        if self.early_stopping_rounds is not None:
-            rounds = [
-                {
-                    name: library.count_rounds(last_step(model))
-                    for (name, _), model in zip(members, of_fold, strict=True)
-                    if (library := library_inside(model)) is not None
-                }
-                for of_fold in models
-            ]
-            found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
-        if self.ensemble:
-            found["estimators_"] = models if several else [model for (model,) in models]
-        else:
-            final = []
-            for name, estimator in members:
-                model = _members.fresh(estimator)
-                if rounds and library_inside(model):
-                    best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
-                    last_step(model).set_params(n_estimators=max(1, best))
-                final.append(self._fit_model(model, data, K))
-            found["estimator_"] = final if several else final[0]
-        _base.check_features(self, X, reset=True)
-        for name in OF_SOME_FITS:
-            self.__dict__.pop(name, None)  # of an earlier fit
-        self.__dict__.update(found)
-        self.thresholds_ = Thresholds(cuts, classes)
-        self.classes_ = self.thresholds_.labels
+        placed = sort_rows(oof[held], held_out, weight, np.arange(K))
+        thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
+        found = self._fit_models(members, rows.data, K, folds)
+        _base.forget(self)
+        _base.check_features(self, rows.X, reset=True)
+        self.__dict__.update(found | shifts)
+        if target is None and are_rising_numbers(rows.classes):
+            cuts = positions_to_labels(thresholds.values, rows.classes)
+            self.label_thresholds_ = Thresholds(cuts, rows.classes)
+        self.thresholds_, self.classes_ = thresholds, thresholds.labels
         self.oof_score_, self.stretch_, self.center_, self.weights_ = oof, stretch, center, beta
         self.probability_curve_ = LaterCurve(
-            rows.position, rows.score, rows.weight, K, stretch, len(models)
+            placed.position, placed.score, placed.weight, K, stretch, len(folds.models)
         )
         return self
 
@@ -349,6 +319,40 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _members.check_trainable(members, self.objective)
         _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
         return members, beta
+
+    def _read_rows(
+        self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, target: Any
+    ) -> tuple[Members, Rows]:
+        """The rows, and the regressors without the class_weight that is in the rows' weights."""
+        X, given = _base.check_rows(self, X, y)
+        if len(given) < 2:
+            raise ValueError("found n_samples=1: there must be rows of at least two classes")
+        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        classes, position = self._read_labels(y, given, target)
+        members, w = _members.take_class_weight(members, classes, position, w)
+        goal = position if target is None else self._read_target(target, position, w)
+        _members.check_labels(members, self, classes, goal, target is not None)
+        return members, Rows(X, goal, w, classes, position)
+
+    def _read_splits(self, rows: Rows, groups: ArrayLike | None) -> tuple[list[Split], int]:
+        """The folds, and how often they hold each row out."""
+        group = None if groups is None else group_numbers(groups, len(rows.goal))
+        splits, times = held_out_equally_often(
+            rows.position, self.cv, group, shuffle=True, random_state=self.random_state
+        )
+        if times > 1 and not self.ensemble:
+            raise ValueError(
+                f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
+                "scores are spread more than their mean: use ensemble=True, or folds without "
+                "repeats"
+            )
+        for k, (train, _) in enumerate(splits):
+            if rows.w is not None and not rows.w[train].any():
+                raise ValueError(
+                    f"split {k} of cv trains on rows of weight 0 only: leave rows of weight 0 out, "
+                    "or use other folds"
+                )
+        return splits, times
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""
@@ -422,9 +426,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _fit_folds(
         self, members: Members, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
-    ) -> tuple[list[list[Any]], Array, Array, Array]:
-        """Each fold's models, their out-of-fold scores (n, M), means of ``times`` each; some rows
-        for each fold (r,), and the fold's scores of them, (r, M)."""
+    ) -> Folds:
+        """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
         few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
         rng = np.random.default_rng(0)
         some = [rng.choice(held, few, replace=False) for _ in splits]
@@ -441,7 +444,51 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             models.append(of_fold)
             oof[test] += held_out / times
             scores.append(own)
-        return models, oof, np.concatenate(some), np.concatenate(scores)
+        return Folds(models, oof, np.concatenate(some), np.concatenate(scores))
+
+    def _fit_models(self, members: Members, data: Data, K: int, folds: Folds) -> dict[str, Any]:
+        """The attributes that hold models, and what is known of each regressor."""
+        several, found = isinstance(self.estimator, list), dict[str, Any]()
+        if several:
+            found["member_oof_scores_"] = {
+                name: folds.scores[:, j] for j, (name, _) in enumerate(members)
+            }
+        rounds: list[dict[str, int]] = []
+        if self.early_stopping_rounds is not None:
+            rounds = [
+                {
+                    name: library.count_rounds(last_step(model))
+                    for (name, _), model in zip(members, of_fold, strict=True)
+                    if (library := library_inside(model)) is not None
+                }
+                for of_fold in folds.models
+            ]
+            found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
+        if self.ensemble:
+            found["estimators_"] = folds.models if several else [m for (m,) in folds.models]
+            return found
+        final = []
+        for name, estimator in members:
+            model = _members.fresh(estimator)
+            if rounds and library_inside(model):
+                best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
+                last_step(model).set_params(n_estimators=max(1, best))
+            final.append(self._fit_model(model, data, K))
+        found["estimator_"] = final if several else final[0]
+        return found
+
+    def _place_thresholds(self, rows: ScoredRows) -> Array:
+        """Thresholds of the out-of-fold scores; warns where these say little of the class."""
+        cuts = methods.fit_thresholds(self.method, rows, metrics.qwk_metric())
+        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        if not score_rises(rows.label_curve):
+            warn(
+                "the out-of-fold scores do not rise with the class: the regressor has learnt "
+                "nothing that holds on new rows"
+            )
+        elif not methods.warn_if_chance(cuts, rows, limit):
+            methods.warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
+        return cuts
 
     def _fit_fold(
         self, members: Members, data: Data, K: int, split: Split, some: Array
