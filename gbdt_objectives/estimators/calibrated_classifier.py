@@ -166,7 +166,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         _base.check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
-        columns = len(classes) > 2 or takes_columns(self.calibrator)
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [self.calibrator] if self._is_named else []
         evaluated = _base.read_eval_set(
@@ -181,39 +180,44 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         }
         sampled = (position, w) if evaluated is None else evaluated[1:]
         rates = check_rates(rates, sampled, classes, self.calibrator)
-        held: Any = slice(None)
         group = None if groups is None else group_numbers(groups, len(target))
-        if evaluated is not None:
-            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
-            X_val, position, w = evaluated
-            p = scores(model, X_val, columns)
-        elif prefit:
-            model, p = self.estimator, scores(self.estimator, X, columns)
-        else:
-            splits, held = held_out_at_most_once(position, self.cv, group)
-            _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
-            check_classes_in_folds(classes, position, splits)
-            shape = (len(target), len(classes)) if columns else (len(target),)
-            p = self._out_of_fold((X, target, w), splits, shape)
-            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
-        rows = p[held], position[held], _base.take(w, held)
+        model, p, held = self._train((X, target, w), classes, position, group, evaluated)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]
-        choice = None
-        if self.calibrator is None:
-            calibrator = calibrator_choice.fit_default(*rows, **rates)
-        else:
-            if not self._is_named:
-                choice = choose(*rows, _base.take(group, held), rates)
-            calibrator = clone(self.calibrator if choice is None else choice.calibrator)
-            calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
+        rows = p[held], sampled[0][held], _base.take(sampled[1], held)
+        calibrator, choice = self._fit_calibrator(rows, _base.take(group, held), rates)
+        _base.forget(self)
         _base.check_features(self, X, reset=True)
-        self.calibrator_ = calibrator
-        self.__dict__.pop("comparison_", None)  # of an earlier fit
         if choice is not None:
             self.comparison_ = choice
-        self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
+        self.calibrator_, self.oof_probability_ = calibrator, p
+        self.classes_, self.estimator_ = classes, model
         return self
+
+    def _train(
+        self, data: Data, classes: Array, position: Array, group: Array | None, val: Data | None
+    ) -> tuple[Any, Array, Any]:
+        """The classifier, scores of the calibrator's rows, and those that were held out of them."""
+        X, target, w = data
+        columns = len(classes) > 2 or takes_columns(self.calibrator)
+        if isinstance(self.cv, str):
+            return self.estimator, scores(self.estimator, X, columns), slice(None)
+        if val is not None:
+            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
+            return model, scores(model, val[0], columns), slice(None)
+        p, held = self._out_of_fold(data, classes, position, group, columns)
+        return clone(self.estimator).fit(X, target, **_base.weight_argument(w)), p, held
+
+    def _fit_calibrator(
+        self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
+    ) -> tuple[Any, calibrator_choice.CalibratorChoice | None]:
+        """The calibrator, fitted on rows that were held out, and what "auto" chose it from."""
+        if self.calibrator is None:
+            return calibrator_choice.fit_default(*rows, **rates), None
+        choice = None if self._is_named else choose(*rows, group, rates)
+        calibrator = clone(self.calibrator if choice is None else choice.calibrator)
+        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
+        return calibrator, choice
 
     @property
     def _is_named(self) -> bool:
@@ -269,14 +273,19 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 "some: leave one of the two out"
             )
 
-    def _out_of_fold(self, data: Data, splits: list[Split], shape: tuple[int, ...]) -> Array:
-        """Scores of shape (n,) or (n, K), NaN for rows that are never held out."""
-        p = np.full(shape, np.nan)
+    def _out_of_fold(
+        self, data: Data, classes: Array, position: Array, group: Array | None, columns: bool
+    ) -> tuple[Array, Array]:
+        """Scores (n,) or (n, K), NaN for rows that are never held out, and the rows that are."""
+        splits, held = held_out_at_most_once(position, self.cv, group)
+        _base.check_held_out_classes("cv", classes, position[held], _base.take(data[2], held))
+        check_classes_in_folds(classes, position, splits)
+        p = np.full((len(position), len(classes)) if columns else len(position), np.nan)
         for train, test in splits:
             X, y, w = _base.take_rows(data, train)
             model = clone(self.estimator).fit(X, y, **_base.weight_argument(w))
-            p[test] = scores(model, _safe_indexing(data[0], test), p.ndim == 2)
-        return p
+            p[test] = scores(model, _safe_indexing(data[0], test), columns)
+        return p, held
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)

@@ -188,16 +188,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         held_out = _base.read_eval_set(self, given, classes, eval_set, eval_sample_weight)
         pool = np.arange(len(target))
         if self.cv is not None:
-            pool, held = last_split(position, self.cv, group)
-            missing = np.setdiff1d(position, position[pool])
-            if len(missing):
-                raise ValueError(
-                    f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold "
-                    "out fewer rows"
-                )
-            _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
-            held_out = _base.take_rows(data, held)
-
+            pool, held_out = self._hold_out(data, classes, group)
         uniform = _checks.generator(self.random_state).random(n_bags)
         seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
         samples = [pool[resample_classes(target[pool], rates, random_state=seed)] for seed in seeds]
@@ -295,6 +286,19 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             raise ValueError(
                 f"eval_set and {other} both say which rows to stop on: leave one of the two out"
             )
+
+    def _hold_out(self, data: Data, classes: Array, group: Array | None) -> tuple[Array, Data]:
+        """The rows that ``cv`` trains on, and those that it holds out."""
+        _, position, w = data
+        pool, held = last_split(position, self.cv, group)
+        missing = np.setdiff1d(position, position[pool])
+        if len(missing):
+            raise ValueError(
+                f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold "
+                "out fewer rows"
+            )
+        _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
+        return pool, _base.take_rows(data, held)
 
     def _fit_bag(
         self,

@@ -54,6 +54,7 @@ class Rows(NamedTuple):
     w: Array | None
     classes: Array
     position: Array  # -1 where the class is not known
+    segment: Any
 
     @property
     def data(self) -> Data:
@@ -250,9 +251,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         members, beta = self._read_parameters()
         members, rows = self._read_rows(members, X, y, sample_weight, target)
         splits, times = self._read_splits(rows, groups)
-        column = self._segments(rows.X)
-        if column is not None:
-            read_segments(column, len(rows.goal), "the labels")
         w, K = rows.w, len(rows.classes)
         scored = np.unique(np.concatenate([test for _, test in splits]))
         held = scored[rows.position[scored] >= 0]
@@ -262,16 +260,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
         folds = self._fit_folds(members, rows.data, K, splits, times, scored)
         if beta is None:
-            tests = [test for _, test in splits]
-            beta = _members.blend_weights(rows.goal, folds.scores, w, tests)
-        oof = folds.scores @ beta
-        stretch = 1.0
+            beta = _members.blend_weights(rows.goal, folds.scores, w, [test for _, test in splits])
+        oof, stretch, few = folds.scores @ beta, 1.0, folds.some
         if self.ensemble:
-            w_some = _base.take(w, folds.some)
-            stretch = _members.find_stretch(oof[folds.some], folds.of_some @ beta, w_some)
+            stretch = _members.find_stretch(oof[few], folds.of_some @ beta, _base.take(w, few))
         center = float(np.average(oof[scored], weights=_base.take(w, scored)))
         shifts = {}
-        if self.segment is not None:
+        if (column := rows.segment) is not None:
             shift = shifts["segment_shift_"] = fit_segment_shift(
                 held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
@@ -332,7 +327,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
         _members.check_labels(members, self, classes, goal, target is not None)
-        return members, Rows(X, goal, w, classes, position)
+        segment = self._segments(X)
+        if segment is not None:
+            read_segments(segment, len(given), "the labels")
+        return members, Rows(X, goal, w, classes, position, segment)
 
     def _read_splits(self, rows: Rows, groups: ArrayLike | None) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""

@@ -200,8 +200,6 @@ def fit_rising_spline(
     The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011). Of many
     rows it is that of the means of groups of neighbours; the fit to it is to the rows themselves.
     """
-    from scipy.optimize import minimize_scalar
-
     order = np.argsort(z)
     given, target, w = z[order], target[order], w[order]
     offset = offset[order] if isinstance(offset, np.ndarray) else offset
@@ -228,16 +226,33 @@ def fit_rising_spline(
     if shrink:
         prior = as_it_is(parts, given, w, offset)
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
-    searched = remembered(searched)
-    lowest = np.append(np.zeros(K - 1), -np.inf)
     level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
-    best = np.append(np.zeros(K - 1), level)
+    best, root = find_penalty(remembered(searched), D, W, np.append(np.zeros(K - 1), level))
+    if grouped:
+        best = minimize_convex(penalized(loss, D * root), [best], lowest_of(K))
+    start = best[-1] - best[:-1] @ centers
+    return knots * unit, best[:-1] / spread / unit, float(start)
+
+
+def lowest_of(K: int) -> Array:
+    """The least of each parameter: no slope falls, and the level is free."""
+    return np.append(np.zeros(K - 1), -np.inf)
+
+
+def find_penalty(loss: Loss, D: Array, W: float, start: Array) -> tuple[Array, float]:
+    """The parameters at the penalty of greatest marginal likelihood, and the penalty's root, a row.
+
+    ``loss`` is the mean of rows of weight W, and |D theta|^2 / 2 what the penalty multiplies.
+    """
+    from scipy.optimize import minimize_scalar
+
+    best = start
 
     def score(log_penalty: float) -> float:
         """Minus twice the log marginal likelihood, for a penalty a row."""
         nonlocal best
-        total = penalized(searched, D * np.exp(log_penalty / 2))
-        best = minimize_convex(total, [best], lowest)
+        total = penalized(loss, D * np.exp(log_penalty / 2))
+        best = minimize_convex(total, [best], lowest_of(len(start)))
         value, _, hessian = total(best)
         _, log_determinant = np.linalg.slogdet(hessian)
         return float(2 * W * value + log_determinant - len(D) * log_penalty)
@@ -245,11 +260,7 @@ def fit_rising_spline(
     bounds = np.log(min(ROUGHEST / W, SMOOTHEST)), np.log(SMOOTHEST)
     found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
     score(found.x)
-    if grouped:
-        total = penalized(loss, D * np.exp(found.x / 2))
-        best = minimize_convex(total, [best], lowest)
-    start = best[-1] - best[:-1] @ centers
-    return knots * unit, best[:-1] / spread / unit, float(start)
+    return best, float(np.exp(found.x / 2))
 
 
 Part = tuple[slice, Array, Array]

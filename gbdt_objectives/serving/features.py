@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,15 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
             )
         dtype = str(getattr(X, "dtype", "float64"))
         return [{"name": k, "dtype": dtype} for k in range(d)]
+    return read_columns(plan, X, own, same_names)
+
+
+def read_columns(
+    plan: Plan, X: Any, own: Any, same_names: Callable[[list[str], list[str]], bool]
+) -> list[Feature]:
+    """The features of a DataFrame; ``own`` are the names that the model knows, if any."""
     given = list(X.columns)
-    if not all(isinstance(name, str) for name in given) or len(set(given)) < d:
+    if not all(isinstance(name, str) for name in given) or len(set(given)) < X.shape[1]:
         raise ValueError(f"the columns of X must have different strings as names, found {given}")
     if own is not None and not same_names(list(own), given):
         raise ValueError(

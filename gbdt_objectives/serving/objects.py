@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -178,58 +178,71 @@ def make(tree: Tree | None) -> Any:
 def describe(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
     name = type(model).__name__
-    if name == "ThresholdClassifier":
-        return {"class": "ThresholdClassifier", "json": as_dict(model)}
-    if name == "ServedModel":
-        return {
-            "class": "ServedModel", "model": describe(model.model, files),
-            **{key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")},
-        }  # fmt: skip
-    if name == "QWKClassifier":
-        several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
-        members = model.estimator if several else [("estimator", model.estimator)]
-        folds = model.estimators_ if ensemble else [model.estimator_]
-        rows = [fold if several else [fold] for fold in folds]
-        return {
-            **of_estimator(model), "several": several, "ensemble": ensemble,
-            "weights": model.weights_.tolist(), "names": [name for name, _ in members],
-            "members": [unfitted(member) for _, member in members],
-            "stretch": float(model.stretch_), "center": float(model.center_),
-            "in_label_units": hasattr(model, "label_thresholds_"),
-            "folds": [
-                [describe(each, files) if id(each) in files else None for each in fold]
-                for fold in rows
-            ],
-        }  # fmt: skip
-    if name == "DownsampledClassifier":
-        return {
-            **of_estimator(model), "estimator": unfitted(model.estimator),
-            "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
-            "shift": np.asarray(model.shift_).tolist(),
-            "bags": [describe(bag, files) for bag in model.estimators_],
-        }  # fmt: skip
-    if name == "CalibratedClassifier":
-        return {
-            **of_estimator(model), "estimator": unfitted(model.estimator),
-            "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
-            "fitted": describe(model.estimator_, files),
-        }  # fmt: skip
+    if name in TREES:
+        return {"class": name, **TREES[name](model, files)}
     file = files[id(model)]
     kind = kind_of(model)
     if kind is None:
         return {"class": "Booster", "library": name_of(model), "file": file}
     classes = write_classes(np.asarray(model.classes_)) if is_classifier(model) else None
-    names = of_library(model).names_of(model)
     return {
         "class": kind, "parameters": parameters_of(model), "file": file, "classes": classes,
-        "objective": write_objective(model), "names": names,
+        "objective": write_objective(model), "names": of_library(model).names_of(model),
     }  # fmt: skip
+
+
+def of_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
+    extras = {key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")}
+    return {"model": describe(model.model, files), **extras}
+
+
+def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
+    several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
+    members = model.estimator if several else [("estimator", model.estimator)]
+    folds = model.estimators_ if ensemble else [model.estimator_]
+    rows = [fold if several else [fold] for fold in folds]
+    return {
+        **of_estimator(model), "several": several, "ensemble": ensemble,
+        "weights": model.weights_.tolist(), "names": [name for name, _ in members],
+        "members": [unfitted(member) for _, member in members],
+        "stretch": float(model.stretch_), "center": float(model.center_),
+        "in_label_units": hasattr(model, "label_thresholds_"),
+        "folds": [
+            [describe(each, files) if id(each) in files else None for each in fold]
+            for fold in rows
+        ],
+    }  # fmt: skip
+
+
+def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
+    return {
+        **of_estimator(model), "estimator": unfitted(model.estimator),
+        "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
+        "shift": np.asarray(model.shift_).tolist(),
+        "bags": [describe(bag, files) for bag in model.estimators_],
+    }  # fmt: skip
+
+
+def of_calibrated_classifier(model: CalibratedClassifier, files: Mapping[int, str]) -> Tree:
+    return {
+        **of_estimator(model), "estimator": unfitted(model.estimator),
+        "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
+        "fitted": describe(model.estimator_, files),
+    }  # fmt: skip
+
+
+TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
+    "ThresholdClassifier": lambda model, files: {"json": as_dict(model)},
+    "ServedModel": of_served_model, "QWKClassifier": of_qwk_classifier,
+    "DownsampledClassifier": of_downsampled_classifier,
+    "CalibratedClassifier": of_calibrated_classifier,
+}  # fmt: skip
 
 
 def of_estimator(model: Any) -> Tree:
     names = getattr(model, "feature_names_in_", None)
     return {
-        "class": type(model).__name__, "parameters": parameters_of(model),
+        "parameters": parameters_of(model),
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else list(names),
     }  # fmt: skip
