@@ -87,9 +87,14 @@ def library(name: str) -> Library:
     return found
 
 
-def name_of(thing: object) -> str | None:
+def name_of(thing: Any) -> str | None:
     """The library of a booster or estimator, also of a subclass, by name; None of anything else."""
-    packages = {base.__module__.split(".")[0] for base in type(thing).__mro__}
+    return _name_of_kind(type(thing))
+
+
+@cache
+def _name_of_kind(kind: type) -> str | None:
+    packages = {base.__module__.split(".")[0] for base in kind.__mro__}
     return next((name for name in NAMES if name in packages), None)
 
 

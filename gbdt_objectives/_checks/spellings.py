@@ -72,6 +72,16 @@ WORDS = {
 """Our names, and those of the same meaning elsewhere: write ours with the same value."""
 
 SENTENCES: dict[str, dict[str, str]] = {
+    "eval_set": each_word({
+        "write eval_set=[(X_val, y_val)]":
+            "eval_X eval_y X_val y_val validation_data valid_sets evals",
+        "set early_stopping_rounds of the estimator": "callbacks early_stopping_rounds",
+        "pass the rows themselves, eval_set=[(X_val, y_val)]":
+            "validation_fraction validation_split",
+    }),
+    "eval_sample_weight": each_word({
+        "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
+    }),
     "labels": each_word({
         "write labels=range({})": "n_classes num_class num_classes N K",
         "write labels=, all classes in order": "pos_label label_min label_max min_rating "

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,8 @@ DEEPEST = 50
 """The most brackets around a value; no format has a fifth of it."""
 MOST_DIGITS = 4000
 """The most digits of an integer: a float holds 309, and some versions of Python read no 4301."""
+PLAIN = (str, int, bool, type(None))
+"""What JSON has as it is."""
 
 
 class SavedAsJSON:
@@ -137,7 +140,12 @@ def read_numbers(key: str, values: object) -> Array:
     """A list of one number or more."""
     if not isinstance(values, list) or not values:
         raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
-    return np.array([read_number(key, value) for value in values], np.float64)
+    if set(map(type, values)) <= {int, float}:
+        with suppress(OverflowError):
+            found = np.array(values, np.float64)
+            if np.isfinite(found).all():
+                return found
+    return np.array([read_number(key, value) for value in values])  # which says what is wrong
 
 
 def read_range(key: str, values: Any) -> tuple[float, float] | None:
@@ -164,7 +172,12 @@ def plain(value: Any) -> Any:
     """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [
+            item
+            if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
+            else plain(item)
+            for item in value
+        ]
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 

@@ -16,20 +16,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
-from gbdt_objectives._checks.spellings import counterpart, each_word
+from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.thresholds.rows import consecutive_labels
-
-INSTEAD = each_word({
-    "write eval_set=[(X_val, y_val)]":
-        "eval_X eval_y X_val y_val validation_data valid_sets evals",
-    "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
-    "set early_stopping_rounds of the estimator": "callbacks early_stopping_rounds",
-    "pass the rows themselves, eval_set=[(X_val, y_val)]": "validation_fraction validation_split",
-})  # fmt: skip
-"""What other libraries call the arguments of fit about validation rows, and what to write."""
 
 
 class Wrapping(Exported):
@@ -45,19 +36,18 @@ class Wrapping(Exported):
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        wrapped = self._wrapped if isinstance(self._wrapped, list) else [self._wrapped]
+        given = self._wrapped
         wrapped = [
-            each[-1] if isinstance(each, tuple | list) and each else each for each in wrapped
+            each[-1] if isinstance(each, tuple | list) and each else each
+            for each in (given if isinstance(given, list) else [given])
         ]
-        inner = [
-            get_tags(each)
-            for each in wrapped
-            if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
-        ]
-        if not inner or len(inner) < len(wrapped):
+        if not wrapped or any([isinstance(one, type) for one in wrapped]):
             return tags
+        if not all([hasattr(one, "__sklearn_tags__") for one in wrapped]):
+            return tags
+        inner = [get_tags(each) for each in wrapped]
         for name in ("sparse", "allow_nan", "categorical"):
-            setattr(tags.input_tags, name, all(getattr(each.input_tags, name) for each in inner))
+            setattr(tags.input_tags, name, all([getattr(t.input_tags, name) for t in inner]))
         if tags.classifier_tags and inner[0].classifier_tags:
             tags.classifier_tags.multi_class = inner[0].classifier_tags.multi_class
         return tags
@@ -233,7 +223,7 @@ def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
         called = f"{type(estimator).__name__}.fit"
         kinds = signature(estimator.fit).parameters.values()
         known = [p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD]
-        instead = INSTEAD.get(name) or counterpart(called, name, known)
+        instead = counterpart(called, name, known)
         instead = instead or f"it has only {', '.join(known)}; parameters belong to the estimator"
         raise TypeError(f"{called}() got {name}=: {instead}")
 

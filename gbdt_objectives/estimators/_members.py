@@ -89,6 +89,11 @@ def library_inside(estimator: Any) -> Library | None:
     return library_in_role(last_step(estimator), "Regressor")
 
 
+def clips(model: Any) -> bool:
+    """Whether its objective clips scores to 0..K-1: beyond, training does not constrain them."""
+    return bool(getattr(getattr(last_step(model), "objective", None), "clip", False))
+
+
 def fresh(estimator: Any) -> Any:
     """A clone; what refuses to be cloned, as CatBoost does with lists, with the remedy."""
     try:

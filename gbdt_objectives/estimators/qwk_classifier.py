@@ -541,7 +541,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
-        clips = library_inside(model) and getattr(last_step(model).objective, "clip", False)
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
@@ -551,13 +550,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 f"estimator {type(last_step(model)).__name__} predicts {found}: it must predict "
                 "one number for each row, so use another loss or another regressor"
             )
-        return score.clip(0, K - 1) if clips else score
+        return score.clip(0, K - 1) if _members.clips(model) else score
 
     def _blend(self, models: Any, X: Any) -> Array:
         """The weighted mean of the scores of one fold's models, or of the final ones."""
-        K = len(self.classes_)
-        used = zip(models if isinstance(models, list) else [models], self.weights_, strict=True)
-        return np.asarray(sum(b * self._model_score(model, X, K) for model, b in used if b > 0))
+        K, own = len(self.classes_), models if isinstance(models, list) else [models]
+        used = [(model, b) for model, b in zip(own, self.weights_, strict=True) if b > 0]
+        return np.asarray(sum([b * self._model_score(model, X, K) for model, b in used]))
 
     def predict_score(self, X: Any) -> Array:
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,31 +99,18 @@ def from_dict(value: Tree | None) -> Any:
     return VALUES[name].from_json(json.dumps(value))
 
 
-def plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def is_plain(value: Any) -> bool:
-    value = plain(value)
-    if isinstance(value, list | tuple):
-        return all(map(is_plain, value))
-    if isinstance(value, Mapping):
-        return all(map(is_plain, [*value.keys(), *value.values()]))
-    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    return value is None or isinstance(value, str) or is_number
-
-
 def parameters_of(estimator: Any) -> Tree:
     """The parameters that JSON can hold; splitters, functions and objectives are left out."""
     given = estimator.get_params(deep=False)
     labels = given.get("labels")
     if labels is not None:
         given["labels"] = np.asarray(labels).tolist()
-    return check_threads({
-        name: as_json(value)
-        for name, value in given.items()
-        if name != "estimator" and is_plain(value)
-    })  # fmt: skip
+    given.pop("estimator", None)
+    found: Tree = {}
+    for name, value in given.items():
+        with suppress(TypeError):
+            found[name] = as_json(value)
+    return check_threads(found)
 
 
 def check_threads(parameters: Tree) -> Tree:
@@ -138,10 +126,17 @@ def check_threads(parameters: Tree) -> Tree:
 
 
 def as_json(value: Any) -> Any:
-    """A plain value; a mapping as its pairs, since keys of JSON are strings."""
+    """A plain value; a mapping as its pairs, as keys of JSON are strings; TypeError for others."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
-        return {"pairs": [[plain(key), as_json(item)] for key, item in value.items()]}
-    return [as_json(item) for item in value] if isinstance(value, list | tuple) else plain(value)
+        return {"pairs": [[as_json(key), as_json(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError("JSON has no infinite numbers")
+    if not isinstance(value, str | int | float | None):
+        raise TypeError(f"JSON has no {type(value).__name__}")
+    return value
 
 
 def from_json(parameters: Tree) -> Tree:

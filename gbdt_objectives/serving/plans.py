@@ -23,6 +23,7 @@ from gbdt_objectives._links import LOG, Link
 from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._wrapped import last_step
+from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.serving.model import ServedModel, of_library
@@ -212,7 +213,7 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
         for each, beta in zip(own, model.weights_, strict=True):
             if beta > 0:
                 plan = of_member(each)
-                if getattr(getattr(last_step(each), "objective", None), "clip", False):
+                if clips(each):
                     plan = plan.then({"formula": "clip", "low": 0, "high": K - 1})
                 plans.append(plan)
                 weights.append(float(beta) / len(folds))
