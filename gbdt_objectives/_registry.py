@@ -89,7 +89,8 @@ def library(name: str) -> Library:
 
 def name_of(thing: Any) -> str | None:
     """The library of a booster or estimator, also of a subclass, by name; None of anything else."""
-    return _name_of_kind(type(thing))
+    kind: Any = type(thing)
+    return _name_of_kind(kind)
 
 
 @cache
