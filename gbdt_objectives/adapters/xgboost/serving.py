@@ -13,7 +13,6 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
 from gbdt_objectives.adapters.xgboost.intercept import read_learner
-from gbdt_objectives.adapters.xgboost.repair import matrix
 
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
@@ -105,6 +104,15 @@ def margin(model: Any, X: Any) -> Array:
     else:
         f = model.predict(X, output_margin=True)
     return np.asarray(f, np.float64)
+
+
+def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMatrix:
+    """Rows with the model's categories: a training that goes on would number them anew."""
+    types: Any = model.feature_types
+    if types is not None and hasattr(X, "iloc"):
+        coded = "c" in types and hasattr(model, "get_categories")  # from XGBoost 3.1 on
+        types = model.get_categories() if coded else None
+    return xgb.DMatrix(X, y, enable_categorical=True, feature_types=types, **columns)
 
 
 def write(model: Any, path: str) -> None:

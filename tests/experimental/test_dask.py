@@ -25,7 +25,7 @@ from gbdt_objectives.objectives import LOGIT
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from gbdt_objectives.distributed.dask.experimental import (  # noqa: E402
+from gbdt_objectives.experimental.dask import (  # noqa: E402
     lightgbm,
     still_training,
 )

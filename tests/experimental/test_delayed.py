@@ -11,8 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.objectives import delayed_logloss_objective
-from gbdt_objectives.priors import delay_distribution
+from gbdt_objectives.experimental import delay_distribution, delayed_logloss_objective
 from tests.cases import each, refusals, refused
 
 LABELS = np.array([0.0, 1, 0, 0, 1, 0])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from scipy.optimize import minimize
 
-from gbdt_objectives.priors import DelayDistribution, delay_distribution
+from gbdt_objectives.experimental import DelayDistribution, delay_distribution
 from tests.cases import refusals, refusals_of, refused
 
 AGE, DELAY = [1, 1, 2, 5, 5, 9], [0, 1, 1, 2, 1, 4]

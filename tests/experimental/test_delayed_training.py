@@ -16,8 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from gbdt_objectives.objectives import delayed_logloss_objective
-from gbdt_objectives.priors import delay_distribution
+from gbdt_objectives.experimental import delay_distribution, delayed_logloss_objective
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 

@@ -13,25 +13,23 @@ from sklearn.model_selection import KFold
 
 from gbdt_objectives import offset_logloss_objective, shift_intercept
 from gbdt_objectives.adapters import (
-    _repair,
     imbalance_shift,
     lightgbm as lightgbm_adapter,
-    repair_segments,
     xgboost as xgboost_adapter,
 )
-from gbdt_objectives.adapters.lightgbm import repair as lightgbm_repair
-from gbdt_objectives.adapters.xgboost import repair as xgboost_repair
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.calibration.rows import score_rows
 from gbdt_objectives.estimators import LogitCalibrator
 from gbdt_objectives.estimators.calibrator_choice import held_out_losses
+from gbdt_objectives.experimental import repair_lightgbm, repair_segments, repair_xgboost
+from gbdt_objectives.experimental.repair import check_grown
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import refused
 
 pytestmark = pytest.mark.slow
 
 BINARY = {"xgboost": {"objective": "binary:logistic"}, "lightgbm": {"objective": "binary"}}
-REPAIR = {"xgboost": xgboost_repair, "lightgbm": lightgbm_repair}
+REPAIR = {"xgboost": repair_xgboost, "lightgbm": repair_lightgbm}
 SITES = np.arange(6.0)
 
 
@@ -332,7 +330,7 @@ def test_a_shift_alone_leaves_nothing_to_undo_either(against) -> None:
     y = draw(-1 + X[:, 0], 0)
     booster = LGB.built_in({**BINARY["lightgbm"], **against}, lgb.Dataset(X, y), 5)
     assert abs(float(imbalance_shift(booster, y=y))) > 0.1
-    assert float(imbalance_shift(lightgbm_repair.without_odds(booster), y=y)) == 0
+    assert float(imbalance_shift(repair_lightgbm.without_odds(booster), y=y)) == 0
 
 
 @both
@@ -475,9 +473,9 @@ def test_a_booster_that_does_not_do_what_it_should_is_noticed() -> None:
     with pytest.raises(
         RuntimeError, match=r"split on columns \[0\], which are no segment features"
     ):
-        _repair.check_grown(np.zeros(2), np.zeros(2), [(np.ones(1), [0, 2])], [2])
+        check_grown(np.zeros(2), np.zeros(2), [(np.ones(1), [0, 2])], [2])
     with pytest.raises(RuntimeError, match="other margins after training than before"):
-        _repair.check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
+        check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
 
 
 def test_what_was_done_against_imbalance_is_declared_undone() -> None:
@@ -487,9 +485,9 @@ def test_what_was_done_against_imbalance_is_declared_undone() -> None:
     }  # fmt: skip
     booster = trained(LGB, rows_of(2_000, 7), 3, **params)
     assert imbalance_shift(booster) == pytest.approx(np.log(0.5 / (3 * 0.9)))
-    assert imbalance_shift(lightgbm_repair.without_odds(booster)) == 0
+    assert imbalance_shift(repair_lightgbm.without_odds(booster)) == 0
     balanced = trained(LGB, rows_of(2_000, 7), 3, is_unbalance=True)
-    assert imbalance_shift(lightgbm_repair.without_odds(balanced)) == 0
+    assert imbalance_shift(repair_lightgbm.without_odds(balanced)) == 0
 
 
 def test_a_custom_objective_is_named_in_the_refusal() -> None:
@@ -500,9 +498,9 @@ def test_a_custom_objective_is_named_in_the_refusal() -> None:
         2,
     )
     with pytest.raises(ValueError, match="'custom'"):
-        lightgbm_repair.complete(booster)
+        repair_lightgbm.complete(booster)
 
 
 def test_frames_without_categories_stay_as_they_are(models) -> None:
     frame = pd.DataFrame(rows_of(5, 2))
-    assert lightgbm_repair.as_trained(models["lightgbm"], frame) is frame
+    assert repair_lightgbm.as_trained(models["lightgbm"], frame) is frame
