@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.slow
 BINARY = {"xgboost": {"objective": "binary:logistic"}, "lightgbm": {"objective": "binary"}}
 REPAIR = {"xgboost": repair_xgboost, "lightgbm": repair_lightgbm}
 SITES = np.arange(6.0)
+in_three_folds = partial(repair_segments, cv=3)
 
 
 def rows_of(n: int, seed: int) -> np.ndarray:
@@ -110,14 +113,13 @@ def test_losses_are_out_of_fold(lib, models) -> None:
     expected = held_out_losses(logit, score_rows("y", y, z, None), splits)
     assert found["global logit"] == pytest.approx(expected.mean())
     sites = np.nan_to_num(X[:, 2], nan=-1)
-    for site in np.unique(sites):  # a missing one is a segment, too
+    assert 20 < y[sites == -1].sum() < (sites == -1).sum() - 20  # a segment, too
+    for site in np.unique(sites):
         for train, test in splits:
             own, there = train[sites[train] == site], test[sites[test] == site]
             if 20 <= y[own].sum() <= len(own) - 20:
                 p = logit.fit(z[own], y[own]).predict(z[there])
                 expected[there] = -np.log(np.where(y[there] == 1, p, 1 - p))
-            else:
-                assert site > 0
     assert found["logits by segment"] == pytest.approx(expected.mean())
 
     by_hand = np.empty((16, len(y)))
@@ -151,7 +153,7 @@ def test_nothing_is_found_where_probabilities_are_right(lib, models) -> None:
     for seed in range(12):
         X = rows_of(1_500, 100 + seed)
         y = draw(lib.predict(booster, X, raw=True), seed)
-        repair = repair_segments(booster, X, y, [2, 3], max_trees=20)
+        repair = in_three_folds(booster, X, y, [2, 3], max_trees=10)
         found += repair.shift != 0
         if not repair.shift:
             assert repair.n_trees == 0
@@ -194,7 +196,7 @@ def test_kept_negatives(lib, models, by_row) -> None:
     rate = np.where(X[:, 3] == 1, 0.1, 0.3) if by_row else np.full(len(y), 0.2)
     kept = (y == 1) | (np.random.default_rng(5).random(len(y)) < rate)
     given = {"keep_rate": rate[kept]} if by_row else {"negative_keep_rate": 0.2}
-    repair = repair_segments(booster, X[kept], y[kept], [2, 3], max_trees=40, **given)
+    repair = in_three_folds(booster, X[kept], y[kept], [2, 3], max_trees=40, **given)
     p = lib.predict(repair.booster, X)
     for site, tolerance in ((0, 0.1), (1, 0.1), (2, 0.1)):  # 300 events or more: errors of 5 %
         own = X[:, 2] == site
@@ -228,7 +230,7 @@ def test_categories_are_those_of_the_model(lib) -> None:
     booster = lib.built_in(BINARY[lib.name], data, 20)
     p = predict_frame(booster, frame(Z))
     new = draw(np.log(p / (1 - p)) + 1.5 * (Z[:, 2] == 2), 3)
-    repair = repair_segments(booster, frame(Z), new, ["site", "device"], max_trees=20)
+    repair = in_three_folds(booster, frame(Z), new, ["site", "device"], max_trees=20)
     assert repair.segment_features == ("site", "device")
     q = predict_frame(repair.booster, frame(Z))
     own = Z[:, 2] == 2
@@ -236,7 +238,7 @@ def test_categories_are_those_of_the_model(lib) -> None:
     assert q[own].mean() == pytest.approx(new[own].mean(), rel=0.1)
     assert splits_of(lib, repair.booster, 20) <= {"site", "device"}
     if lib is LGB or hasattr(booster, "get_categories"):  # older XGBoost trusts the numbers
-        other = repair_segments(booster, frame(Z, "fedcba"), new, ["site", "device"], max_trees=20)
+        other = in_three_folds(booster, frame(Z, "fedcba"), new, ["site", "device"], max_trees=20)
         np.testing.assert_array_equal(predict_frame(other.booster, frame(Z)), q)
         np.testing.assert_array_equal(predict_frame(repair.booster, frame(Z, "fedcba")), q)
 
@@ -246,7 +248,7 @@ def test_categories_that_are_numbers_in_lightgbm() -> None:
     y = draw(-1 + X[:, 0] + np.isin(X[:, 2], [1, 4]), 0)
     booster = LGB.built_in(BINARY["lightgbm"], lgb.Dataset(X, y, categorical_feature=[2]), 20)
     new, _ = moved(LGB, booster, Z)
-    repair = repair_segments(booster, Z, new, [2], max_trees=5)
+    repair = in_three_folds(booster, Z, new, [2], max_trees=5)
     trees = repair.booster.trees_to_dataframe()
     assert set(trees.decision_type[trees.tree_index >= 20].dropna()) == {"=="}
 
@@ -255,7 +257,7 @@ def test_categories_that_are_numbers_in_lightgbm() -> None:
 def test_sparse_columns(lib, models) -> None:
     booster, X = models[lib.name], np.nan_to_num(rows_of(3_000, 2), nan=6.0)
     y, _ = moved(lib, booster, X)
-    repair = repair_segments(booster, csr_matrix(X), y, [2], max_trees=10)
+    repair = in_three_folds(booster, csr_matrix(X), y, [2], max_trees=10)
     assert repair.n_trees > 0
     assert repair.log_loss["repaired"] < repair.log_loss["as is"]
 
@@ -282,10 +284,10 @@ def test_a_model_that_stopped_early_is_repaired_behind_its_best_round(lib) -> No
         assert best < booster.num_trees()
     Z = rows_of(4_000, 2)
     p = lib.predict(booster, Z, rounds=best)
-    right = repair_segments(booster, Z, draw(np.log(p / (1 - p)), 5), [2, 3], max_trees=5)
+    right = in_three_folds(booster, Z, draw(np.log(p / (1 - p)), 5), [2, 3], max_trees=5)
     if not right.shift:
         np.testing.assert_array_equal(lib.predict(right.booster, Z), p)
-    repair = repair_segments(
+    repair = in_three_folds(
         booster, Z, draw(np.log(p / (1 - p)) + 1.5 * (Z[:, 2] == 2), 5), [2], max_trees=5
     )
     assert lib.rounds(repair.booster) == best + repair.n_trees
@@ -297,10 +299,10 @@ def test_a_model_that_stopped_early_is_repaired_behind_its_best_round(lib) -> No
 def test_levels_are_repaired_and_slopes_are_for_a_logit(lib, models) -> None:
     booster, X = models[lib.name], rows_of(8_000, 2)
     z = lib.predict(booster, X, raw=True)
-    level = repair_segments(booster, X, y := draw(z + 0.7, 3), [2, 3], max_trees=40)
+    level = in_three_folds(booster, X, y := draw(z + 0.7, 3), [2, 3], max_trees=40)
     p = lib.predict(level.booster, X)
     assert p.mean() == pytest.approx(y.mean(), rel=0.02)
-    slope = repair_segments(booster, X, draw(2 * z, 3), [3], max_trees=10)
+    slope = in_three_folds(booster, X, draw(2 * z, 3), [3], max_trees=10)
     assert min(slope.log_loss, key=slope.log_loss.get) in ("global logit", "logits by segment")
     assert slope.log_loss["global logit"] < slope.log_loss["repaired"] - 0.005
 
@@ -311,7 +313,7 @@ def test_parameters_against_imbalance_are_not_undone_twice(lib, tmp_path) -> Non
     booster, X = trained(lib, rows_of(4_000, 1), scale_pos_weight=5), rows_of(6_000, 2)
     y = draw(-1 + X[:, 0] + 0.3 * np.nan_to_num(X[:, 2], nan=1.0), 7)
     assert float(imbalance_shift(booster)) == pytest.approx(-np.log(5))
-    repair = repair_segments(booster, X, y, [2, 3], max_trees=40)
+    repair = in_three_folds(booster, X, y, [2, 3], max_trees=40)
     assert lib.predict(repair.booster, X).mean() == pytest.approx(y.mean(), rel=0.05)
     assert float(imbalance_shift(repair.booster)) == 0
     path = str(tmp_path / f"model.{'json' if lib is XGB else 'txt'}")
@@ -327,9 +329,9 @@ def test_rows_of_one_owner_count_as_one(lib, models) -> None:
     y, _ = moved(lib, booster, X)
     four, owner = np.tile(X, (4, 1)), np.tile(np.arange(1_000), 4)
     how = {"segment_features": [2], "max_trees": 8}
-    single = repair_segments(booster, X, y, **how)
+    single = in_three_folds(booster, X, y, **how)
     alone, together = (
-        repair_segments(booster, four, np.tile(y, 4), groups=groups, **how)
+        in_three_folds(booster, four, np.tile(y, 4), groups=groups, **how)
         for groups in (None, owner)
     )
     assert alone.standard_error == pytest.approx(single.standard_error / 2, rel=0.2)
@@ -355,12 +357,12 @@ def test_boosters_of_the_adapters(lib, models) -> None:
         own = model.fit(X, y).booster_
     for one in (booster, own):
         new, z = moved(lib, one, Z)
-        repair = repair_segments(one, Z, new, [2], max_trees=20)
+        repair = in_three_folds(one, Z, new, [2], max_trees=20)
         there = Z[:, 2] == 2
         p = lib.predict(repair.booster, Z)
         assert p[there].mean() == pytest.approx(expit(z[there]).mean(), rel=0.1)
     with pytest.raises(TypeError, match=r"from an estimator take (get_booster\(\)|booster_)"):
-        repair_segments(model, Z, new, [2])
+        in_three_folds(model, Z, new, [2])
 
 
 @pytest.mark.parametrize("params", [{"boosting": "dart"}, {"linear_tree": True}], ids=str)
@@ -368,7 +370,7 @@ def test_other_boosters_of_lightgbm_that_are_sums(params) -> None:
     X, Z = rows_of(3_000, 1), rows_of(5_000, 2)
     booster = trained(LGB, X, 15, **params)
     y, z = moved(LGB, booster, Z)
-    repair = repair_segments(booster, Z, y, [2], max_trees=20)
+    repair = in_three_folds(booster, Z, y, [2], max_trees=20)
     there = Z[:, 2] == 2
     assert LGB.predict(repair.booster, Z)[there].mean() == pytest.approx(
         expit(z[there]).mean(), rel=0.1

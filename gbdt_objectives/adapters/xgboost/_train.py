@@ -191,7 +191,7 @@ def continues(
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
-    name = intercept.read_learner(booster)["objective"]["name"]
+    name = intercept.objective_of(booster)
     guards.earlier_model_fits(Facts(
         earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
         link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),

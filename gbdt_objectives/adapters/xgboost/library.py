@@ -20,12 +20,8 @@ from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, d
 from gbdt_objectives.adapters.xgboost.trees import read_trees
 
 
-def objective_of(booster: Any) -> str:
-    return str(intercept.read_learner(booster)["objective"]["name"])
-
-
 def trained_as(booster: Any) -> tuple[str, Link]:
-    name = read_once(objective_of, booster)
+    name = read_once(intercept.objective_of, booster)
     return name, UNDER_OURS.get(name, OPAQUE)
 
 
@@ -48,7 +44,7 @@ def start_is_told(booster: Any) -> bool:
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if seen.get("output_margin", True):
         return None
-    name = read_once(objective_of, seen["self"])
+    name = read_once(intercept.objective_of, seen["self"])
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 

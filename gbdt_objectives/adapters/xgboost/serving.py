@@ -12,7 +12,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
-from gbdt_objectives.adapters.xgboost.intercept import read_learner
+from gbdt_objectives.adapters.xgboost.intercept import objective_of, read_learner
 
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
@@ -36,7 +36,7 @@ def reader(model: Any) -> dict[str, Any]:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of XGBoost that no link names."""
-    name = read_learner(booster_of(model))["objective"]["name"]
+    name = objective_of(booster_of(model))
     if name in RAW and isinstance(model, xgb.Booster):
         return RAW[name]
     if name not in OF_XGBOOST or name in NO_MARGIN:
@@ -134,7 +134,7 @@ def restore(
     if objective is not None:
         model.objective = objective
     elif classes is not None:
-        model.objective = read_learner(model._Booster)["objective"]["name"]
+        model.objective = objective_of(model._Booster)
     if classes is not None and objective is not None:
         model.objective_ = objective
         _set_classes(model, len(classes))
