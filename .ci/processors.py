@@ -12,8 +12,11 @@ import os
 import subprocess
 import sys
 
-ROOMS = ("objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators")
-DISTURBED = ("objectives", "metrics", "thresholds")
+ROOMS = (
+    "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
+    "experimental",
+)  # fmt: skip
+DISTURBED = ("objectives", "metrics", "thresholds", "experimental")
 """Those that run with disturbed last bits too, which takes four times as long."""
 
 CORE_TYPES = ("Haswell", "SkylakeX", "Nehalem", "Sandybridge", "Prescott")

@@ -7,6 +7,7 @@ from gbdt_objectives import (
     distributed as distributed,
     estimators as estimators,
     evaluation as evaluation,
+    experimental as experimental,
     metrics as metrics,
     objectives as objectives,
     plotting as plotting,

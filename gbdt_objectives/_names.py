@@ -6,8 +6,10 @@ Modules name their own in ``__all__``. What the field calls otherwise stands her
 from __future__ import annotations
 
 import sys
+import warnings
 from difflib import get_close_matches
 from importlib.util import find_spec
+from typing import Any
 
 from gbdt_objectives._registry import BY_NAME, load
 
@@ -15,9 +17,22 @@ ROOT = "gbdt_objectives"
 
 ROOMS = (
     "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
-    "adapters", "serving", "distributed", "plotting", "checking",
+    "adapters", "serving", "distributed", "plotting", "checking", "experimental",
 )  # fmt: skip
 """The rooms of the package, in the order of the path."""
+
+MOVED = {
+    f"{ROOT}.{old}": f"{ROOT}.experimental.{new}"
+    for old, new in {
+        "adapters.SegmentRepair": "SegmentRepair",
+        "adapters.repair_segments": "repair_segments",
+        "distributed.dask.experimental.lightgbm": "dask.lightgbm",
+        "objectives.delayed_logloss_objective": "delayed_logloss_objective",
+        "priors.DelayDistribution": "DelayDistribution",
+        "priors.delay_distribution": "delay_distribution",
+    }.items()
+}
+"""Names that still work at an old place, and the new one."""
 
 FIELD = {
     "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA "
@@ -86,6 +101,18 @@ FIELD = {
 """Our names, and what they are called elsewhere."""
 
 ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
+
+
+def moved(old: str) -> Any:
+    """What has been at an old place, for the ``__getattr__`` of a module to return."""
+    room, _, name = MOVED[old].rpartition(".")
+    warnings.warn(
+        f"{old} has moved to {room}, where names and results may change in any release: write "
+        f"from {room} import {name}",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return getattr(load(room), name)
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:

@@ -60,8 +60,7 @@ LIGHTGBM = Named(
     takes_start=False, adds_start="add it to predict(X, raw_score=True)", classifier_reads=(),
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
-    "within lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "
-    "callbacks",
+    "within lightgbm() of gbdt_objectives.experimental.dask, passing its objective and callbacks",
     cannot_stop_alone="stop in another round: measure on one machine, or with XGBoost",
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ if find_spec("hypothesis"):  # not where the engines are tested
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Test files say themselves what is slow; docstrings that start a cluster cannot."""
     for item in items:
-        if "gbdt_objectives/distributed/dask" in item.path.as_posix():
+        if re.search("gbdt_objectives/(distributed|experimental)/dask", item.path.as_posix()):
             item.add_marker(pytest.mark.slow)
 
 

@@ -207,7 +207,7 @@ def offsets_by_row(positions: Array) -> go.Objective:
 
 def arrived_by_row(positions: Array) -> go.Objective:
     """From all labels arrived to one in 64, another share in each of seven rows."""
-    return go.objectives.delayed_logloss_objective(2.0 ** -(positions % 7))
+    return go.experimental.delayed_logloss_objective(2.0 ** -(positions % 7))
 
 
 def costs_by_row(positions: Array) -> go.Objective:

@@ -380,7 +380,7 @@ def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
 def test_engines_are_rooms_too() -> None:
     pytest.importorskip("distributed")
     from gbdt_objectives.distributed import dask
-    from gbdt_objectives.distributed.dask.experimental import lightgbm as on_dask
+    from gbdt_objectives.experimental.dask import lightgbm as on_dask
 
     classes = dask.DaskXGBRegressor, dask.DaskXGBClassifier
     assert {dask.train, dask.fitted_objective, on_dask, *(kind.fit for kind in classes)} <= GUARDED

@@ -38,7 +38,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
     score = grade + rng.normal(size=60)
     tree, half = DecisionTreeClassifier(max_depth=2).fit(X, y), np.arange(60) % 2
     booster = lgb.train({"objective": "binary", "verbose": -1}, lgb.Dataset(X, y), 1)
-    repair = partial(adapters.repair_segments, booster, segment_features=[0])
+    repair = partial(go.experimental.repair_segments, booster, segment_features=[0])
     by_segment = partial(calibration.calibration_ratio_by_segment, segments=half)
     shift = partial(go.thresholds.fit_segment_shift, segments=half)
     keep_rates = partial(priors.pilot_keep_rates, negative_keep_rate=0.5)

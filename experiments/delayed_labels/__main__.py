@@ -23,8 +23,7 @@ from experiments import _common
 from experiments._common import Array
 from gbdt_objectives import Objective, weighted_logloss_objective
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from gbdt_objectives.objectives import delayed_logloss_objective
-from gbdt_objectives.priors import delay_distribution
+from gbdt_objectives.experimental import delay_distribution, delayed_logloss_objective
 
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"

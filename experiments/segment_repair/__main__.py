@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array, Findings
-from gbdt_objectives.adapters import repair_segments
 from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.experimental import repair_segments
 
 try:  # a peer, not among the requirements
     from mcgrad.methods import MCGrad

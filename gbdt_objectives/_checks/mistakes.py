@@ -22,7 +22,7 @@ import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
-from gbdt_objectives._names import ROOT, missing
+from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
 
 OBJECT = ("self", "cls")
@@ -71,6 +71,8 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
     def get_attribute(name: str) -> Any:
         if name in modules:
             return load(f"{module}.{name}")
+        if f"{module}.{name}" in MOVED:
+            return moved(f"{module}.{name}")
         raise missing(module, name)
 
     def public_names() -> list[str]:

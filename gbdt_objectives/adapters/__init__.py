@@ -27,9 +27,6 @@ booster.predict(training_rows))`` before. The classifiers do both: their ``objec
 Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model`` (a
 booster, fitted estimator or path), starts at its margins, which now mean what the objective says.
 
-Repair: :func:`repair_segments` appends small trees to a trained binary model, for segments that
-moved since.
-
 Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in the first K trees.
 
 Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
@@ -49,17 +46,15 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._registry import NAMES
+from gbdt_objectives._registry import NAMES, library_of
 from gbdt_objectives._rows.values import plain
-from gbdt_objectives.adapters._repair import SegmentRepair, library_of_booster, repair_segments
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
+    from gbdt_objectives.adapters._library import Library
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = [
-    "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
-]  # fmt: skip
+__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -224,6 +219,16 @@ def imbalance_shift(
     _imbalance.check_sample(X, y)
     z = library.predict_log_odds(booster, X, sample_weight)
     return _imbalance.infer_shift(y, z, sample_weight)
+
+
+def library_of_booster(booster: object) -> Library:
+    library = library_of(booster)
+    if library is None:
+        raise TypeError(
+            f"booster must be a Booster of {' or '.join(NAMES)}, found "
+            f"{type(booster).__module__}.{type(booster).__name__}"
+        )
+    return library
 
 
 __getattr__, __dir__ = room(__name__, __all__, NAMES)

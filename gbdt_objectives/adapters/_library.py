@@ -5,7 +5,7 @@ Each is made in its own folder, ``library.py``; ``_registry.library(name)`` find
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -125,18 +125,6 @@ class Library(Named):
     read_odds: Callable[[Any, ArrayLike | None], float]
     """The factor by which a booster's parameters multiplied the odds of label 1."""
     predict_log_odds: Callable[[Any, Any, ArrayLike | None], Array]
-
-    # Trees on some features, appended.
-    complete: Callable[[Any], Any]
-    """A copy of the rounds up to the best one; raises if no trees of log-odds can follow."""
-    as_trained: Callable[[Any, Any], Any]  # (booster, X) -> X with the categories of the booster
-    count_trees: Callable[[Any], int]
-    grow: Callable[..., Any]
-    """(booster, X, y, weights, rates, columns, number) -> it with trees on these columns only."""
-    without_odds: Callable[[Any], Any]
-    """A copy that was not trained against imbalance, as far as it says: nothing is left to undo."""
-    added: Callable[[Any, Any, Any], Iterator[Array]]
-    """(grown, X, booster) -> what each appended tree adds to the margins of rows."""
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

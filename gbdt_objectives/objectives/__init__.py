@@ -14,7 +14,6 @@ from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective
-from gbdt_objectives.objectives.delayed import delayed_logloss_objective
 from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.function import objective
 from gbdt_objectives.objectives.logloss import offset_logloss_objective, weighted_logloss_objective
@@ -24,9 +23,9 @@ from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
     "BINARY", "IDENTITY", "LOG", "LOGIT", "REAL", "UNDECLARED", "Classes", "Interval", "Link",
-    "Loss", "Objective", "Rows", "Values", "delayed_logloss_objective", "focal_objective",
-    "kappa_objective", "objective", "objective_from_loss", "offset_logloss_objective",
-    "ordinal_logit_objective", "qwk_objective", "ratio_objective", "weighted_logloss_objective",
+    "Loss", "Objective", "Rows", "Values", "focal_objective", "kappa_objective", "objective",
+    "objective_from_loss", "offset_logloss_objective", "ordinal_logit_objective", "qwk_objective",
+    "ratio_objective", "weighted_logloss_objective",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

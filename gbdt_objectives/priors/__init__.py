@@ -10,7 +10,8 @@ model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) m
 of a shift is its inverse, and two shifts in succession add up.
 All of this holds only if rows were sampled by their label and by nothing else. Rates that differ
 by row have no shift: train with them (``offset_logloss_objective``). Labels that are still arriving
-have none either: train with ``delay_distribution`` and ``delayed_logloss_objective``.
+have none either: train with ``delay_distribution`` and ``delayed_logloss_objective`` of
+``gbdt_objectives.experimental``.
 
 Symbols: p_s is the model's probability, p the corrected one, d the shift, alpha and beta the rates
 at which positives and negatives were kept (or replicated, above 1), tau and s the
@@ -18,7 +19,6 @@ probability of label 1 where the model is used and where it was trained.
 """
 
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives.priors.delay import DelayDistribution, delay_distribution
 from gbdt_objectives.priors.estimate import (
     PriorEstimate,
     PriorShiftTest,
@@ -42,10 +42,10 @@ from gbdt_objectives.priors.shift import (
 )
 
 __all__ = [
-    "DelayDistribution", "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin",
-    "correct_probability", "correct_threshold", "delay_distribution", "estimate_prior",
-    "log_odds_shift", "measured_keep_rates", "negative_downsample", "negative_downsample_by_key",
-    "pilot_keep_rates", "prior_shift_test", "prior_weights", "resample_classes",
+    "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin", "correct_probability",
+    "correct_threshold", "estimate_prior", "log_odds_shift", "measured_keep_rates",
+    "negative_downsample", "negative_downsample_by_key", "pilot_keep_rates", "prior_shift_test",
+    "prior_weights", "resample_classes",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

@@ -86,7 +86,7 @@ def test_a_model_as_data(library: Library) -> None:
     booster = library.booster_of(model)
     assert library.booster_of(booster) is booster
     assert (library.count_outputs(model), library.count_features(model)) == (1, 1)
-    assert library.count_trees(booster) == library.leaves(model, X).shape[1] == 5
+    assert library.leaves(model, X).shape[1] == 5
     link = library.link_of(model)
     natural = link.inverse(library.margin(model, X))
     # XGBoost adds up and predicts in float32

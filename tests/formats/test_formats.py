@@ -13,7 +13,8 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives
 from gbdt_objectives import serving
-from gbdt_objectives.priors import DelayDistribution, LogOddsShift
+from gbdt_objectives.experimental import DelayDistribution
+from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import SegmentShift, Thresholds
 from tests.formats.write import HELD, MODELS, VALUES, answers, predictions, rows, write
 from tests.serving.models import served

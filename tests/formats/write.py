@@ -25,7 +25,8 @@ from gbdt_objectives.estimators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from gbdt_objectives.priors import DelayDistribution, LogOddsShift
+from gbdt_objectives.experimental import DelayDistribution
+from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import SegmentShift, Thresholds
 
 LGB: dict[str, Any] = {"n_estimators": 3, "num_leaves": 4, "n_jobs": 1, "verbose": -1}

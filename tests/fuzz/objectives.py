@@ -11,7 +11,7 @@ import numpy as np
 from mpmath import mp
 from scipy.interpolate import PchipInterpolator
 
-from gbdt_objectives import metrics, objectives
+from gbdt_objectives import experimental, metrics, objectives
 from gbdt_objectives.objectives import Objective
 from tests.fuzz.exact import counted, real, sigmoid, softplus, weights_of
 from tests.fuzz.generators import Array, Draw
@@ -258,7 +258,7 @@ def draw_delayed(draw: Draw) -> Arguments:
 
 
 def delayed(y_true: Any, margin: Any, sample_weight: Any, arrived: Any) -> Any:
-    made = objectives.delayed_logloss_objective(arrived)
+    made = experimental.delayed_logloss_objective(arrived)
     return everything(made, y_true, margin, sample_weight)
 
 

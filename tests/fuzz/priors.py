@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-from gbdt_objectives import priors
+from gbdt_objectives import experimental, priors
 from tests.fuzz.exact import EPS, counted, fraction, fractions, real, weights_of
 from tests.fuzz.generators import Draw
 from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
@@ -199,7 +199,7 @@ def draw_delays(draw: Draw) -> Arguments:
 
 
 def delays(age: Any, delay: Any, sample_weight: Any, horizon: Any) -> Any:
-    F = priors.delay_distribution(age, delay, sample_weight, horizon=horizon)
+    F = experimental.delay_distribution(age, delay, sample_weight, horizon=horizon)
     at = np.unique(np.append(age, 0.0))
     return {
         "delay": F.delay, "probability": F.probability, "standard_error": F.standard_error,

@@ -76,7 +76,7 @@ TAKEN = {
     "weighted, bounded": (go.weighted_logloss_objective(0.1, hessian="bounded"), EVENTS),
     "offset": (go.offset_logloss_objective(0.1), EVENTS),
     "offset by row": (go.offset_logloss_objective(RATES), EVENTS),
-    "delayed": (go.objectives.delayed_logloss_objective(np.minimum(RATES + 0.4, 1)), EVENTS),
+    "delayed": (go.experimental.delayed_logloss_objective(np.minimum(RATES + 0.4, 1)), EVENTS),
     "focal": (go.focal_objective(2.0), EVENTS),
     "focal, alpha": (go.focal_objective(0.5, alpha=0.25), EVENTS),
 }

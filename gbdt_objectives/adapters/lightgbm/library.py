@@ -13,7 +13,7 @@ from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._library import Library, read_once
-from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, repair, serving
+from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.lightgbm.trees import read_trees
 
@@ -94,10 +94,8 @@ LIBRARY = Library(
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
     trees=read_trees,
-    # intercepts, and trees that are appended
+    # intercepts
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
-    predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
-    as_trained=repair.as_trained, grow=repair.grow, without_odds=repair.without_odds,
-    count_trees=lambda booster: int(booster.num_trees()), added=repair.added,
+    predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip

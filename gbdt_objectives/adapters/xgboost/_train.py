@@ -191,7 +191,7 @@ def continues(
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
-    name = intercept.read_learner(booster)["objective"]["name"]
+    name = intercept.objective_of(booster)
     guards.earlier_model_fits(Facts(
         earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
         link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),
@@ -246,7 +246,6 @@ def start_at(
     ``base_margin`` says that there is one, and ``ends`` what its least and greatest numbers are;
     ``earlier``, that the training continues a model.
     """
-    outputs = objective.outputs
     if earlier:
         return StartedObjective(objective, None), {}
     if base_margin is not None:
@@ -257,35 +256,42 @@ def start_at(
             )
         starts = None
         if label_weight is not None:
-            starts = _train.read_starts("base_margin", base_margin, outputs, len(label_weight[0]))
-        if outputs > 1:
-            ends = -np.inf, np.inf  # a base_score is one number
-        elif starts is not None:
-            ends = _train.ends_of(starts)
-        guards.row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
-        kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
-        if not is_base_score(kept, named):
-            kept = prediction(0.0, named) if outputs == 1 else 0.0
-        return StartedObjective(objective, starts), {"base_score": kept}
-    if outputs > 1:  # measured in the first round
+            n = len(label_weight[0])
+            starts = _train.read_starts("base_margin", base_margin, objective.outputs, n)
+        return start_by_row(objective, starts, named, its_name, ends)
+    if objective.outputs > 1:  # measured in the first round
         if base_score is not None:
             raise ValueError(
-                f"base_score is given, but {objective!r} has {outputs} outputs, each "
+                f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)
-    given = "" if base_score is None else "base_score"
     if base_score is None:
-        start = float(_train.start_margin(objective))
+        start, given = float(_train.start_margin(objective)), ""
     else:
-        if isinstance(base_score, str):  # XGBoost takes numbers written as strings
-            with suppress(ValueError):
-                base_score = float(base_score)
-        start = margin(_checks.number("base_score", base_score), objective)
+        start, given = margin(base_score, objective), "base_score"
     started = StartedObjective(objective, start, given=given)
     return started, {"base_score": prediction(start, named)}
+
+
+def start_by_row(
+    objective: Objective, starts: Array | None, named: Link, its_name: str,
+    ends: tuple[float, float],
+) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
+    """The objective of rows with starts of their own, and the base_score: what all start at, or
+    else 0 in margin units."""
+    several = objective.outputs > 1
+    if several:
+        ends = -np.inf, np.inf  # a base_score is one number
+    elif starts is not None:
+        ends = _train.ends_of(starts)
+    guards.row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
+    kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
+    if not is_base_score(kept, named):
+        kept = 0.0 if several else prediction(0.0, named)
+    return StartedObjective(objective, starts), {"base_score": kept}
 
 
 def prediction(start: float, link: Link) -> float:
@@ -301,8 +307,12 @@ def prediction(start: float, link: Link) -> float:
     )
 
 
-def margin(base_score: float, objective: Objective) -> float:
-    link = objective.link
+def margin(base_score: Any, objective: Objective) -> float:
+    """Where boosting starts at the user's base_score, which may be a number written as a string."""
+    if isinstance(base_score, str):
+        with suppress(ValueError):
+            base_score = float(base_score)
+    link, base_score = objective.link, _checks.number("base_score", base_score)
     if not link.lowest < base_score < link.highest:
         what = "a probability above 0 and below 1" if link.n_classes else f"above {link.lowest:g}"
         raise ValueError(

@@ -55,7 +55,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
 
 
 def margins_of(booster: xgb.Booster) -> tuple[str, Link]:
-    name: str = read_learner(booster)["objective"]["name"]
+    name = objective_of(booster)
     if name == "reg:squarederror":  # the default, which a function of the user's leaves there
         return name, UNDECLARED
     return name, LOGIT if name in LOG_ODDS else OF_XGBOOST.get(name, OPAQUE)
@@ -108,6 +108,10 @@ def read_learner(booster: xgb.Booster) -> dict[str, Any]:
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
     return learner
+
+
+def objective_of(booster: xgb.Booster) -> str:
+    return str(read_learner(booster)["objective"]["name"])
 
 
 def _first_margin(booster: xgb.Booster) -> Array:

@@ -14,18 +14,14 @@ from scipy.special import logit
 from gbdt_objectives._links import OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._library import Library, read_once
-from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, repair, serving
+from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.xgboost.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
 from gbdt_objectives.adapters.xgboost.trees import read_trees
 
 
-def objective_of(booster: Any) -> str:
-    return str(intercept.read_learner(booster)["objective"]["name"])
-
-
 def trained_as(booster: Any) -> tuple[str, Link]:
-    name = read_once(objective_of, booster)
+    name = read_once(intercept.objective_of, booster)
     return name, UNDER_OURS.get(name, OPAQUE)
 
 
@@ -48,7 +44,7 @@ def start_is_told(booster: Any) -> bool:
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if seen.get("output_margin", True):
         return None
-    name = read_once(objective_of, seen["self"])
+    name = read_once(intercept.objective_of, seen["self"])
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
@@ -95,10 +91,8 @@ LIBRARY = Library(
     write=serving.write, write_all=lambda booster, path: booster.save_model(path),
     looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
     restore=serving.restore, trees=read_trees,
-    # intercepts, and trees that are appended
+    # intercepts
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
-    predict_log_odds=intercept.predict_log_odds, complete=repair.complete,
-    as_trained=lambda booster, X: X, grow=repair.grow, without_odds=repair.without_odds,
-    count_trees=lambda booster: int(booster.num_boosted_rounds()), added=repair.added,
+    predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip

@@ -12,8 +12,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
-from gbdt_objectives.adapters.xgboost.intercept import read_learner
-from gbdt_objectives.adapters.xgboost.repair import matrix
+from gbdt_objectives.adapters.xgboost.intercept import objective_of, read_learner
 
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
@@ -37,7 +36,7 @@ def reader(model: Any) -> dict[str, Any]:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of XGBoost that no link names."""
-    name = read_learner(booster_of(model))["objective"]["name"]
+    name = objective_of(booster_of(model))
     if name in RAW and isinstance(model, xgb.Booster):
         return RAW[name]
     if name not in OF_XGBOOST or name in NO_MARGIN:
@@ -107,6 +106,15 @@ def margin(model: Any, X: Any) -> Array:
     return np.asarray(f, np.float64)
 
 
+def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMatrix:
+    """Rows with the model's categories: a training that goes on would number them anew."""
+    types: Any = model.feature_types
+    if types is not None and hasattr(X, "iloc"):
+        coded = "c" in types and hasattr(model, "get_categories")  # from XGBoost 3.1 on
+        types = model.get_categories() if coded else None
+    return xgb.DMatrix(X, y, enable_categorical=True, feature_types=types, **columns)
+
+
 def write(model: Any, path: str) -> None:
     """The rounds that it predicts with: of an estimator that stopped early those up to the best."""
     booster = booster_of(model)
@@ -126,7 +134,7 @@ def restore(
     if objective is not None:
         model.objective = objective
     elif classes is not None:
-        model.objective = read_learner(model._Booster)["objective"]["name"]
+        model.objective = objective_of(model._Booster)
     if classes is not None and objective is not None:
         model.objective_ = objective
         _set_classes(model, len(classes))

@@ -1,7 +1,7 @@
 """Dask: training on the rows of many machines.
 
 ``train``, the drop-in estimators and ``fitted_objective`` train on a cluster, as ``lightgbm`` of
-``gbdt_objectives.distributed.dask.experimental`` does. What one computes from rows takes Dask
+``gbdt_objectives.experimental.dask`` does. What one computes from rows takes Dask
 collections itself: ``gbdt_objectives.optimize_thresholds``, ``calibration_ratio`` and the others
 that say so.
 
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
     elsewhere = {
         **dict.fromkeys(
             ("lightgbm", "DaskLGBMRegressor", "DaskLGBMClassifier"),
-            f"from {__name__}.experimental import lightgbm",
+            "from gbdt_objectives.experimental.dask import lightgbm",
         ),
         **dict.fromkeys(
             ("DaskDMatrix", "DaskQuantileDMatrix", "predict", "inplace_predict", "DaskXGBRanker"),
@@ -70,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "experimental"])
+    return sorted(__all__)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters import _arguments, _repair
+from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.xgboost._train import train
 from gbdt_objectives.adapters.xgboost.intercept import count_outputs, read_learner
+from gbdt_objectives.adapters.xgboost.serving import matrix
+from gbdt_objectives.experimental import repair
 from gbdt_objectives.objectives import offset_logloss_objective
 
 OBJECTIVES = ("binary:logistic", "reg:logistic")
@@ -28,8 +29,8 @@ def complete(booster: xgb.Booster) -> xgb.Booster:
     name, gradient_booster = learner["objective"]["name"], learner["gradient_booster"]
     if name not in OBJECTIVES:
         raw = 'booster.set_param({"objective": "binary:logistic"})'
-        remedy = f"pass a copy after {raw}" if name == "binary:logitraw" else _repair.TRAIN_BINARY
-        _arguments.refuse_objective(name, _repair.NO_PROBABILITY + remedy)
+        remedy = f"pass a copy after {raw}" if name == "binary:logitraw" else repair.TRAIN_BINARY
+        _arguments.refuse_objective(name, repair.NO_PROBABILITY + remedy)
     if count_outputs(booster) > 1:
         raise ValueError(
             f"the booster has {count_outputs(booster)} outputs: train a model for each, and repair "
@@ -59,13 +60,12 @@ def complete(booster: xgb.Booster) -> xgb.Booster:
     return model
 
 
-def matrix(model: xgb.Booster, X: Any, y: Any = None, **columns: Any) -> xgb.DMatrix:
-    """Rows with the model's categories: a training that goes on would number them anew."""
-    types: Any = model.feature_types
-    if types is not None and hasattr(X, "iloc"):
-        coded = "c" in types and hasattr(model, "get_categories")  # from XGBoost 3.1 on
-        types = model.get_categories() if coded else None
-    return xgb.DMatrix(X, y, enable_categorical=True, feature_types=types, **columns)
+def as_trained(model: xgb.Booster, X: Any) -> Any:
+    return X
+
+
+def count_trees(model: xgb.Booster) -> int:
+    return int(model.num_boosted_rounds())
 
 
 def grow(
@@ -82,9 +82,9 @@ def grow(
     data = matrix(model, X, y, weight=w, **chosen)
     grown = train(
         {
-            "learning_rate": _repair.LEARNING_RATE, "max_depth": _repair.DEPTH,
-            "reg_lambda": _repair.L2, "min_child_weight": _repair.LEAST_HESSIAN,
-            "max_cat_to_onehot": _repair.EACH_CATEGORY,
+            "learning_rate": repair.LEARNING_RATE, "max_depth": repair.DEPTH,
+            "reg_lambda": repair.L2, "min_child_weight": repair.LEAST_HESSIAN,
+            "max_cat_to_onehot": repair.EACH_CATEGORY,
             # so many features, rounded down or to the nearest
             "colsample_bynode": min(1.0, (len(columns) + 0.25) / d),
         },
@@ -93,7 +93,7 @@ def grow(
     )  # fmt: skip
     own = {"output_margin": True, "iteration_range": (0, first)}
     before, after = (one.predict(data, **own) for one in (model, grown))
-    _repair.check_grown(before, after, new_trees(grown, first), columns)
+    repair.check_grown(before, after, new_trees(grown, first), columns)
     return grown
 
 
@@ -104,7 +104,7 @@ def without_odds(model: xgb.Booster) -> xgb.Booster:
     return copy
 
 
-def new_trees(model: xgb.Booster, first: int) -> _repair.NewTrees:
+def new_trees(model: xgb.Booster, first: int) -> repair.NewTrees:
     """Of each tree, with the value of a leaf at its number."""
     learner = json.loads(model[first:].save_raw("json"))["learner"]
     found = []
@@ -115,10 +115,6 @@ def new_trees(model: xgb.Booster, first: int) -> _repair.NewTrees:
     return found
 
 
-def added(grown: xgb.Booster, X: Any, model: xgb.Booster) -> Iterator[Array]:
-    """What each appended tree adds to the margins of rows."""
-    first = model.num_boosted_rounds()
-    leaf = grown[first:].predict(matrix(grown, X), pred_leaf=True)
-    leaves = np.asarray(leaf, np.intp).reshape(X.shape[0], -1)
-    for t, (values, _) in enumerate(new_trees(grown, first)):
-        yield values[leaves[:, t]]
+def new_leaves(grown: xgb.Booster, X: Any, first: int) -> Any:
+    """The number of each row's leaf in each appended tree."""
+    return grown[first:].predict(matrix(grown, X), pred_leaf=True)

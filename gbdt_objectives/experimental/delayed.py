@@ -196,7 +196,7 @@ def delayed_logloss_objective(arrived: ArrayLike | None = None) -> Objective:
 
     Examples
     --------
-    >>> from gbdt_objectives.objectives import delayed_logloss_objective
+    >>> from gbdt_objectives.experimental import delayed_logloss_objective
     >>> objective = delayed_logloss_objective([0.5, 0.5, 1.0])
     >>> objective([1, 0, 0], [0.0, 0.0, 0.0])[0].round(3)
     array([-0.5  ,  0.167,  0.5  ], dtype=float32)

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, log_expit
+from sklearn.utils import _safe_indexing
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._checks.folds import Split, held_out_once
-from gbdt_objectives._registry import NAMES, library_of
+from gbdt_objectives._registry import load
 from gbdt_objectives._rows.values import table
-
-if TYPE_CHECKING:
-    from gbdt_objectives.adapters._library import Library
-    from gbdt_objectives.calibration.rows import LabelledRows
+from gbdt_objectives.adapters import library_of_booster
+from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
+from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 
 NewTrees = list[tuple[Array, list[int]]]
 """The values of the leaves of each tree, and the columns that it splits on."""
@@ -165,7 +167,7 @@ def repair_segments(
     Examples
     --------
     >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives.adapters import repair_segments
+    >>> from gbdt_objectives.experimental import repair_segments
     >>> rng = np.random.default_rng(0)
     >>> X = np.column_stack([rng.random(8_000), rng.integers(0, 3, 8_000)])
     >>> old = rng.random(8_000) < 0.1 + 0.3 * X[:, 0]
@@ -179,106 +181,144 @@ def repair_segments(
     as is ['1.0', '0.9', '0.4']
     repaired ['1.0', '1.0', '1.0']
     """
-    from scipy.special import expit, log_expit
-    from sklearn.utils import _safe_indexing
-
-    from gbdt_objectives.calibration.likelihood import find_shift
-    from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
-
     library = library_of_booster(booster)
-    model = library.complete(booster)
-    X, names = check_features(X, library.names_of(model), model)
+    boost = load(f"{__name__}_{library.name}")
+    model = boost.complete(booster)
+    X, names = check_features(X, library, model)
     columns = read_segment_features(segment_features, names, X.shape[1])
     _checks.whole_number("max_trees", max_trees, 1)
     labels = _checks.vector("y", y)
     _checks.same_length("y", labels, "X", X.shape[0])
-    X = library.as_trained(model, X)
+    X = boost.as_trained(model, X)
     rows = score_rows("y", labels, library.margin(model, X), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = rows.owners(groups)
     if not isinstance(rows.kept, slice):
         X = _safe_indexing(X, np.flatnonzero(rows.kept))
-    _checks.generator(random_state)
-    splits = held_out_once(
-        rows.y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state
-    )
-    for train, _ in splits:
-        if np.ptp(rows.y[train]) == 0:
-            raise ValueError(
-                f"y has label {rows.y[train[0]]:g} only in the training part of a fold: pass more "
-                "rows of the other label, or use fewer folds"
-            )
-    right, o = 2 * rows.y - 1, np.broadcast_to(offset, rows.y.shape)
-    z, y_, w = rows.p, rows.y, rows.w
-
-    def row_loss(f: Array | float, at: Any = slice(None)) -> Array:
-        loss: Array = -log_expit(right[at] * (z[at] + o[at] + f))
-        return loss
-
-    def grow(at: Array, n_trees: int) -> Any:
-        rates = np.exp(-o[at]) if o.any() else None
-        part = X if len(at) == len(y_) else _safe_indexing(X, at)
-        return library.grow(model, part, y_[at], w[at], rates, columns, n_trees)
-
-    def stages(grown: Any, train: Array, test: Array) -> Iterator[Array]:
-        """What 0, 1, 2, ... appended trees and the shift that then fits the rows of training add to
-        the margins of held-out rows; where there are fewer trees, all of them."""
-        both, n = np.concatenate([train, test]), len(train)
-        s = z[both] + o[both]
-        f = np.zeros(len(both))
-        d = find_shift(y_[train], s[:n], w[train])
-        steps = library.added(grown, _safe_indexing(X, both), model)
-        for k in range(max_trees + 1):
-            if k:
-                f = f + next(steps, 0.0)
-                # one step of Newton's method: a tree moves d by little
-                p = expit(s[:n] + f[:n] + d)
-                d += (w[train] @ (y_[train] - p)) / (w[train] @ (p * (1 - p)))
-            yield f[n:] + d
-
-    total = np.zeros(max_trees + 1)
-    folds = []
-    for train, test in splits:
-        grown = grow(train, max_trees)
-        folds.append((grown, train, test))
-        total += [w[test] @ row_loss(f, test) for f in stages(grown, train, test)]
-    best = int(np.argmin(total))
-    as_is, repaired = row_loss(0.0), np.empty(len(y_))
-    for grown, train, test in folds:
-        f = next(islice(stages(grown, train, test), best, None))
-        repaired[test] = row_loss(f, test)
-    gain, error = mean_and_error(as_is - repaired, w, owner)
+    splits = read_folds(rows.y, cv, owner, random_state)
+    o = np.broadcast_to(offset, rows.y.shape)
+    held = HeldOut(library, boost, model, X, columns, rows.y, rows.p, o, rows.w)
+    n_trees, repaired = try_trees(held, splits, max_trees)
+    as_is = held.loss(held.z)
+    gain, error = mean_and_error(as_is - repaired, held.w, owner)
     moved = gain > error
-    by_segment = logit_margins(rows, o, splits, segment_numbers(X, columns))
+    one, segments = np.zeros(len(held.y), int), segment_numbers(X, columns)
     losses = {
         "as is": as_is,
-        "global logit": row_loss(logit_margins(rows, o, splits, np.zeros(len(z), int)) - z),
-        "logits by segment": row_loss(by_segment - z), "repaired": repaired if moved else as_is,
-    }  # fmt: skip
-    result, d = model, 0.0
-    if moved:
-        grown = grow(np.arange(len(y_)), best) if best else model
-        d = find_shift(y_, library.margin(grown, X) + o, w)
-        result = library.shift_intercept(library.without_odds(grown), d)
+        "global logit": held.loss(logit_margins(held, splits, one)),
+        "logits by segment": held.loss(logit_margins(held, splits, segments)),
+        "repaired": repaired if moved else as_is,
+    }
+    result, d = held.repaired(n_trees) if moved else (model, 0.0)
     return SegmentRepair(
-        booster=result, n_trees=library.count_trees(result) - library.count_trees(model), shift=d,
+        booster=result, n_trees=boost.count_trees(result) - boost.count_trees(model), shift=d,
         segment_features=tuple(segment_features), gain=gain, standard_error=error,
-        log_loss={name: float(w @ loss / w.sum()) for name, loss in losses.items()},
+        log_loss={name: float(held.w @ loss / held.w.sum()) for name, loss in losses.items()},
     )  # fmt: skip
 
 
-def library_of_booster(booster: object) -> Library:
-    library = library_of(booster)
-    if library is None:
-        raise TypeError(
-            f"booster must be a Booster of {' or '.join(NAMES)}, found "
-            f"{type(booster).__module__}.{type(booster).__name__}"
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows of weight above 0 on which the model was not trained, in the symbols above."""
+
+    library: Library
+    boost: Any  # the module of what repairs ask of this library
+    model: Any
+    X: Any
+    columns: list[int]  # on which trees may split
+    y: Array
+    z: Array
+    o: Array
+    w: Array
+
+    def loss(self, m: Array, at: Any = slice(None)) -> Array:
+        """The loss of each of these rows at the margins m."""
+        loss: Array = -log_expit((2 * self.y[at] - 1) * (m + self.o[at]))
+        return loss
+
+    def grow(self, at: Array, n_trees: int) -> Any:
+        """The model with so many trees that are trained on these rows."""
+        rates = np.exp(-self.o[at]) if self.o.any() else None
+        part = self.X if len(at) == len(self.y) else _safe_indexing(self.X, at)
+        return self.boost.grow(
+            self.model, part, self.y[at], self.w[at], rates, self.columns, n_trees
         )
-    return library
+
+    def added(self, grown: Any, at: Array) -> Iterator[Array]:
+        """What each appended tree adds to the margins of these rows."""
+        first = self.boost.count_trees(self.model)
+        if trees := self.boost.new_trees(grown, first):
+            found = self.boost.new_leaves(grown, _safe_indexing(self.X, at), first)
+            leaves = np.asarray(found, np.intp).reshape(len(at), -1)
+            for t, (values, _) in enumerate(trees):
+                yield values[leaves[:, t]]
+
+    def repaired(self, n_trees: int) -> tuple[Any, float]:
+        """The model with so many trees and the shift that then fits all rows, and this shift."""
+        grown = self.grow(np.arange(len(self.y)), n_trees) if n_trees else self.model
+        d = find_shift(self.y, self.library.margin(grown, self.X) + self.o, self.w)
+        return self.library.shift_intercept(self.boost.without_odds(grown), d), d
 
 
-def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any, list[str] | None]:
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Trees that were grown on the rows of training of a fold, for the others."""
+
+    held: HeldOut
+    grown: Any
+    train: Array
+    test: Array
+
+    def margins(self) -> Iterator[Array]:
+        """The margins of the other rows with 0, 1, 2, ... trees and the shift that then fits the
+        rows of training; where there are no more trees, with all of them."""
+        held, n = self.held, len(self.train)
+        both = np.concatenate([self.train, self.test])
+        y, w = held.y[self.train], held.w[self.train]
+        z, s = held.z[both], (held.z + held.o)[self.train]
+        f = np.zeros(len(both))
+        d = find_shift(y, s, w)
+        steps = held.added(self.grown, both)
+        while True:
+            yield z[n:] + f[n:] + d
+            f = f + next(steps, 0.0)
+            # one step of Newton's method: a tree moves d by little
+            p = expit(s + f[:n] + d)
+            d += (w @ (y - p)) / (w @ (p * (1 - p)))
+
+
+def try_trees(held: HeldOut, splits: list[Split], max_trees: int) -> tuple[int, Array]:
+    """The number of trees with the lowest out-of-fold loss, and the loss of each row with them."""
+    trials, total = [], np.zeros(max_trees + 1)
+    for train, test in splits:
+        trial = Trial(held, held.grow(train, max_trees), train, test)
+        margins = islice(trial.margins(), max_trees + 1)
+        total += [held.w[test] @ held.loss(m, test) for m in margins]
+        trials.append(trial)
+    best = int(np.argmin(total))
+    loss = np.empty(len(held.y))
+    for trial in trials:
+        m = next(islice(trial.margins(), best, None))
+        loss[trial.test] = held.loss(m, trial.test)
+    return best, loss
+
+
+def read_folds(y: Array, cv: Any, owner: Array | None, random_state: RandomState) -> list[Split]:
+    """Splits that hold each row out once, with both labels in each training part."""
+    _checks.generator(random_state)
+    splits = held_out_once(y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state)
+    for train, _ in splits:
+        if np.ptp(y[train]) == 0:
+            raise ValueError(
+                f"y has label {y[train[0]]:g} only in the training part of a fold: pass more "
+                "rows of the other label, or use fewer folds"
+            )
+    return splits
+
+
+def check_features(X: Any, library: Library, model: Any) -> tuple[Any, list[str] | None]:
     """X with as many columns as the model, and their names, which must be the model's."""
+    of_model, d = library.names_of(model), library.count_features(model)
     _checks.not_lazy("X", X)
     if hasattr(X, "get_label"):
         raise TypeError(
@@ -306,7 +346,6 @@ def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any,
             raise ValueError(
                 f"X {wrong}: pass the columns that the model was trained on, in their order"
             )
-    d = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
     if X.shape[1] != d:
         raise ValueError(
             f"X has {X.shape[1]} columns, but the model {d} features: pass all of them"
@@ -362,18 +401,17 @@ def segment_numbers(X: Any, columns: list[int]) -> Array:
     return found
 
 
-def logit_margins(rows: LabelledRows, o: Array, splits: list[Split], g: Array) -> Array:
+def logit_margins(held: HeldOut, splits: list[Split], g: Array) -> Array:
     """The margins of held-out rows by a logit of each segment 0, 1, ... of g, or of all rows where
     a segment has too few."""
-    from gbdt_objectives.calibration.likelihood import fit_logistic
 
     def fit(at: Array) -> tuple[float, ...] | None:
-        y, z, w = rows.y[at], rows.p[at], rows.w[at]
+        y, z, w = held.y[at], held.z[at], held.w[at]
         if min(w @ y, w @ (1 - y)) < LEAST_OF_A_LABEL or z[y == 0].max() <= z[y == 1].min():
             return None
-        return fit_logistic([z], y, w, offset=o[at])
+        return fit_logistic([z], y, w, offset=held.o[at])
 
-    m = np.empty(len(rows.y))
+    m = np.empty(len(held.y))
     segments = np.split(np.argsort(g, kind="stable"), np.cumsum(np.bincount(g))[:-1])
     for train, test in splits:
         side = np.zeros(len(m), np.int8)
@@ -381,8 +419,8 @@ def logit_margins(rows: LabelledRows, o: Array, splits: list[Split], g: Array) -
         every = fit(train) or (1.0, 0.0)
         for own in segments:
             slope, intercept = fit(own[side[own] == 1]) or every
-            held_out = own[side[own] == 2]
-            m[held_out] = slope * rows.p[held_out] + intercept
+            other = own[side[own] == 2]
+            m[other] = slope * held.z[other] + intercept
     return m
 
 

@@ -56,7 +56,7 @@ class DelayDistribution(_json.SavedAsJSON):
 
     Examples
     --------
-    >>> from gbdt_objectives.priors import DelayDistribution
+    >>> from gbdt_objectives.experimental import DelayDistribution
     >>> F = DelayDistribution(
     ...     delay=[0, 3], probability=[0.75, 1], standard_error=[0.05, 0], horizon=7
     ... )
@@ -197,7 +197,7 @@ def delay_distribution(
 
     Examples
     --------
-    >>> from gbdt_objectives.priors import delay_distribution
+    >>> from gbdt_objectives.experimental import delay_distribution
     >>> F = delay_distribution(age=[1, 1, 2, 5, 5, 9], delay=[0, 1, 1, 2, 1, 4])
     >>> F([0, 1, 2, 3, 4, 20]).round(3)
     array([0.111, 0.444, 0.667, 0.667, 1.   , 1.   ])

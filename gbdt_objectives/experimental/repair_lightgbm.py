@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.adapters import _arguments, _repair
+from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.lightgbm._train import train
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, read_objective
+from gbdt_objectives.experimental import repair
 from gbdt_objectives.objectives import offset_logloss_objective
 
 OBJECTIVES = ("binary", "cross_entropy")
@@ -29,7 +29,7 @@ def complete(booster: lgb.Booster) -> lgb.Booster:
     text = booster.model_to_string()
     name, *settings = read_objective(text) or ("custom",)
     if name not in OBJECTIVES:
-        _arguments.refuse_objective(name, _repair.NO_PROBABILITY + _repair.TRAIN_BINARY)
+        _arguments.refuse_objective(name, repair.NO_PROBABILITY + repair.TRAIN_BINARY)
     sigmoid = dict(setting.split(":") for setting in settings).get("sigmoid", "1")
     if float(sigmoid) != 1:
         raise ValueError(
@@ -64,6 +64,10 @@ def as_trained(model: lgb.Booster, X: Any) -> Any:
     return X.assign(**columns) if columns else X
 
 
+def count_trees(model: lgb.Booster) -> int:
+    return int(model.num_trees())
+
+
 def grow(
     model: lgb.Booster, X: Any, y: Array, w: Array, rates: Array | None, columns: list[int],
     n_trees: int,
@@ -73,12 +77,12 @@ def grow(
     chosen = np.zeros(X.shape[1])
     chosen[columns] = 1
     params = {
-        "learning_rate": _repair.LEARNING_RATE, "max_depth": _repair.DEPTH,
-        "num_leaves": 2**_repair.DEPTH, "lambda_l2": _repair.L2, "cat_l2": 0.0,
-        "min_sum_hessian_in_leaf": _repair.LEAST_HESSIAN,
+        "learning_rate": repair.LEARNING_RATE, "max_depth": repair.DEPTH,
+        "num_leaves": 2**repair.DEPTH, "lambda_l2": repair.L2, "cat_l2": 0.0,
+        "min_sum_hessian_in_leaf": repair.LEAST_HESSIAN,
         # rows count by their weights alone
         "min_data_in_leaf": 1, "min_data_in_bin": 1, "feature_pre_filter": False,
-        "max_cat_to_onehot": _repair.EACH_CATEGORY, "verbose": -1,
+        "max_cat_to_onehot": repair.EACH_CATEGORY, "verbose": -1,
         "feature_contri": chosen.tolist(),
     }  # fmt: skip
     data = lgb.Dataset(X, y, weight=w, categorical_feature=categorical_features(model))
@@ -87,7 +91,7 @@ def grow(
         objective=offset_logloss_objective(1.0 if rates is None else rates),
     )  # fmt: skip
     before, after = (one.predict(X, raw_score=True, num_iteration=first) for one in (model, grown))
-    _repair.check_grown(before, after, new_trees(grown, first), columns)
+    repair.check_grown(before, after, new_trees(grown, first), columns)
     return grown
 
 
@@ -106,7 +110,7 @@ def categorical_features(model: lgb.Booster) -> list[int]:
     return [k for k, info in enumerate(infos) if info != "none" and not info.startswith("[")]
 
 
-def new_trees(model: lgb.Booster, first: int) -> _repair.NewTrees:
+def new_trees(model: lgb.Booster, first: int) -> repair.NewTrees:
     text = model.model_to_string(num_iteration=-1, start_iteration=first)
     trees = re.split(r"(?m)^Tree=\d+$", text.partition("\nend of trees\n")[0])[1:]
     found = []
@@ -117,12 +121,6 @@ def new_trees(model: lgb.Booster, first: int) -> _repair.NewTrees:
     return found
 
 
-def added(grown: lgb.Booster, X: Any, model: lgb.Booster) -> Iterator[Array]:
-    """What each appended tree adds to the margins of rows."""
-    first = model.num_trees()
-    if grown.num_trees() == first:
-        return
-    leaf = grown.predict(X, pred_leaf=True, start_iteration=first)
-    leaves = np.asarray(leaf, np.intp).reshape(X.shape[0], -1)
-    for t, (values, _) in enumerate(new_trees(grown, first)):
-        yield values[leaves[:, t]]
+def new_leaves(grown: lgb.Booster, X: Any, first: int) -> Any:
+    """The number of each row's leaf in each appended tree."""
+    return grown.predict(X, pred_leaf=True, start_iteration=first)

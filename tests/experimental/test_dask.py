@@ -25,10 +25,8 @@ from gbdt_objectives.objectives import LOGIT
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from gbdt_objectives.distributed.dask.experimental import (  # noqa: E402
-    lightgbm,
-    still_training,
-)
+from gbdt_objectives.experimental.dask import lightgbm, still_training  # noqa: E402
+from tests.cases import refused  # noqa: E402
 from tests.distributed import faults  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
@@ -246,23 +244,18 @@ def test_a_label_that_one_worker_has_is_refused_on_all(client: Any, rows: Rows) 
         fit_on(client, TWO, bad_label(rows), go.qwk_objective(label_range=(0, 3)))
 
 
-REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
-    "objective": ("pass objective=fit.objective", {"objective": go.qwk_objective()}),
-    "built-in": ("pass objective=fit.objective", {"objective": "regression"}),
-    "class_weight": ("class_weight=.* is refused", {"class_weight": "balanced"}),
-    "ignored": ("scale_pos_weight", {"scale_pos_weight": 5}),
-    "stopping": ("early stopping", {"early_stopping_round": 5}),
-    "linear trees": ("linear_tree.* = True is refused: .*leave it out", {"linear_tree": True}),
-    "their alias": ("linear_trees.* = True is refused: .*leave it out", {"linear_trees": True}),
-    "dart": ("boosting_type.* = 'dart' is refused: .*write 'gbdt'", {"boosting_type": "dart"}),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_parameters_that_would_train_another_model(client: Any, rows: Rows, name: str) -> None:
-    message, parameters = REFUSED[name]
-    with pytest.raises(ValueError, match=message):
-        fit_on(client, TWO, rows, go.qwk_objective(), parameters=parameters)
+@refused(
+    ({"objective": go.qwk_objective()}, "pass objective=fit.objective"),
+    ({"objective": "regression"}, "pass objective=fit.objective"),
+    ({"class_weight": "balanced"}, "class_weight=.* is refused"),
+    ({"scale_pos_weight": 5}, "scale_pos_weight"),
+    ({"early_stopping_round": 5}, "early stopping"),
+    ({"linear_tree": True}, "linear_tree.* = True is refused: .*leave it out"),
+    ({"linear_trees": True}, "linear_trees.* = True is refused: .*leave it out"),
+    ({"boosting_type": "dart"}, "boosting_type.* = 'dart' is refused: .*write 'gbdt'"),
+)
+def test_parameters_that_would_train_another_model(client, rows, parameters) -> None:
+    fit_on(client, TWO, rows, go.qwk_objective(), parameters=parameters)
 
 
 def test_arguments_of_fit_that_would_be_wrong(client: Any, rows: Rows, one: np.ndarray) -> None:
@@ -303,28 +296,21 @@ def test_what_was_forgotten(client: Any, rows: Rows, one: np.ndarray) -> None:
         lgb.LGBMRegressor(objective=fit.objective).fit(*rows[:2], callbacks=fit.callbacks)
 
 
-def test_arguments(client: Any) -> None:
-    for wrong, message in (
-        ((None, go.qwk_objective()), "client must be a distributed.Client"),
-        ((client, "regression"), "objective must be"),
-    ):
-        with pytest.raises(TypeError, match=message), lightgbm(*wrong):
-            pass
-    for refused, message in (
-        (go.objective(costly, rows={"cost": [1.0, 2.0]}), "is for training rows in their order"),
-        (go.focal_objective(2, n_classes=4), "has 4 outputs"),
-    ):
-        with pytest.raises(ValueError, match=message), lightgbm(client, refused):
-            pass
-    with (
-        pytest.raises(ValueError, match="timeout must be"),
-        lightgbm(client, go.qwk_objective(), timeout=0),
-    ):
-        pass
-
-
 def costly(y: Any, margin: Any, w: Any, cost: Any) -> tuple[np.ndarray, np.ndarray]:
     return cost * (margin - y), cost
+
+
+@refused(
+    ({"client": None}, "client must be a distributed.Client", TypeError),
+    ({"objective": "regression"}, "objective must be", TypeError),
+    ({"objective": go.objective(costly, rows={"cost": [1.0, 2.0]})},
+     "is for training rows in their order"),
+    ({"objective": go.focal_objective(2, n_classes=4)}, "has 4 outputs"),
+    ({"timeout": 0}, "timeout must be"),
+)  # fmt: skip
+def test_arguments(client, given) -> None:
+    with lightgbm(**{"client": client, "objective": go.qwk_objective(), **given}):
+        pass
 
 
 def boom() -> None:

@@ -9,28 +9,11 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
-from scipy.optimize import minimize
 
-from gbdt_objectives.priors import DelayDistribution, delay_distribution
+from gbdt_objectives.experimental import DelayDistribution, delay_distribution
 from tests.cases import refusals, refusals_of, refused
 
 AGE, DELAY = [1, 1, 2, 5, 5, 9], [0, 1, 1, 2, 1, 4]
-
-
-def by_likelihood(age, delay, w=None):
-    """The delays and the probabilities of each that have the greatest likelihood, by search."""
-    age, delay = np.asarray(age, float), np.asarray(delay, float)
-    w = np.ones(len(age)) if w is None else w
-    at = np.unique(delay)
-    own, below = delay[:, np.newaxis] == at, at <= age[:, np.newaxis]
-
-    def loss(logits):
-        f = np.exp(np.append(logits, 0.0))
-        return w @ (np.log(below @ f) - np.log(own @ f))
-
-    found = minimize(loss, np.zeros(len(at) - 1), method="BFGS", options={"gtol": 1e-9})
-    f = np.exp(np.append(found.x, 0.0))
-    return at, np.cumsum(f / f.sum())
 
 
 def test_by_hand() -> None:
@@ -50,30 +33,22 @@ def sample(rng, m):
     return age[kept], delay[kept]
 
 
-@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
 def test_it_has_the_greatest_likelihood(seed: int, weighted: bool) -> None:
+    """Its derivative by each f(t) is 0, n(t)/f(t) less the sum over rows old enough for t of
+    w/F(age), and it is concave in log f."""
     rng = np.random.default_rng(seed)
     age, delay = sample(rng, 120)
-    w = rng.integers(1, 4, len(age)).astype(float) if weighted else None
+    w = rng.integers(1, 4, len(age)).astype(float) if weighted else np.ones(len(age))
     try:
-        found = delay_distribution(age, delay, w)
+        F = delay_distribution(age, delay, w if weighted else None)
     except ValueError as error:
         assume("cannot be compared" not in str(error))
         raise
-    at, F = by_likelihood(age, delay, w)
-    np.testing.assert_array_equal(found.delay, at)
-    np.testing.assert_allclose(found.probability, F, atol=2e-5)  # of a search
-
-
-def test_self_consistency() -> None:
-    """Efron and Petrosian: f(t) = n(t) / sum over rows old enough for t of 1 / F(age)."""
-    rng = np.random.default_rng(1)
-    age, delay = sample(rng, 500)
-    F = delay_distribution(age, delay)
-    n = np.array([(delay == t).sum() for t in F.delay])
-    risk = np.array([(1 / F(age[age >= t])).sum() for t in F.delay])
-    np.testing.assert_allclose(np.diff(F.probability, prepend=0), n / risk, rtol=1e-12)
+    np.testing.assert_array_equal(F.delay, np.unique(delay))
+    n = np.array([w[delay == t].sum() for t in F.delay])
+    risk = np.array([(w / F(age))[age >= t].sum() for t in F.delay])
+    np.testing.assert_allclose(np.diff(F.probability, prepend=0), n / risk, rtol=1e-10)
 
 
 def test_old_rows_alone_give_the_share_of_each() -> None:
@@ -179,6 +154,20 @@ test_bad_input = refusals_of(
     ([3, 4], [1, 2], {"horizon": "5"}, "horizon must be a number", TypeError),
     ([1, 2, 9], [0, 1, 7], {},
      "delay 7 cannot be compared to shorter ones: .* below 7, .* or horizon=1, for"),
+    (np.array([0.7, 2], np.float32), [0.7, 0.5], {},
+     r"delay 0.699999999\d+ at age 0.69999998\d+ at row 0"),
+    (np.array(AGE, object), DELAY, {}, "dtype object", TypeError),
+    (AGE, np.array(DELAY) > 0, {}, "delay must be times, found True and False.* and no other",
+     TypeError),
+    (AGE, [0, 1, 1, 2, None, 4], {}, "delay must hold real numbers, found None: pass the row",
+     TypeError),
+    (AGE, [0, 1, 1, 2, np.inf, 4], {}, "found inf at row 4: pass the rows whose label has"),
+    (AGE, [0, 1, 1, 2, -1, 4], {}, "found -1.0 at row 4.*pass the rows whose label has arr"),
+    ([timedelta(k) for k in AGE], DELAY, {}, r"age / numpy.timedelta64\(1, 'D'\) for days",
+     TypeError),
+    (3, DELAY, {}, r"age must be one-dimensional, found the number 3: pass a list, \[3\]"),
+    (AGE, DELAY, {"horizon": np.timedelta64(3, "D")},
+     "horizon must be a number, found timedelta64", TypeError),
 )  # fmt: skip
 
 
@@ -206,30 +195,6 @@ def test_bad_distributions(how) -> None:
     DelayDistribution(**right | how)
 
 
-test_times_of_another_kind = refusals_of(
-    lambda values: delay_distribution(**{"age": AGE, "delay": DELAY} | values),
-    (
-        {"delay": np.array(DELAY) > 0},
-        "delay must be times, found True and False.* and no other",
-        TypeError,
-    ),
-    (
-        {"delay": [0, 1, 1, 2, None, 4]},
-        "delay must hold real numbers, found None: pass the row",
-        TypeError,
-    ),
-    ({"delay": [0, 1, 1, 2, np.inf, 4]}, "found inf at row 4: pass the rows whose label has"),
-    ({"delay": [0, 1, 1, 2, -1, 4]}, "found -1.0 at row 4.*pass the rows whose label has arr"),
-    (
-        {"age": [timedelta(k) for k in AGE]},
-        r"age / numpy.timedelta64\(1, 'D'\) for days",
-        TypeError,
-    ),
-    ({"age": 3}, r"age must be one-dimensional, found the number 3: pass a list, \[3\]"),
-    ({"horizon": np.timedelta64(3, "D")}, "horizon must be a number, found timedelta64", TypeError),
-)
-
-
 def test_ages_in_place_of_the_delays_that_are_missing_are_refused() -> None:
     """As durations of survival analysis are written; rows of weight 0 are none."""
     rng = np.random.default_rng(0)
@@ -251,10 +216,7 @@ def test_half_of_the_delays_may_be_ages() -> None:
         delay_distribution(age[:-1], delay[:-1])
 
 
-test_refusals = refusals(
-    (lambda: delay_distribution(np.array([0.7, 2], np.float32), [0.7, 0.5]),
-     r"delay 0.699999999\d+ at age 0.69999998\d+ at row 0"),
-    (lambda: delay_distribution(np.array(AGE, object), DELAY), "dtype object", TypeError),
+test_ages_of_a_call_that_are_refused = refusals(
     (lambda: delay_distribution(AGE, DELAY)([-1]), "age must not be negative"),
     (lambda: delay_distribution(AGE, DELAY)([NAN]), "age must be finite"),
     (lambda: delay_distribution(AGE, DELAY)(["1"]), "age must hold real numbers", TypeError),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
@@ -13,26 +15,25 @@ from sklearn.model_selection import KFold
 
 from gbdt_objectives import offset_logloss_objective, shift_intercept
 from gbdt_objectives.adapters import (
-    _repair,
     imbalance_shift,
     lightgbm as lightgbm_adapter,
-    repair_segments,
     xgboost as xgboost_adapter,
 )
-from gbdt_objectives.adapters.lightgbm import repair as lightgbm_repair
-from gbdt_objectives.adapters.xgboost import repair as xgboost_repair
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.calibration.rows import score_rows
 from gbdt_objectives.estimators import LogitCalibrator
 from gbdt_objectives.estimators.calibrator_choice import held_out_losses
+from gbdt_objectives.experimental import repair_lightgbm, repair_segments, repair_xgboost
+from gbdt_objectives.experimental.repair import check_grown
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.cases import refused
+from tests.cases import each, refused
 
 pytestmark = pytest.mark.slow
 
 BINARY = {"xgboost": {"objective": "binary:logistic"}, "lightgbm": {"objective": "binary"}}
-REPAIR = {"xgboost": xgboost_repair, "lightgbm": lightgbm_repair}
+REPAIR = {"xgboost": repair_xgboost, "lightgbm": repair_lightgbm}
 SITES = np.arange(6.0)
+in_three_folds = partial(repair_segments, cv=3)
 
 
 def rows_of(n: int, seed: int) -> np.ndarray:
@@ -111,19 +112,14 @@ def test_losses_are_out_of_fold(lib, models) -> None:
     logit = LogitCalibrator(input_space="margin")
     expected = held_out_losses(logit, score_rows("y", y, z, None), splits)
     assert found["global logit"] == pytest.approx(expected.mean())
-    for site in SITES:
+    sites = np.nan_to_num(X[:, 2], nan=-1)
+    assert 20 < y[sites == -1].sum() < (sites == -1).sum() - 20  # a segment, too
+    for site in np.unique(sites):
         for train, test in splits:
-            own, there = train[X[train, 2] == site], test[X[test, 2] == site]
+            own, there = train[sites[train] == site], test[sites[test] == site]
             if 20 <= y[own].sum() <= len(own) - 20:
                 p = logit.fit(z[own], y[own]).predict(z[there])
                 expected[there] = -np.log(np.where(y[there] == 1, p, 1 - p))
-    missing = np.isnan(X[:, 2])
-    assert min(y[missing].sum(), (1 - y)[missing].sum()) > 20  # a segment, too
-    for train, test in splits:
-        own, there = train[missing[train]], test[missing[test]]
-        if 20 <= y[own].sum() <= len(own) - 20:
-            p = logit.fit(z[own], y[own]).predict(z[there])
-            expected[there] = -np.log(np.where(y[there] == 1, p, 1 - p))
     assert found["logits by segment"] == pytest.approx(expected.mean())
 
     by_hand = np.empty((16, len(y)))
@@ -157,7 +153,7 @@ def test_nothing_is_found_where_probabilities_are_right(lib, models) -> None:
     for seed in range(12):
         X = rows_of(1_500, 100 + seed)
         y = draw(lib.predict(booster, X, raw=True), seed)
-        repair = repair_segments(booster, X, y, [2, 3], max_trees=20)
+        repair = in_three_folds(booster, X, y, [2, 3], max_trees=10)
         found += repair.shift != 0
         if not repair.shift:
             assert repair.n_trees == 0
@@ -200,7 +196,7 @@ def test_kept_negatives(lib, models, by_row) -> None:
     rate = np.where(X[:, 3] == 1, 0.1, 0.3) if by_row else np.full(len(y), 0.2)
     kept = (y == 1) | (np.random.default_rng(5).random(len(y)) < rate)
     given = {"keep_rate": rate[kept]} if by_row else {"negative_keep_rate": 0.2}
-    repair = repair_segments(booster, X[kept], y[kept], [2, 3], max_trees=40, **given)
+    repair = in_three_folds(booster, X[kept], y[kept], [2, 3], max_trees=40, **given)
     p = lib.predict(repair.booster, X)
     for site, tolerance in ((0, 0.1), (1, 0.1), (2, 0.1)):  # 300 events or more: errors of 5 %
         own = X[:, 2] == site
@@ -234,7 +230,7 @@ def test_categories_are_those_of_the_model(lib) -> None:
     booster = lib.built_in(BINARY[lib.name], data, 20)
     p = predict_frame(booster, frame(Z))
     new = draw(np.log(p / (1 - p)) + 1.5 * (Z[:, 2] == 2), 3)
-    repair = repair_segments(booster, frame(Z), new, ["site", "device"], max_trees=20)
+    repair = in_three_folds(booster, frame(Z), new, ["site", "device"], max_trees=20)
     assert repair.segment_features == ("site", "device")
     q = predict_frame(repair.booster, frame(Z))
     own = Z[:, 2] == 2
@@ -242,7 +238,7 @@ def test_categories_are_those_of_the_model(lib) -> None:
     assert q[own].mean() == pytest.approx(new[own].mean(), rel=0.1)
     assert splits_of(lib, repair.booster, 20) <= {"site", "device"}
     if lib is LGB or hasattr(booster, "get_categories"):  # older XGBoost trusts the numbers
-        other = repair_segments(booster, frame(Z, "fedcba"), new, ["site", "device"], max_trees=20)
+        other = in_three_folds(booster, frame(Z, "fedcba"), new, ["site", "device"], max_trees=20)
         np.testing.assert_array_equal(predict_frame(other.booster, frame(Z)), q)
         np.testing.assert_array_equal(predict_frame(repair.booster, frame(Z, "fedcba")), q)
 
@@ -252,7 +248,7 @@ def test_categories_that_are_numbers_in_lightgbm() -> None:
     y = draw(-1 + X[:, 0] + np.isin(X[:, 2], [1, 4]), 0)
     booster = LGB.built_in(BINARY["lightgbm"], lgb.Dataset(X, y, categorical_feature=[2]), 20)
     new, _ = moved(LGB, booster, Z)
-    repair = repair_segments(booster, Z, new, [2], max_trees=5)
+    repair = in_three_folds(booster, Z, new, [2], max_trees=5)
     trees = repair.booster.trees_to_dataframe()
     assert set(trees.decision_type[trees.tree_index >= 20].dropna()) == {"=="}
 
@@ -261,7 +257,7 @@ def test_categories_that_are_numbers_in_lightgbm() -> None:
 def test_sparse_columns(lib, models) -> None:
     booster, X = models[lib.name], np.nan_to_num(rows_of(3_000, 2), nan=6.0)
     y, _ = moved(lib, booster, X)
-    repair = repair_segments(booster, csr_matrix(X), y, [2], max_trees=10)
+    repair = in_three_folds(booster, csr_matrix(X), y, [2], max_trees=10)
     assert repair.n_trees > 0
     assert repair.log_loss["repaired"] < repair.log_loss["as is"]
 
@@ -288,10 +284,10 @@ def test_a_model_that_stopped_early_is_repaired_behind_its_best_round(lib) -> No
         assert best < booster.num_trees()
     Z = rows_of(4_000, 2)
     p = lib.predict(booster, Z, rounds=best)
-    right = repair_segments(booster, Z, draw(np.log(p / (1 - p)), 5), [2, 3], max_trees=5)
+    right = in_three_folds(booster, Z, draw(np.log(p / (1 - p)), 5), [2, 3], max_trees=5)
     if not right.shift:
         np.testing.assert_array_equal(lib.predict(right.booster, Z), p)
-    repair = repair_segments(
+    repair = in_three_folds(
         booster, Z, draw(np.log(p / (1 - p)) + 1.5 * (Z[:, 2] == 2), 5), [2], max_trees=5
     )
     assert lib.rounds(repair.booster) == best + repair.n_trees
@@ -303,10 +299,10 @@ def test_a_model_that_stopped_early_is_repaired_behind_its_best_round(lib) -> No
 def test_levels_are_repaired_and_slopes_are_for_a_logit(lib, models) -> None:
     booster, X = models[lib.name], rows_of(8_000, 2)
     z = lib.predict(booster, X, raw=True)
-    level = repair_segments(booster, X, y := draw(z + 0.7, 3), [2, 3], max_trees=40)
+    level = in_three_folds(booster, X, y := draw(z + 0.7, 3), [2, 3], max_trees=40)
     p = lib.predict(level.booster, X)
     assert p.mean() == pytest.approx(y.mean(), rel=0.02)
-    slope = repair_segments(booster, X, draw(2 * z, 3), [3], max_trees=10)
+    slope = in_three_folds(booster, X, draw(2 * z, 3), [3], max_trees=10)
     assert min(slope.log_loss, key=slope.log_loss.get) in ("global logit", "logits by segment")
     assert slope.log_loss["global logit"] < slope.log_loss["repaired"] - 0.005
 
@@ -317,22 +313,13 @@ def test_parameters_against_imbalance_are_not_undone_twice(lib, tmp_path) -> Non
     booster, X = trained(lib, rows_of(4_000, 1), scale_pos_weight=5), rows_of(6_000, 2)
     y = draw(-1 + X[:, 0] + 0.3 * np.nan_to_num(X[:, 2], nan=1.0), 7)
     assert float(imbalance_shift(booster)) == pytest.approx(-np.log(5))
-    repair = repair_segments(booster, X, y, [2, 3], max_trees=40)
+    repair = in_three_folds(booster, X, y, [2, 3], max_trees=40)
     assert lib.predict(repair.booster, X).mean() == pytest.approx(y.mean(), rel=0.05)
     assert float(imbalance_shift(repair.booster)) == 0
     path = str(tmp_path / f"model.{'json' if lib is XGB else 'txt'}")
     repair.booster.save_model(path)
     loaded = xgb.Booster(model_file=path) if lib is XGB else lgb.Booster(model_file=path)
     assert float(imbalance_shift(loaded)) == 0
-
-
-@pytest.mark.parametrize("against", [{"scale_pos_weight": 5}, {"is_unbalance": True}], ids=str)
-def test_a_shift_alone_leaves_nothing_to_undo_either(against) -> None:
-    X = rows_of(1_000, 1)
-    y = draw(-1 + X[:, 0], 0)
-    booster = LGB.built_in({**BINARY["lightgbm"], **against}, lgb.Dataset(X, y), 5)
-    assert abs(float(imbalance_shift(booster, y=y))) > 0.1
-    assert float(imbalance_shift(lightgbm_repair.without_odds(booster), y=y)) == 0
 
 
 @both
@@ -342,9 +329,9 @@ def test_rows_of_one_owner_count_as_one(lib, models) -> None:
     y, _ = moved(lib, booster, X)
     four, owner = np.tile(X, (4, 1)), np.tile(np.arange(1_000), 4)
     how = {"segment_features": [2], "max_trees": 8}
-    single = repair_segments(booster, X, y, **how)
+    single = in_three_folds(booster, X, y, **how)
     alone, together = (
-        repair_segments(booster, four, np.tile(y, 4), groups=groups, **how)
+        in_three_folds(booster, four, np.tile(y, 4), groups=groups, **how)
         for groups in (None, owner)
     )
     assert alone.standard_error == pytest.approx(single.standard_error / 2, rel=0.2)
@@ -370,12 +357,12 @@ def test_boosters_of_the_adapters(lib, models) -> None:
         own = model.fit(X, y).booster_
     for one in (booster, own):
         new, z = moved(lib, one, Z)
-        repair = repair_segments(one, Z, new, [2], max_trees=20)
+        repair = in_three_folds(one, Z, new, [2], max_trees=20)
         there = Z[:, 2] == 2
         p = lib.predict(repair.booster, Z)
         assert p[there].mean() == pytest.approx(expit(z[there]).mean(), rel=0.1)
     with pytest.raises(TypeError, match=r"from an estimator take (get_booster\(\)|booster_)"):
-        repair_segments(model, Z, new, [2])
+        in_three_folds(model, Z, new, [2])
 
 
 @pytest.mark.parametrize("params", [{"boosting": "dart"}, {"linear_tree": True}], ids=str)
@@ -383,7 +370,7 @@ def test_other_boosters_of_lightgbm_that_are_sums(params) -> None:
     X, Z = rows_of(3_000, 1), rows_of(5_000, 2)
     booster = trained(LGB, X, 15, **params)
     y, z = moved(LGB, booster, Z)
-    repair = repair_segments(booster, Z, y, [2], max_trees=20)
+    repair = in_three_folds(booster, Z, y, [2], max_trees=20)
     there = Z[:, 2] == 2
     assert LGB.predict(repair.booster, Z)[there].mean() == pytest.approx(
         expit(z[there]).mean(), rel=0.1
@@ -404,6 +391,7 @@ def test_other_boosters_of_lightgbm_that_are_sums(params) -> None:
     (LGB, {"objective": "regression"}, "'regression', .*: train a log-loss objective"),
     (LGB, {"objective": "multiclass", "num_class": 2}, "'multiclass', .*: train a log-loss"),
     (LGB, {"sigmoid": 2.0}, "sigmoid=2, .*train it with sigmoid=1"),
+    (LGB, {"objective": lambda f, data: (f - data.get_label(), np.ones(len(f)))}, "'custom', "),
 )  # fmt: skip
 def test_models_that_are_refused(lib, params) -> None:
     X = np.nan_to_num(rows_of(500, 1), nan=1.0)
@@ -475,34 +463,24 @@ def test_a_booster_that_does_not_do_what_it_should_is_noticed() -> None:
     with pytest.raises(
         RuntimeError, match=r"split on columns \[0\], which are no segment features"
     ):
-        _repair.check_grown(np.zeros(2), np.zeros(2), [(np.ones(1), [0, 2])], [2])
+        check_grown(np.zeros(2), np.zeros(2), [(np.ones(1), [0, 2])], [2])
     with pytest.raises(RuntimeError, match="other margins after training than before"):
-        _repair.check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
+        check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
 
 
-def test_what_was_done_against_imbalance_is_declared_undone() -> None:
-    params = {
-        "scale_pos_weight": 3.0, "pos_bagging_fraction": 0.9, "neg_bagging_fraction": 0.5,
-        "bagging_freq": 1,
-    }  # fmt: skip
-    booster = trained(LGB, rows_of(2_000, 7), 3, **params)
-    assert imbalance_shift(booster) == pytest.approx(np.log(0.5 / (3 * 0.9)))
-    assert imbalance_shift(lightgbm_repair.without_odds(booster)) == 0
-    balanced = trained(LGB, rows_of(2_000, 7), 3, is_unbalance=True)
-    assert imbalance_shift(lightgbm_repair.without_odds(balanced)) == 0
-
-
-def test_a_custom_objective_is_named_in_the_refusal() -> None:
-    X = rows_of(500, 8)
-    booster = lgb.train(
-        {"objective": lambda f, data: (f - data.get_label(), np.ones(len(f))), "verbose": -1},
-        lgb.Dataset(X, draw(X[:, 0], 0)),
-        2,
-    )
-    with pytest.raises(ValueError, match="'custom'"):
-        lightgbm_repair.complete(booster)
+@each("against", [
+    {"scale_pos_weight": 5}, {"is_unbalance": True},
+    {"scale_pos_weight": 3.0, "pos_bagging_fraction": 0.9, "neg_bagging_fraction": 0.5,
+     "bagging_freq": 1},
+])  # fmt: skip
+def test_what_was_done_against_imbalance_is_declared_undone(against) -> None:
+    X = rows_of(1_000, 7)
+    y = draw(-1 + X[:, 0], 0)
+    booster = LGB.built_in({**BINARY["lightgbm"], **against}, lgb.Dataset(X, y), 5)
+    assert abs(float(imbalance_shift(booster, y=y))) > 0.1
+    assert imbalance_shift(repair_lightgbm.without_odds(booster)) == 0
 
 
 def test_frames_without_categories_stay_as_they_are(models) -> None:
     frame = pd.DataFrame(rows_of(5, 2))
-    assert lightgbm_repair.as_trained(models["lightgbm"], frame) is frame
+    assert repair_lightgbm.as_trained(models["lightgbm"], frame) is frame
