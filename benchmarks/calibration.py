@@ -14,18 +14,16 @@ import numpy as np
 
 from benchmarks._timing import in_turns, peak_bytes, quick_run, report
 from gbdt_objectives.calibration import (
-    calibration_error_test,
-    calibration_ratio_by_segment,
-    calibration_refinement,
-    expected_calibration_error,
-    roc_convex_hull,
-)
-from gbdt_objectives.estimators import (
     BetaCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
     SplineCalibrator,
     VennAbersCalibrator,
+    calibration_error_test,
+    calibration_ratio_by_segment,
+    calibration_refinement,
+    expected_calibration_error,
+    roc_convex_hull,
 )
 
 

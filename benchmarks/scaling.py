@@ -17,8 +17,7 @@ import numpy as np
 
 import gbdt_objectives as go
 from benchmarks._timing import in_turns, peak_bytes, quick_run, report
-from gbdt_objectives.calibration import calibration_error_test
-from gbdt_objectives.estimators import SplineCalibrator
+from gbdt_objectives.calibration import SplineCalibrator, calibration_error_test
 
 CUTS = [-1.2, -0.4, 0.4, 1.2]
 PICTURE = Path(__file__).parent / "results" / "scaling.png"

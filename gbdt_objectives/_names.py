@@ -22,16 +22,24 @@ ROOMS = (
 """The rooms of the package, in the order of the path."""
 
 MOVED = {
-    f"{ROOT}.{old}": f"{ROOT}.experimental.{new}"
+    f"{ROOT}.{old}": f"{ROOT}.{new}"
     for old, new in {
-        "adapters.SegmentRepair": "SegmentRepair",
-        "adapters.repair_segments": "repair_segments",
-        "distributed.dask.experimental.lightgbm": "dask.lightgbm",
-        "objectives.delayed_logloss_objective": "delayed_logloss_objective",
-        "priors.DelayDistribution": "DelayDistribution",
-        "priors.delay_distribution": "delay_distribution",
+        "adapters.SegmentRepair": "experimental.SegmentRepair",
+        "adapters.repair_segments": "experimental.repair_segments",
+        "distributed.dask.experimental.lightgbm": "experimental.dask.lightgbm",
+        "objectives.delayed_logloss_objective": "experimental.delayed_logloss_objective",
+        "priors.DelayDistribution": "experimental.DelayDistribution",
+        "priors.delay_distribution": "experimental.delay_distribution",
+        **{
+            f"estimators.{name}": f"calibration.{name}"
+            for name in (
+                "BetaCalibrator", "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator",
+                "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
+                "VennAbersCalibrator", "choose_calibrator",
+            )
+        },
     }.items()
-}
+}  # fmt: skip
 """Names that still work at an old place, and the new one."""
 
 FIELD = {
@@ -93,7 +101,8 @@ FIELD = {
     "compare_performance": "paired_ttest_5x2cv paired_ttest_kfold_cv corrected_ttest",
     "export": "save save_model dump log_model to_folder", "load": "load_model",
     "export_onnx": "to_onnx convert_xgboost convert_lightgbm save_onnx onnx",
-    "estimators": "calibrators models", "train": "fit", "early_stopping": "EarlyStopping",
+    "calibration": "calibrators", "estimators": "models", "train": "fit",
+    "early_stopping": "EarlyStopping",
     **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
     "dask": "DaskXGBRegressor DaskXGBClassifier",
     "spark": "SparkXGBRegressor SparkXGBClassifier",
@@ -106,9 +115,9 @@ ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.s
 def moved(old: str) -> Any:
     """What has been at an old place, for the ``__getattr__`` of a module to return."""
     room, _, name = MOVED[old].rpartition(".")
+    change = ", where names and results may change in any release" * ("experimental" in room)
     warnings.warn(
-        f"{old} has moved to {room}, where names and results may change in any release: write "
-        f"from {room} import {name}",
+        f"{old} has moved to {room}{change}: write from {room} import {name}",
         FutureWarning,
         stacklevel=3,
     )

@@ -167,7 +167,7 @@ class TestApply:
     def test_probabilities(self, clicks, method) -> None:
         run(f"calibrate clicks.csv --label y --score p --weight w --method {method} -o saved.json")
         run("apply saved.json clicks.csv --score p --column q -o new.csv")
-        calibrator = getattr(go.estimators, CALIBRATORS[method])().fit(
+        calibrator = getattr(go.calibration, CALIBRATORS[method])().fit(
             clicks["p"], clicks["y"], clicks["w"]
         )
         found = np.array(read_column("new.csv", "q"), float)
@@ -230,7 +230,7 @@ class TestCorrect:
 class TestCalibrate:
     def test_the_choice_is_reported(self, clicks) -> None:
         found = report("calibrate clicks.csv --label y --score p --method auto")
-        choice = go.estimators.choose_calibrator(clicks["y"], clicks["p"])
+        choice = go.calibration.choose_calibrator(clicks["y"], clicks["p"])
         assert found["method"] == type(choice.calibrator).__name__
         assert found["log_loss"] == choice.log_loss
         ratio = go.calibration.calibration_ratio(clicks["y"], clicks["p"])
@@ -244,7 +244,7 @@ class TestCalibrate:
         command = f"calibrate clicks.csv --label y --score {column} --weight w"
         found = report(f"{command} --input-space {space}")
         run(f"{command} --input-space {space} -o default.json")
-        spline = go.estimators.SplineCalibrator(input_space=space, shrink=True)
+        spline = go.calibration.SplineCalibrator(input_space=space, shrink=True)
         spline.fit(clicks[column], clicks["y"], clicks["w"])
         assert found["method"] == "SplineCalibrator"
         assert found["log_loss"] == {}
@@ -256,7 +256,7 @@ class TestCalibrate:
         y, p, w = clicks["y"], clicks["p"], clicks["w"]
         held_out = np.empty(len(y))
         for train, test in StratifiedKFold(3, shuffle=True, random_state=2).split(p, y):
-            fitted = go.estimators.ROCConvexHullCalibrator().fit(p[train], y[train], w[train])
+            fitted = go.calibration.ROCConvexHullCalibrator().fit(p[train], y[train], w[train])
             held_out[test] = fitted.predict(p[test])
         found = report(
             "calibrate clicks.csv --label y --score p --weight w --method hull --cv 3 "
@@ -282,7 +282,7 @@ class TestCalibrate:
             "-o saved.json"
         )
         run("apply saved.json clicks.csv --score z -o new.csv")
-        calibrator = go.estimators.LogitCalibrator(input_space="margin").fit(
+        calibrator = go.calibration.LogitCalibrator(input_space="margin").fit(
             clicks["z"], clicks["y"]
         )
         found = np.array(read_column("new.csv", "prediction"), float)
@@ -477,7 +477,7 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
     Path("broken.py").write_text("def focal(:\n")
     Path("other.json").write_text('{"thresholds": [1, 2]}')
     Path("c.json").write_text(
-        go.estimators.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()
+        go.calibration.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()
     )
     Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
     Path("odd.csv").write_text("y,p,q\n1,1,1\n2,1_0,2\n2,3,\u0663\n", encoding="utf-8")
@@ -488,14 +488,14 @@ def test_calibrating_on_kept_negatives(clicks) -> None:
     """The map is that of fit with the rate, and the report is for all rows."""
     y, p, rate = clicks["y"], clicks["p"], 0.25
     write("rates.csv", {"y": y, "p": p, "r": np.full(len(y), rate)})
-    expected = go.estimators.LogitCalibrator().fit(p, y, negative_keep_rate=rate)
+    expected = go.calibration.LogitCalibrator().fit(p, y, negative_keep_rate=rate)
     reports = []
     for k, option in enumerate(("--negative-keep-rate 0.25", "--keep-rate-column r")):
         command = f"calibrate rates.csv --label y --score p --method logit {option} -o {k}.json"
         result = run(f"{command} --format json")
         assert result.exit_code == 0, result.output
         reports.append(json.loads(result.stdout)["quality"])
-        found = go.estimators.LogitCalibrator.from_json(Path(f"{k}.json").read_text())
+        found = go.calibration.LogitCalibrator.from_json(Path(f"{k}.json").read_text())
         np.testing.assert_allclose(found.predict(p), expected.predict(p), rtol=1e-6)
     w = np.where(y == 0, 1 / rate, 1.0)
     as_it_is = go.calibration.calibration_ratio(y, p, sample_weight=w)

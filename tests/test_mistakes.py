@@ -323,8 +323,8 @@ NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
                               COLUMNS.set_axis([4, 3], axis=1)),
     "a metric": (lambda P: go.metrics.class_logloss_metric(input_space="probability")(LABELS, P),
                  SWITCHED),
-    "fit": (lambda P: go.estimators.TemperatureCalibrator(labels=TWO).fit(P, WORDS), COLUMNS),
-    "predict": (lambda P: go.estimators.TemperatureCalibrator().fit(
+    "fit": (lambda P: go.calibration.TemperatureCalibrator(labels=TWO).fit(P, WORDS), COLUMNS),
+    "predict": (lambda P: go.calibration.TemperatureCalibrator().fit(
         COLUMNS.to_numpy(), LABELS).predict(P), SWITCHED),
     "a pair": (lambda P: go.priors.estimate_prior(SWITCHED.to_numpy(), out_of_fold=(LABELS, P)),
                SWITCHED),

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import gbdt_objectives as go
 from gbdt_objectives import (
     calibration,
-    estimators,
     evaluation,
     objectives,
     plotting,
@@ -82,7 +81,7 @@ def test_from_estimator_is_from_predictions() -> None:
     "estimator",
     [
         go.QWKClassifier(Ridge(), objective=None, method="plugin"),
-        go.CalibratedClassifier(LogisticRegression(), estimators.LogitCalibrator()),
+        go.CalibratedClassifier(LogisticRegression(), calibration.LogitCalibrator()),
         go.DownsampledClassifier(LogisticRegression(), 0.5, n_bags=2),
         go.ThresholdClassifier("exact"),
     ],

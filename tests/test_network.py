@@ -56,7 +56,7 @@ import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives.adapters import lightgbm as of_lightgbm, xgboost as of_xgboost
-from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.calibration import LogitCalibrator
 from gbdt_objectives.plotting import ReliabilityDisplay
 
 rng = np.random.default_rng(0)

@@ -63,8 +63,8 @@ def swaps() -> dict[str, tuple[Any, ...]]:
         "shift": (shift, score, grade, FIRST + "score"),
         "cross-validate": (go.cross_validate_thresholds, score, grade, FIRST + "score"),
         "hull": (calibration.roc_convex_hull, p, y, FIRST + "score"),
-        "choose": (estimators.choose_calibrator, p, y, FIRST + "score"),
-        "temperature": (estimators.TemperatureCalibrator().fit, grade, three, "before y$"),
+        "choose": (calibration.choose_calibrator, p, y, FIRST + "score"),
+        "temperature": (calibration.TemperatureCalibrator().fit, grade, three, "before y$"),
         "place": (go.ThresholdClassifier().fit, grade, score, "score comes before y$"),
     }
     for name in (

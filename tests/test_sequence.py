@@ -17,8 +17,12 @@ from gbdt_objectives import (
     optimize_thresholds,
     shift_intercept,
 )
-from gbdt_objectives.calibration import calibration_ratio
-from gbdt_objectives.estimators import InterceptCalibrator, LogitCalibrator, ROCConvexHullCalibrator
+from gbdt_objectives.calibration import (
+    InterceptCalibrator,
+    LogitCalibrator,
+    ROCConvexHullCalibrator,
+    calibration_ratio,
+)
 from gbdt_objectives.metrics import f_beta_metric
 from gbdt_objectives.priors import correct_threshold, measured_keep_rates
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from gbdt_objectives import correct_probability, negative_downsample
-from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.calibration import LogitCalibrator
 from gbdt_objectives.plotting import ReliabilityDisplay
 
 

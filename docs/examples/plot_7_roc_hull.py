@@ -4,7 +4,7 @@ The convex hull of the ROC curve as a calibrator
 
 Any ranking has an ROC curve, and the slopes of its convex hull are the odds of its rows. They give
 a calibrated probability for each score, which
-:class:`~gbdt_objectives.estimators.ROCConvexHullCalibrator` predicts. The left picture shows the
+:class:`~gbdt_objectives.calibration.ROCConvexHullCalibrator` predicts. The left picture shows the
 curve and the hull, the right one the map from score to probability. Fit the calibrator on rows
 that the model has not seen. With few positives the steps are coarse, and smoothing (``m=``) or
 another calibrator is better.

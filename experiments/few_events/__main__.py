@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,

@@ -25,7 +25,7 @@ from experiments import _common
 from experiments._common import Array, Findings
 from experiments.bag_averages.__main__ import simulated
 from gbdt_objectives import Objective, focal_objective, weighted_logloss_objective
-from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.calibration import LogitCalibrator
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

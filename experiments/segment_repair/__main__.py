@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array, Findings
-from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.calibration import LogitCalibrator
 from gbdt_objectives.experimental import repair_segments
 
 try:  # a peer, not among the requirements

@@ -673,3 +673,33 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
             "scores come first, then thresholds"
         )
     return cuts
+
+
+def is_given(estimator: Any, y: ArrayLike) -> None:
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+
+
+def one_score(score: ArrayLike) -> Array:
+    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
+    if hasattr(score, "toarray"):
+        raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
+    array = as_array("score", score)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"score must have shape (n,) or (n, 1), found {array.shape}: one score per row, "
+            "not features; of predict_proba pass the column [:, 1]"
+        )
+    if array.dtype.kind == "O":
+        for value in array:
+            if not isinstance(value, numbers.Real):
+                raise TypeError(
+                    f"score must hold real numbers, found {type(value).__name__} {shown(value)}: "
+                    "convert it first"
+                )
+        array = array.astype(np.float64)
+    return vector("score", array)

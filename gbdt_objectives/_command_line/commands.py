@@ -28,10 +28,10 @@ from gbdt_objectives._command_line.sampling import sample, shift
 
 MOST_METRICS = 7  # side by side
 SAVED = {
-    **dict.fromkeys(("ThresholdClassifier", *CALIBRATORS.values()), "estimators"),
+    **dict.fromkeys(CALIBRATORS.values(), "calibration"), "ThresholdClassifier": "estimators",
     **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
     "LogOddsShift": "priors",
-}
+}  # fmt: skip
 """What a file may hold, of --output of these commands or of to_json(), and the room of each."""
 
 

@@ -96,7 +96,7 @@ def calibrate(o: SimpleNamespace) -> None:
     from sklearn.model_selection import cross_val_predict
 
     from gbdt_objectives._checks.folds import held_out_once
-    from gbdt_objectives.estimators.calibrator_choice import fit_default
+    from gbdt_objectives.calibration.calibrator_choice import fit_default
 
     files.check_ending(o.output, "JSON, not a table", ".json")
     if o.method is not None:
@@ -114,14 +114,14 @@ def calibrate(o: SimpleNamespace) -> None:
     rates, g = options.read_rates(table, o), read_groups(table, o)
     log_loss = {}
     if o.method == "auto":
-        choice = go.estimators.choose_calibrator(
+        choice = go.calibration.choose_calibrator(
             y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
         )
         calibrator, log_loss = choice.calibrator.fit(s, y, w, **rates), choice.log_loss
     elif o.method is None:
         calibrator = fit_default(s, y, w, input_space=o.input_space, **rates)
     else:
-        calibrator = getattr(go.estimators, CALIBRATORS[o.method])()
+        calibrator = getattr(go.calibration, CALIBRATORS[o.method])()
         if "input_space" in calibrator.get_params():
             calibrator.set_params(input_space=o.input_space)
         calibrator.fit(s, y, w, **rates)

@@ -7,6 +7,8 @@ or (n, K), a column per class, with ``labels`` for the class of each column (Non
 K-1), and rows that sum to 1 to 1e-4. ``score``: shape (n,), any scale, higher for label 1.
 ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight w means w copies of
 the row, and rows of weight 0 do not count. Errors are means over rows.
+Calibrators are fitted on rows that the model was not trained on; they pickle and are saved as
+JSON.
 """
 
 from gbdt_objectives._checks.mistakes import room
@@ -14,6 +16,13 @@ from gbdt_objectives.calibration.bins import (
     ReliabilityBins,
     expected_calibration_error,
     reliability_bins,
+)
+from gbdt_objectives.calibration.calibrator_choice import CalibratorChoice, choose_calibrator
+from gbdt_objectives.calibration.calibrators import (
+    BetaCalibrator,
+    InterceptCalibrator,
+    LogitCalibrator,
+    ROCConvexHullCalibrator,
 )
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
@@ -25,13 +34,18 @@ from gbdt_objectives.calibration.segments import (
 )
 from gbdt_objectives.calibration.significance import CalibrationErrorTest, calibration_error_test
 from gbdt_objectives.calibration.smoothing import empirical_probability
+from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
+from gbdt_objectives.calibration.temperature_calibrator import TemperatureCalibrator
+from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
-    "CalibrationErrorTest", "CalibrationRefinement", "ROCConvexHull", "ReliabilityBins",
-    "SegmentRatios", "SegmentStatistics", "brier_score", "calibration_error_test",
+    "BetaCalibrator", "CalibrationErrorTest", "CalibrationRefinement", "CalibratorChoice",
+    "InterceptCalibrator", "LogitCalibrator", "ROCConvexHull", "ROCConvexHullCalibrator",
+    "ReliabilityBins", "SegmentRatios", "SegmentStatistics", "SplineCalibrator",
+    "TemperatureCalibrator", "VennAbersCalibrator", "brier_score", "calibration_error_test",
     "calibration_ratio", "calibration_ratio_by_segment", "calibration_refinement",
-    "empirical_probability", "expected_calibration_error", "normalized_entropy",
-    "reliability_bins", "roc_convex_hull",
+    "choose_calibrator", "empirical_probability", "expected_calibration_error",
+    "normalized_entropy", "reliability_bins", "roc_convex_hull",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

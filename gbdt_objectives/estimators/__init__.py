@@ -4,35 +4,23 @@ Conventions of this room
 ------------------------
 ``X``: whatever the wrapped estimator accepts, passed on as it is. ``score``: shape (n,) or
 (n, 1), one score per row, higher for higher classes; to fit on, out-of-fold scores or scores
-of rows the model was not trained on. ``y``: shape (n,); labels 0 and 1 for calibrators.
+of rows the model was not trained on. ``y``: shape (n,).
 ``sample_weight``: shape (n,), >= 0, or None; w means the same as w copies of the row, except
 where rows are sampled. ``groups``: rows of one group stay on one side of each split.
-Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON.
+Everything fitted pickles; ``ThresholdClassifier`` is also saved as JSON.
 ``model.export(folder, X)`` of a classifier writes a folder that predicts without this package.
 """
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
-from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
-from gbdt_objectives.estimators.calibrators import (
-    BetaCalibrator,
-    InterceptCalibrator,
-    LogitCalibrator,
-    ROCConvexHullCalibrator,
-)
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
 from gbdt_objectives.estimators.probability_tree import ProbabilityEstimationTree, leaf_probability
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
-from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
-from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
-from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
-    "BetaCalibrator", "CalibratedClassifier", "CalibratorChoice", "DownsampledClassifier",
-    "InterceptCalibrator", "LogitCalibrator", "ProbabilityEstimationTree", "QWKClassifier",
-    "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
-    "ThresholdClassifier", "VennAbersCalibrator", "choose_calibrator", "leaf_probability",
+    "CalibratedClassifier", "DownsampledClassifier", "ProbabilityEstimationTree", "QWKClassifier",
+    "ThresholdClassifier", "leaf_probability",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

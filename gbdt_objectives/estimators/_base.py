@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any
@@ -91,16 +90,9 @@ def check_several_classes(classes: Array, rows: str = "rows") -> None:
         )
 
 
-def check_given(estimator: Any, y: ArrayLike) -> None:
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
-
-
 def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
-    check_given(estimator, y)
+    _checks.is_given(estimator, y)
     check_two_dimensional(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
@@ -123,29 +115,6 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
             hint = f"y has dtype object: {_checks.kind_hint(values)}"
         raise ValueError(f"{error} {hint}") from None
     return consecutive_labels(values)
-
-
-def check_score(score: ArrayLike) -> Array:
-    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
-    if hasattr(score, "toarray"):
-        raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
-    array = _checks.as_array("score", score)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(
-            f"score must have shape (n,) or (n, 1), found {array.shape}: one score per row, "
-            "not features; of predict_proba pass the column [:, 1]"
-        )
-    if array.dtype.kind == "O":
-        for value in array:
-            if not isinstance(value, numbers.Real):
-                raise TypeError(
-                    f"score must hold real numbers, found {type(value).__name__} {shown(value)}: "
-                    "convert it first"
-                )
-        array = array.astype(np.float64)
-    return _checks.vector("score", array)
 
 
 def check_two_dimensional(X: Any) -> None:

@@ -20,10 +20,10 @@ from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.estimators import _base, calibrator_choice
-from gbdt_objectives.estimators.calibrators import one_shift
-from gbdt_objectives.estimators.temperature_calibrator import class_offset
+from gbdt_objectives.calibration import calibrator_choice, rows as _rows
+from gbdt_objectives.calibration.calibrators import one_shift
+from gbdt_objectives.calibration.temperature_calibrator import class_offset
+from gbdt_objectives.estimators import _base
 
 FOLDS = 5
 
@@ -82,7 +82,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     >>> import numpy as np
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from gbdt_objectives import CalibratedClassifier
-    >>> from gbdt_objectives.estimators import LogitCalibrator
+    >>> from gbdt_objectives.calibration import LogitCalibrator
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=4000)
     >>> y = (rng.random(4000) < 1 / (1 + np.exp(-x))).astype(int)

@@ -14,7 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import Exported
 from gbdt_objectives._steps import json as _json
-from gbdt_objectives.estimators._base import check_score, ordered_classes
+from gbdt_objectives.estimators._base import ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, optimize_thresholds
 from gbdt_objectives.thresholds.methods import MetricArgument
@@ -88,7 +88,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         y, sample_weight : array-like of shape (n,)
             Classes; if given, weights >= 0, where w means the same as w copies of the row.
         """
-        s = check_score(score)
+        s = _checks.one_score(score)
         target = methods.resolve_metric(self.metric)
         method = methods.resolve_method(self.method, target)
         labels = methods.resolve_labels(self.labels, target)
@@ -112,7 +112,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     def predict(self, score: ArrayLike) -> Array:
         """Return the class of each ``score``, (n,) or (n, 1), on the scale of ``fit``; (n,)."""
         check_is_fitted(self, "thresholds_")
-        return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
+        return apply_thresholds(_checks.one_score(score), self.thresholds_, self.classes_)
 
     def score(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

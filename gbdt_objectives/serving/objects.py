@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives import estimators
+from gbdt_objectives import calibration
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
 from gbdt_objectives._steps import json as _json
@@ -45,7 +45,7 @@ OURS = {
 }
 VALUES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Thresholds, SegmentShift, LogOddsShift, *vars(estimators).values())
+    for kind in (Thresholds, SegmentShift, LogOddsShift, *vars(calibration).values())
     if isinstance(kind, type) and issubclass(kind, _json.SavedAsJSON)
 }
 """What thresholds, shifts and calibrators are read from JSON by."""

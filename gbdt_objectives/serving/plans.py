@@ -313,7 +313,7 @@ def calibration(calibrator: Any) -> Step:
     if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
         raise TypeError(
             f"calibrator is of the class {type(calibrator).__name__} of your own, whose methods no "
-            "folder can hold: use one of gbdt_objectives.estimators"
+            "folder can hold: use one of gbdt_objectives.calibration"
         )
     if hasattr(calibrator, "_step"):
         return dict(calibrator._step())
@@ -327,7 +327,7 @@ def calibration(calibrator: Any) -> Step:
         return {"formula": "interpolate", "x": x, "y": y}
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
-        "gbdt_objectives.estimators, or IsotonicRegression(out_of_bounds='clip')"
+        "gbdt_objectives.calibration, or IsotonicRegression(out_of_bounds='clip')"
     )
 
 

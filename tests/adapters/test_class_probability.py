@@ -464,7 +464,7 @@ def test_the_wrappers_see_probabilities(lib: Library, rare) -> None:
     a, b = np.arange(800) < 500, np.arange(800) >= 500
     model = make(lib, True, objective=Scaled()).fit(X[a], y[a])
     p = model.predict_proba(X[b])[:, 1]
-    calibrated = go.CalibratedClassifier(model, go.estimators.LogitCalibrator(), cv="prefit").fit(
+    calibrated = go.CalibratedClassifier(model, go.calibration.LogitCalibrator(), cv="prefit").fit(
         X[b], y[b]
     )
     np.testing.assert_allclose(calibrated.oof_probability_, p, rtol=1e-12)
@@ -495,7 +495,7 @@ def test_calibration_of_several_classes_sees_probabilities(
     """Those of the objective as fitted to the training rows."""
     X, y, _ = ordinal
     model = make(lib, True, objective=objective).fit(X[TRAIN], y[TRAIN] - 1)
-    calibrated = go.CalibratedClassifier(model, go.estimators.TemperatureCalibrator(), cv="prefit")
+    calibrated = go.CalibratedClassifier(model, go.calibration.TemperatureCalibrator(), cv="prefit")
     calibrated.fit(X[TEST], y[TEST] - 1)
     np.testing.assert_array_equal(calibrated.oof_probability_, model.predict_proba(X[TEST]))
 

@@ -235,7 +235,7 @@ def test_it_is_that_of_the_intercept_calibrator(lib: Library, halves):
         p = lib.predict(booster, X_new).astype(np.float64)
         if params.get("objective") == "binary:logitraw":
             p = expit(p)
-        expected = go.estimators.InterceptCalibrator().fit(p, y_new, w).shift_
+        expected = go.calibration.InterceptCalibrator().fit(p, y_new, w).shift_
         found = go.adapters.imbalance_shift(booster, X_new, y_new, sample_weight=w)
         assert found == pytest.approx(expected, abs=1e-5)  # float32
         p_moved = expit(logit(p) + found)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.adapters._estimators import check_name
-from gbdt_objectives.estimators import TemperatureCalibrator
+from gbdt_objectives.calibration import TemperatureCalibrator
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 

@@ -156,22 +156,22 @@ CALLS = {
     "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
     "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
     "objective": (go.qwk_objective, (Y,), {}, 0),
-    "calibrator": (go.estimators.InterceptCalibrator().fit, (P, BINARY), {}, 0),
-    "calibrator y": (go.estimators.InterceptCalibrator().fit, (P, BINARY), {}, 1),
+    "calibrator": (go.calibration.InterceptCalibrator().fit, (P, BINARY), {}, 0),
+    "calibrator y": (go.calibration.InterceptCalibrator().fit, (P, BINARY), {}, 1),
     "calibrated X": (
-        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
         (X, BINARY),
         {},
         0,
     ),
     "calibrated y": (
-        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
         (X, BINARY),
         {},
         1,
     ),
     "calibrated weight": (
-        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
         (X, BINARY),
         {"sample_weight": P},
         "sample_weight",
@@ -343,7 +343,7 @@ LONG_CALLS = {
     "one kind of row": lambda: go.estimators.ProbabilityEstimationTree().fit(X[:1], [LONG]),
     "calibrated": lambda: go.CalibratedClassifier(MANY, MANY).fit(X, BINARY),
     "classes": lambda: go.CalibratedClassifier(
-        LogisticRegression(), go.estimators.LogitCalibrator()
+        LogisticRegression(), go.calibration.LogitCalibrator()
     ).fit(np.ones((999, 1)), MANY[:999]),
 }
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import gbdt_objectives as go
-from gbdt_objectives import calibration, estimators, metrics, priors
+from gbdt_objectives import calibration, metrics, priors
 from tests.cases import each
 
 rng = np.random.default_rng(0)
@@ -36,7 +36,7 @@ OF_PROBABILITIES = {
     "weighted_logloss_metric": lambda q: go.weighted_logloss_metric(1, input_space="probability")(
         y, q
     ),
-    "TemperatureCalibrator": lambda q: estimators.TemperatureCalibrator().fit(
+    "TemperatureCalibrator": lambda q: calibration.TemperatureCalibrator().fit(
         np.column_stack([1 - q, q]), y
     ),
 }
@@ -57,8 +57,8 @@ def test_predicted_classes_are_no_probabilities(use) -> None:
 
 TAKES_CERTAINTY = {
     "roc_convex_hull": lambda q: calibration.roc_convex_hull(y, q),
-    "ROCConvexHullCalibrator": lambda q: estimators.ROCConvexHullCalibrator().fit(q, y),
-    "VennAbersCalibrator": lambda q: estimators.VennAbersCalibrator().fit(q, y),
+    "ROCConvexHullCalibrator": lambda q: calibration.ROCConvexHullCalibrator().fit(q, y),
+    "VennAbersCalibrator": lambda q: calibration.VennAbersCalibrator().fit(q, y),
     "class_logloss_metric": lambda q: metrics.class_logloss_metric(input_space="probability")(
         y, np.column_stack([1 - q, q])
     ),
@@ -113,7 +113,7 @@ OF_COLUMNS = {
     "a metric": lambda a, b: metrics.squared_error_metric()(a, b),
     "QWKClassifier": lambda a, b: go.QWKClassifier(Ridge()).fit(X.set_index(b.index), a),
     "its weights": lambda a, b: go.QWKClassifier(Ridge()).fit(X, a, sample_weight=b),
-    "LogitCalibrator": lambda a, b: estimators.LogitCalibrator().fit(b, a),
+    "LogitCalibrator": lambda a, b: calibration.LogitCalibrator().fit(b, a),
 }
 
 

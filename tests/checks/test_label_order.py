@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 import gbdt_objectives as go
 from gbdt_objectives import calibration, evaluation, metrics, plotting
 from gbdt_objectives._checks import check_order
-from gbdt_objectives.estimators import TemperatureCalibrator
+from gbdt_objectives.calibration import TemperatureCalibrator
 from gbdt_objectives.thresholds import Thresholds, ThresholdStatistics, fit_segment_shift
 from tests.cases import each
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,

@@ -11,8 +11,8 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives._command_line.probabilities import alarms_of, check_of
+from gbdt_objectives.calibration import SplineCalibrator, choose_calibrator
 from gbdt_objectives.calibration.segments import holm
-from gbdt_objectives.estimators import SplineCalibrator, choose_calibrator
 from tests.commands import Columns, report, run, write
 
 pytestmark = pytest.mark.slow

@@ -178,4 +178,4 @@ def test_the_page_lists_the_keys(log) -> None:
 
 def test_the_saved_estimators_are_json(log) -> None:
     run(f"calibrate {BINARY} -o map.json")
-    go.estimators.SplineCalibrator.from_json(Path("map.json").read_text())
+    go.calibration.SplineCalibrator.from_json(Path("map.json").read_text())

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from gbdt_objectives.estimators import BetaCalibrator, LogitCalibrator
+from gbdt_objectives.calibration import BetaCalibrator, LogitCalibrator
 from tests.cases import each
 
 betacal = pytest.importorskip("betacal")

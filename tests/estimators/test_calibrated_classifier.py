@@ -46,8 +46,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives import CalibratedClassifier, DownsampledClassifier
-from gbdt_objectives.calibration import normalized_entropy
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
@@ -55,6 +54,7 @@ from gbdt_objectives.estimators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
     choose_calibrator,
+    normalized_entropy,
 )
 from tests.cases import each, refused
 

@@ -8,8 +8,8 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from gbdt_objectives.estimators import SplineCalibrator, VennAbersCalibrator, choose_calibrator
-from gbdt_objectives.estimators.calibrator_choice import clearly_less
+from gbdt_objectives.calibration import SplineCalibrator, VennAbersCalibrator, choose_calibrator
+from gbdt_objectives.calibration.calibrator_choice import clearly_less
 from tests.cases import refusals_of
 
 

@@ -23,8 +23,7 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives import CalibratedClassifier
-from gbdt_objectives.calibration import likelihood
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,
@@ -33,6 +32,7 @@ from gbdt_objectives.estimators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
     choose_calibrator,
+    likelihood,
 )
 from tests.cases import each, refused
 

@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives import CalibratedClassifier
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,
@@ -24,7 +24,7 @@ from gbdt_objectives.estimators import (
     VennAbersCalibrator,
     choose_calibrator,
 )
-from gbdt_objectives.estimators.calibrator_choice import clearly_less, held_out_losses
+from gbdt_objectives.calibration.calibrator_choice import clearly_less, held_out_losses
 from gbdt_objectives.priors import correct_probability, pilot_keep_rates, resample_classes
 from tests.cases import each
 

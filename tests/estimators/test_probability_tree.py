@@ -321,7 +321,7 @@ def test_clone_pickle_search(data, new) -> None:
     assert search.best_params_["m"] > 0
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict_proba(new[0]), search.predict_proba(new[0]))
-    calibrated = go.CalibratedClassifier(pet, go.estimators.LogitCalibrator(), cv=3).fit(X, y)
+    calibrated = go.CalibratedClassifier(pet, go.calibration.LogitCalibrator(), cv=3).fit(X, y)
     assert calibrated.predict_proba(new[0]).shape == (4000, 2)
 
 

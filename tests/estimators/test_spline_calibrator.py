@@ -12,14 +12,14 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, rel_entr
 
 from gbdt_objectives._steps import formulas
-from gbdt_objectives.calibration import normalized_entropy
-from gbdt_objectives.calibration.likelihood import logistic_loss
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     LogitCalibrator,
     SplineCalibrator,
+    normalized_entropy,
     spline_calibrator as maths,
 )
+from gbdt_objectives.calibration.likelihood import logistic_loss
 from tests.cases import each
 
 

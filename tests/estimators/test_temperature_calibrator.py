@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from gbdt_objectives.estimators import LogitCalibrator, TemperatureCalibrator
+from gbdt_objectives.calibration import LogitCalibrator, TemperatureCalibrator
 from tests.cases import each, refused
 
 BOTH = each("bias", [False, True])

@@ -10,7 +10,7 @@ from hypothesis import assume, given, strategies as st
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression, isotonic_regression
 
-from gbdt_objectives.estimators import VennAbersCalibrator
+from gbdt_objectives.calibration import VennAbersCalibrator
 
 pytestmark = pytest.mark.slow
 

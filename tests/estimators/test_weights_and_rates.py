@@ -10,8 +10,13 @@ from scipy.special import expit
 
 from gbdt_objectives import CalibratedClassifier, offset_logloss_objective
 from gbdt_objectives.adapters import imbalance_shift
-from gbdt_objectives.calibration import calibration_error_test, calibration_ratio_by_segment
-from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator, choose_calibrator
+from gbdt_objectives.calibration import (
+    LogitCalibrator,
+    VennAbersCalibrator,
+    calibration_error_test,
+    calibration_ratio_by_segment,
+    choose_calibrator,
+)
 from gbdt_objectives.priors import estimate_prior
 
 

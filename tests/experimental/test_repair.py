@@ -19,10 +19,10 @@ from gbdt_objectives.adapters import (
     lightgbm as lightgbm_adapter,
     xgboost as xgboost_adapter,
 )
+from gbdt_objectives.calibration import LogitCalibrator
+from gbdt_objectives.calibration.calibrator_choice import held_out_losses
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.calibration.rows import score_rows
-from gbdt_objectives.estimators import LogitCalibrator
-from gbdt_objectives.estimators.calibrator_choice import held_out_losses
 from gbdt_objectives.experimental import repair_lightgbm, repair_segments, repair_xgboost
 from gbdt_objectives.experimental.repair import check_grown
 from tests.adapters.library import LGB, XGB, Library, both

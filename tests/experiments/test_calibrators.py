@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logit
 
 from experiments.calibrators import __main__ as experiment
-from gbdt_objectives.estimators import SplineCalibrator
+from gbdt_objectives.calibration import SplineCalibrator
 
 pytestmark = pytest.mark.slow
 

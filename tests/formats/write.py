@@ -16,7 +16,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-from gbdt_objectives import calibration, estimators
+from gbdt_objectives import calibration
 from tests.fuzz.exact import counted, fraction, fractions, mean, real, sigmoid, softplus, weights_of
 from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
@@ -234,7 +234,7 @@ def draw_hull(draw: Draw) -> Arguments:
 
 def hull(y_true: Any, score: Any, sample_weight: Any, m: Any, monotone: Any) -> Any:
     found = calibration.roc_convex_hull(y_true, score, sample_weight=sample_weight)
-    own = estimators.ROCConvexHullCalibrator(m=m, monotone=monotone)
+    own = calibration.ROCConvexHullCalibrator(m=m, monotone=monotone)
     own.fit(score, y_true, sample_weight)
     return {
         "low": found.low, "high": found.high, "positive": found.positive,
@@ -632,8 +632,8 @@ def draw_calibrator(draw: Draw) -> Arguments:
 
 def calibrator(score: Any, y: Any, sample_weight: Any, keep: Any) -> Any:
     given = dict(sample_weight=sample_weight, **keep)
-    logit = estimators.LogitCalibrator(input_space="margin").fit(score, y, **given)
-    shift = estimators.InterceptCalibrator(input_space="margin").fit(score, y, **given)
+    logit = calibration.LogitCalibrator(input_space="margin").fit(score, y, **given)
+    shift = calibration.InterceptCalibrator(input_space="margin").fit(score, y, **given)
     return {
         "logit": (logit.slope_, logit.intercept_),
         "shift": shift.shift_,
@@ -695,7 +695,7 @@ def draw_three(draw: Draw) -> Arguments:
 
 
 def three(score: Any, y: Any, sample_weight: Any) -> Any:
-    made = estimators.BetaCalibrator(input_space="margin").fit(score, y, sample_weight)
+    made = calibration.BetaCalibrator(input_space="margin").fit(score, y, sample_weight)
     return made.a_, made.b_, made.c_
 
 
@@ -747,7 +747,7 @@ def draw_venn_abers(draw: Draw) -> Arguments:
 
 
 def venn_abers(score: Any, y: Any, sample_weight: Any) -> Any:
-    made = estimators.VennAbersCalibrator().fit(score, y, sample_weight)
+    made = calibration.VennAbersCalibrator().fit(score, y, sample_weight)
     return {"interval": made.interval(points(score)), "predict": made.predict(points(score))}
 
 

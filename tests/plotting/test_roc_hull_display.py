@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, roc_auc_score
 
-from gbdt_objectives.calibration import roc_convex_hull
-from gbdt_objectives.estimators import ROCConvexHullCalibrator
+from gbdt_objectives.calibration import ROCConvexHullCalibrator, roc_convex_hull
 from gbdt_objectives.plotting import ROCHullDisplay
 from tests.cases import refused
 

@@ -23,7 +23,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from gbdt_objectives.estimators import (
+from gbdt_objectives.calibration import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,

@@ -17,7 +17,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives import serving
-from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator
+from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
 from gbdt_objectives.serving.folder import FORMAT, KEYS, VERSION, seal
 from tests.serving.models import (
     TWO,

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters import imbalance_shift, lightgbm as our_lightgbm
-from gbdt_objectives.estimators import LogitCalibrator, SplineCalibrator
+from gbdt_objectives.calibration import LogitCalibrator, SplineCalibrator
 from gbdt_objectives.thresholds import Thresholds
 from tests.serving.models import (
     ROWS,

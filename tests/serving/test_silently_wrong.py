@@ -23,7 +23,7 @@ import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.xgboost import serving as xgboost_serving
-from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator
+from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 3))

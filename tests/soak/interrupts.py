@@ -19,7 +19,7 @@ import lightgbm as lgb
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives import calibration, estimators, evaluation, experimental, serving
+from gbdt_objectives import calibration, evaluation, experimental, serving
 from gbdt_objectives._rows import workers as _workers
 from tests.distributed.faults import within
 from tests.soak.common import (
@@ -146,7 +146,7 @@ def cases(n: int) -> dict[str, tuple[Callable[[], Any], bool]]:
     ending: dict[str, Callable[[], Any]] = {
         "optimize_thresholds": partial(go.optimize_thresholds, many, score),
         "choose_calibrator": partial(
-            estimators.choose_calibrator, events[: n // 20], probability[: n // 20]
+            calibration.choose_calibrator, events[: n // 20], probability[: n // 20]
         ),
         "calibration_error_test": partial(
             calibration.calibration_error_test,
@@ -171,14 +171,14 @@ def cases(n: int) -> dict[str, tuple[Callable[[], Any], bool]]:
         "check_objective": partial(go.check_objective, objective, y),
     }
     for calibrator in (
-        estimators.LogitCalibrator(), estimators.BetaCalibrator(), estimators.SplineCalibrator(),
-        estimators.ROCConvexHullCalibrator(), estimators.VennAbersCalibrator(),
+        calibration.LogitCalibrator(), calibration.BetaCalibrator(), calibration.SplineCalibrator(),
+        calibration.ROCConvexHullCalibrator(), calibration.VennAbersCalibrator(),
     ):  # fmt: skip
         name = type(calibrator).__name__
         ending[name] = partial(calibrator.fit, probability, events)
     both = np.column_stack([1 - probability, probability])
     ending["TemperatureCalibrator"] = partial(
-        estimators.TemperatureCalibrator().fit, both[: n // 4], events[: n // 4]
+        calibration.TemperatureCalibrator().fit, both[: n // 4], events[: n // 4]
     )
     return {
         **{name: (call, True) for name, call in endless.items()},

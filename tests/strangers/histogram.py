@@ -11,7 +11,7 @@ import numpy as np
 
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.estimators.calibrators import Calibrator, read_probabilities, read_rising
+from gbdt_objectives.calibration.calibrators import Calibrator, read_probabilities, read_rising
 
 PARTS = 4
 

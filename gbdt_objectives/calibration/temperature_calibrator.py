@@ -22,7 +22,6 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows
-from gbdt_objectives.estimators._base import check_given
 
 
 def read_labels(key: str, labels: Any) -> Any:
@@ -82,7 +81,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import TemperatureCalibrator
+    >>> from gbdt_objectives.calibration import TemperatureCalibrator
     >>> p = np.repeat([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 10, axis=0)
     >>> y = np.repeat([0, 1, 2, 1, 0, 2, 2, 0, 1], [6, 2, 2] * 3)
     >>> calibrator = TemperatureCalibrator().fit(p, y)
@@ -134,7 +133,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         ValueError, TypeError
             What the notes of the class name, one class only, bad arguments or parameters.
         """
-        check_given(self, y)
+        _checks.is_given(self, y)
         bias = _checks.flag("bias", self.bias)
         p = check_columns(probability)
         order = _rows.column_classes(self.labels, p)

@@ -20,7 +20,6 @@ from gbdt_objectives.calibration.hull import area, find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows, group_ties, is_one_score
 from gbdt_objectives.calibration.smoothing import resolve_prior
-from gbdt_objectives.estimators._base import check_given, check_score
 from gbdt_objectives.priors.shift import correct_positives
 
 if TYPE_CHECKING:
@@ -81,8 +80,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             What the notes of the class name, one class only, bad arguments or parameters.
         """
-        check_given(self, y)
-        rows = _rows.score_rows("y", y, check_score(score), sample_weight)
+        _checks.is_given(self, y)
+        rows = _rows.score_rows("y", y, _checks.one_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
         is_margin = getattr(self, "input_space", "") == "margin"
@@ -96,7 +95,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, score: ArrayLike) -> Array:
         check_is_fitted(self)
-        s = check_score(score)
+        s = _checks.one_score(score)
         _checks.in_unit_of(self._score_range(), f"this {type(self).__name__} is", s)
         return s
 
@@ -242,7 +241,7 @@ class ROCConvexHullCalibrator(Calibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import ROCConvexHullCalibrator
+    >>> from gbdt_objectives.calibration import ROCConvexHullCalibrator
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
     >>> calibrator = ROCConvexHullCalibrator(m=2).fit(np.arange(10, 0, -1), y)
     >>> ROCConvexHullCalibrator.from_json(calibrator.to_json()).predict([10, 5, 1])
@@ -321,7 +320,7 @@ class InterceptCalibrator(LogOddsCalibrator):
 
     Examples
     --------
-    >>> from gbdt_objectives.estimators import InterceptCalibrator
+    >>> from gbdt_objectives.calibration import InterceptCalibrator
     >>> calibrator = InterceptCalibrator().fit([0.5, 0.5, 0.8, 0.8], [0, 0, 0, 1])
     >>> calibrator.predict([0.5, 0.8]).round(4), round(calibrator.shift_, 4)
     (array([0.1287, 0.3713]), -1.9128)
@@ -380,7 +379,7 @@ class LogitCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import LogitCalibrator
+    >>> from gbdt_objectives.calibration import LogitCalibrator
     >>> y = np.repeat([0, 1, 0, 1], [7, 3, 3, 7])
     >>> calibrator = LogitCalibrator().fit(np.repeat([0.1, 0.9], 10), y)
     >>> calibrator.predict([0.1, 0.5, 0.9]).round(4), round(calibrator.slope_, 4)
@@ -441,7 +440,7 @@ class BetaCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import BetaCalibrator
+    >>> from gbdt_objectives.calibration import BetaCalibrator
     >>> y = np.repeat([0, 1, 0, 1, 0, 1], [9, 1, 7, 3, 3, 7])
     >>> calibrator = BetaCalibrator().fit(np.repeat([0.1, 0.5, 0.9], 10), y)
     >>> calibrator.predict([0.1, 0.5, 0.7, 0.9]).round(4)

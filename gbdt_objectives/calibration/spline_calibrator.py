@@ -11,6 +11,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step
+from gbdt_objectives.calibration import calibrators
+from gbdt_objectives.calibration.calibrators import LogOddsCalibrator, Offset
 from gbdt_objectives.calibration.likelihood import (
     Loss,
     logistic_loss,
@@ -19,8 +21,6 @@ from gbdt_objectives.calibration.likelihood import (
     penalized,
 )
 from gbdt_objectives.calibration.rows import LabelledRows
-from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators.calibrators import LogOddsCalibrator, Offset
 
 KNOTS = 12  # the number of knots, the outer two included
 
@@ -88,7 +88,7 @@ class SplineCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import SplineCalibrator
+    >>> from gbdt_objectives.calibration import SplineCalibrator
     >>> z = np.random.default_rng(0).normal(-1, 1.5, 20_000)
     >>> y = (np.random.default_rng(1).random(20_000) < 1 / (1 + np.exp(-z))).astype(int)
     >>> score = 1 / (1 + np.exp(-z - 2 * np.tanh(z)))  # too sure in the middle

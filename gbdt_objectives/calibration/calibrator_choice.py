@@ -17,9 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.hull import area
-from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.calibrators import (
+from gbdt_objectives.calibration.calibrators import (
     BetaCalibrator,
     Calibrator,
     InterceptCalibrator,
@@ -28,8 +26,9 @@ from gbdt_objectives.estimators.calibrators import (
     ROCConvexHullCalibrator,
     warn_if_falling,
 )
-from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
-from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
+from gbdt_objectives.calibration.hull import area
+from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
+from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
     SplineCalibrator(shrink=True),
@@ -141,14 +140,14 @@ def choose_calibrator(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.estimators import choose_calibrator
+    >>> from gbdt_objectives.calibration import choose_calibrator
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
     >>> choose_calibrator(y, p).calibrator
     SplineCalibrator(shrink=True)
     """
-    rows = _rows.score_rows("y_true", y_true, check_score(score), sample_weight)
+    rows = _rows.score_rows("y_true", y_true, _checks.one_score(score), sample_weight)
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     warn_if_falling(area(*_rows.group_ties(rows)[1:]))

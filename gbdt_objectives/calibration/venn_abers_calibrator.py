@@ -18,10 +18,10 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step, evaluate
+from gbdt_objectives.calibration import calibrators
+from gbdt_objectives.calibration.calibrators import Calibrator, Offset, warn_if_falling
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
-from gbdt_objectives.estimators import calibrators
-from gbdt_objectives.estimators.calibrators import Calibrator, Offset, warn_if_falling
 from gbdt_objectives.priors.shift import correct_positives
 
 
@@ -64,7 +64,7 @@ class VennAbersCalibrator(Calibrator):
 
     Examples
     --------
-    >>> from gbdt_objectives.estimators import VennAbersCalibrator
+    >>> from gbdt_objectives.calibration import VennAbersCalibrator
     >>> score = [1, 2, 3, 4, 5, 6, 7, 8]
     >>> calibrator = VennAbersCalibrator().fit(score, [0, 0, 1, 0, 0, 1, 1, 1])
     >>> calibrator.predict([1.5, 4, 9]).round(4)
