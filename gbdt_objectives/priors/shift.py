@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._rows.places import blocks
 from gbdt_objectives._rows.values import ArrayValue, freeze, plain
 from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps.steps import correct_positives
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -305,22 +305,6 @@ def correct_probability(
         q = correct_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
-
-
-def correct_positives(p: Array, d: float) -> Array:
-    """Return 1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
-    odds_ratio = p.dtype.type(math.exp(-d))
-    q = np.empty_like(p)
-    for rows in blocks(p):
-        out = np.subtract(1, p[rows], out=q[rows])
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # p = 0: 1/inf is 0
-            out /= p[rows]
-            if not out.min() >= 0:
-                _checks.in_unit_interval("probability", p)
-            out *= odds_ratio
-        out += 1
-        np.reciprocal(out, out=out)
-    return q
 
 
 @shift_by_name
