@@ -191,7 +191,8 @@ class TestCalibrate:
     @pytest.mark.parametrize("rates", [option for option in RATES if option])
     def test_the_report_is_for_all_rows(self, month, rates) -> None:
         y, p, known = month["y"], month["p"], rates_of(month, rates)
-        found = report(f"calibrate month.csv --label y --score p {rates}")["quality"]["as it is"]
+        command = f"calibrate month.csv --label y --score p --method logit --cv 2 {rates}"
+        found = report(command)["quality"]["as it is"]
         room = go.calibration
         test = room.calibration_error_test(y, p, random_state=0, **known)
         assert found["calibration_ratio"] == room.calibration_ratio(y, p, **known)
