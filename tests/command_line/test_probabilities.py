@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives._command_line.options import Rows
 from gbdt_objectives._command_line.probabilities import alarms_of, check_of
 from gbdt_objectives.calibration.segments import holm
 from gbdt_objectives.estimators import SplineCalibrator, choose_calibrator
@@ -158,7 +159,8 @@ class TestCalibration:
             rng = np.random.default_rng(seed)
             p = rng.beta(1, 19, 3000)
             y, segment = (rng.random(3000) < p).astype(int), rng.integers(0, 4, 3000)
-            report = check_of(y, p, None, None, {}, {"segment": segment}, 0.05, seed)
+            rows = Rows(y, p, None, None, {})
+            report = check_of(rows, {"segment": segment}, 0.05, seed)
             raised += bool(alarms_of(report, 0.05))
         assert raised <= 8  # 3 are expected; more than 8 come in 0.4 % of such tests
 
