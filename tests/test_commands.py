@@ -19,6 +19,7 @@ from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.thresholds.methods import METHODS
+from tests.cases import each
 from tests.commands import Columns, read_column, refused, report, run, write
 
 pytestmark = pytest.mark.slow
@@ -308,33 +309,6 @@ class TestFiles:
         assert report("thresholds oof.tsv --label y --score p") == expected
         assert report("thresholds semicolons.csv --delimiter ';' --label y --score p") == expected
 
-    def test_parquet(self, grades, expected) -> None:
-        pyarrow = pytest.importorskip("pyarrow")
-        parquet = pytest.importorskip("pyarrow.parquet")
-        gaps = pyarrow.array([None, *range(1, 400)])
-        grade = pyarrow.array(grades["word"]).dictionary_encode()
-        table = pyarrow.table({"y": grades["y"], "p": grades["p"], "grade": grade, "gaps": gaps})
-        parquet.write_table(table, "oof.parquet")
-        assert report("thresholds oof.parquet --label y --score p") == expected
-        words = "--label grade --labels low,mid,high"
-        found = report(f"thresholds oof.parquet {words} --score p")
-        assert found["thresholds"] == expected["thresholds"]
-        run(f"thresholds oof.parquet {words} --score p -o saved.json")
-        run("apply saved.json oof.parquet --score p -o new.parquet")
-        new = parquet.read_table("new.parquet")
-        classifier = go.ThresholdClassifier(labels=WORDS).fit(grades["p"], grades["word"])
-        assert new.column("prediction").to_pylist() == classifier.predict(grades["p"]).tolist()
-        assert new.column("gaps").equals(table.column("gaps"))  # still integers
-        Path("text.parquet").write_text("y,p\n1,0.2\n")
-        for file, beginning in {
-            "oof.parquet": "--label gaps is empty at row 0 (1 such of 400)",
-            "new.parquet": "--score p2 is no column of new.parquet: it has y, p, grade, gaps",
-            "none.parquet": "none.parquet does not exist: give the path",
-            "text.parquet": "text.parquet is no Parquet file",
-        }.items():
-            score = "p2" if file == "new.parquet" else "p"
-            assert refused(f"thresholds {file} --label gaps --score {score}").startswith(beginning)
-
     def test_a_file_is_replaced_by_force_only(self, grades) -> None:
         Path("saved.json").write_text("mine")
         command = "thresholds oof.csv --label y --score p -o saved.json"
@@ -344,7 +318,6 @@ class TestFiles:
         go.ThresholdClassifier.from_json(Path("saved.json").read_text())
 
 
-THRESHOLDS = "thresholds {} --label y --score p"
 FILES = {  # what is wrong with them: the beginning of the error, and what it must hold as well
     "": ("{} is empty: its first line must name the columns", ""),
     "\ny,p\n1,0.2\n": ("{} starts with a blank line: its first line must name the columns", ""),
@@ -377,111 +350,14 @@ FILES = {  # what is wrong with them: the beginning of the error, and what it mu
 }
 
 
-@pytest.mark.parametrize("text", FILES, ids=range(len(FILES)))
+@each("text", FILES, ids=map(str, range(len(FILES))))
 def test_bad_files(tmp_path, monkeypatch, text) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.csv").write_text(text)
     beginning, also = FILES[text]
-    line = refused(f"{THRESHOLDS.format('bad.csv')} -o new.json")
+    line = refused("thresholds bad.csv --label y --score p -o new.json")
     assert line.startswith(beginning.format("bad.csv"))
     assert also in line
-
-
-@pytest.mark.parametrize(
-    ("command", "beginning"),
-    [
-        ("thresholds none.csv --label y --score p", "none.csv does not exist: give the path"),
-        ("thresholds . --label y --score p", ". cannot be read: Is a directory; give the path"),
-        ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
-        ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
-        ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
-        (
-            "correct nan.csv --score p --negative-keep-rate 0.1",
-            "--score p must be in [0, 1], found nan at row 0: remove or repair such rows first",
-        ),
-        ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
-        ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
-        ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),
-        ("thresholds oof.csv --label y --score p --metric auc", "--metric must be one of 'qwk'"),
-        ("thresholds oof.csv --label y --score p --metric mcc", "--metric 'mcc' has another name"),
-        ("thresholds oof.csv --label y --score p --metric mae --method plugin",
-         "--method plugin is for --metric qwk only, found 'mae': pass --method exact"),
-        ("thresholds oof.csv --label y --score p --labels 1,2", "--label y holds 3 at row"),
-        ("thresholds oof.csv --label y --score p --labels a,b", "--label y holds '"),
-        ("thresholds oof.csv --label y --score p --labels 1,1", "--labels must be different"),
-        ("thresholds oof.csv --label y --score p --labels ''", "--labels must list at least two"),
-        ("thresholds oof.csv --label y --score p --cv 1", "--cv must be at least 2 folds"),
-        ("thresholds oof.csv --label y --score p --random-state -1", "--random-state must not be"),
-        ("thresholds oof.csv --label y --score p --cv 2 --interval", "--cv must be a whole number"),
-        ("thresholds oof.csv --label y --score p --delimiter ::", "--delimiter must be one char"),
-        ("thresholds oof.csv --label y --score p -o oof.csv", "--output oof.csv exists: give"),
-        ("thresholds oof.csv --label y --score p -o no/a.json", "--output no/a.json is in a"),
-        ("thresholds odd.csv --label y --score p",
-         "--score p must hold numbers, found '1_0' at row"),
-        ("thresholds odd.csv --label y --score q",
-         "--score q must hold numbers, found '\u0663' at"),
-        ("thresholds oof.csv --label y --score p --labels 1,2,3_0", "--label y holds '3' at"),
-        ("check ./none.py:focal", "./none.py does not exist: give the path of a file"),
-        ("check ./broken.py:focal", "./broken.py:focal cannot be loaded, SyntaxError: "),
-        ("check ./os.py:focal", "./os.py does not exist: give the path of a file"),
-        ("check os:focal", "os:focal cannot be loaded, AttributeError: module 'os' has no attr"),
-        ("check nowhere:focal", "nowhere:focal cannot be loaded, ModuleNotFoundError: No module"),
-        ("thresholds oof.csv --label y --score p --delimiter tab", "--delimiter must be one char"),
-        ("apply oof.csv saved.json --score p", "oof.csv holds no saved estimator: give the file"),
-        ("apply other.json oof.csv --score p", "other.json holds no saved estimator: give"),
-        ("apply short.json oof.csv --score p", "short.json: text is not complete JSON"),
-        ("apply old.json oof.csv --score p", "old.json: text is JSON of another format"),
-        ("apply saved.json oof.csv --score q", "--score q is no column of oof.csv: it has id, y"),
-        ("apply saved.json oof.csv --score word", "--score word must hold numbers, found '"),
-        ("apply saved.json nan.csv --score p", "--score p must be finite, found nan at row 0"),
-        ("apply saved.json oof.csv --score p --column y", "--column y is in oof.csv already"),
-        ("apply saved.json oof.csv --score p --keep q", "--keep q is no column of oof.csv"),
-        ("kappa oof.csv --label y", "give either --prediction, predicted classes, or --score"),
-        ("kappa oof.csv --label y --score p", "give either --prediction"),
-        ("kappa oof.csv --label y --prediction y", "--label and --prediction are both 'y'"),
-        ("kappa oof.csv --label y --prediction p", "--prediction p must hold classes, found -0."),
-        ("kappa oof.csv --label y --prediction p --metric mae", "--prediction p must hold classes"),
-        ("kappa oof.csv --label y --score p --thresholds c.json", "c.json holds no ThresholdClass"),
-        ("kappa oof.csv --label y --score p --thresholds saved.json --labels 0,1,2",
-         "--labels are [0, 1, 2], but saved.json has the classes [1, 2, 3]"),
-        ("correct clicks.csv --score p", "give either --negative-keep-rate"),
-        ("correct clicks.csv --score p --negative-keep-rate 0.1 --target-prior 0.1",
-         "give either --negative-keep-rate"),
-        ("correct clicks.csv --score p --target-prior 0.1", "--train-prior is missing"),
-        ("correct clicks.csv --score p --negative-keep-rate 0",
-         "--negative-keep-rate must be above 0, found 0.0"),
-        ("correct oof.csv --score p --negative-keep-rate 0.1",
-         "--score p must be in [0, 1], found "),
-        ("correct clicks.csv --score p --negative-keep-rate 0.1 --input-space logit",
-         "--input-space must be one of 'probability', 'margin', found 'logit'"),
-        ("calibrate oof.csv --label y --score p", "--label y must be 0 (negative) or 1 (positive)"),
-        ("calibrate oof.csv --label word --score p", "--label word must hold numbers, found '"),
-        ("calibrate clicks.csv --label p --score y", "--label p must be 0 (negative) or 1"),
-        ("calibrate clicks.csv --label y --score z", "--score z must be in [0, 1], found "),
-        ("calibrate clicks.csv --label y --score p --method x", "--method must be one of 'auto'"),
-        ("calibrate clicks.csv --label y --score z --input-space margin --method auto",
-         "--method auto compares calibrators of probabilities"),
-        ("calibrate clicks.csv --label y --score p --cv 1", "--cv"),
-        ("calibrate clicks.csv --label y --score p --negative-keep-rate 2", "--negative-keep-rate"),
-        ("calibrate clicks.csv --label y --score p --keep-rate-column w", "--keep-rate-column w"),
-        ("calibrate clicks.csv --label y --score p --keep-rate-column w --negative-keep-rate .1",
-         "--negative-keep-rate and --keep-rate-column are both given"),
-    ],
-)  # fmt: skip
-def test_bad_input(grades, clicks, command, beginning) -> None:
-    saved = go.ThresholdClassifier().fit(grades["p"], grades["y"]).to_json()
-    Path("saved.json").write_text(saved)
-    Path("short.json").write_text(saved[:-9])
-    Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
-    Path("nan.csv").write_text("p\nnan\n")
-    Path("broken.py").write_text("def focal(:\n")
-    Path("other.json").write_text('{"thresholds": [1, 2]}')
-    Path("c.json").write_text(
-        go.calibration.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()
-    )
-    Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
-    Path("odd.csv").write_text("y,p,q\n1,1,1\n2,1_0,2\n2,3,\u0663\n", encoding="utf-8")
-    assert refused(command).startswith(beginning)
 
 
 def test_calibrating_on_kept_negatives(clicks) -> None:
@@ -534,17 +410,6 @@ def test_columns_named_as_arguments(tmp_path, monkeypatch) -> None:
     assert line.startswith("--score sample_weight is no column of oof.csv: it has y_true, score, a")
     line = refused(r"thresholds oof.csv --label 'a\1' --score y_true")
     assert line.startswith(r"--label a\1 holds the single class 1")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    ["thresholds oof.csv --label y", "kappas", "thresholds oof.csv --label y --score p --cv two"],
-)
-def test_bad_usage_is_refused_by_click(grades, arguments) -> None:
-    result = run(arguments)
-    assert result.exit_code == 2
-    assert "Error: " in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_missing_pyarrow_names_the_command(grades, monkeypatch) -> None:

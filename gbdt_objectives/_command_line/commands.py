@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from operator import attrgetter
 from pathlib import Path
@@ -89,10 +89,22 @@ def thresholds(o: SimpleNamespace) -> None:
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
         metric=o.metric, n_bootstrap=0, random_state=o.random_state,
     )  # fmt: skip
-    best = found.methods.index(found.best)
     classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
-    report: dict[str, Any] = {
-        "rows": table.rows, "metric": o.metric, "method": found.best,
+    report = {"rows": table.rows, "metric": o.metric, **report_of(found)}
+    if o.interval:
+        report["interval"] = go.evaluation.estimate_performance(
+            classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
+            sample_weight=w, groups=g, random_state=o.random_state,
+        ).interval  # fmt: skip
+    tell(report, report_as_text(report, found, o.cv), o.style)
+    save(classifier, o.output)
+
+
+def report_of(found: Any) -> dict[str, Any]:
+    """The method that cross-validation chose, and all that were compared."""
+    best = found.methods.index(found.best)
+    return {
+        "method": found.best,
         "score": found.score[best], "in_sample_score": found.in_sample_score[best],
         "labels": found.labels, "thresholds": found.thresholds[best],
         "compared": {
@@ -100,25 +112,21 @@ def thresholds(o: SimpleNamespace) -> None:
             for k, name in enumerate(found.methods)
         },
     }  # fmt: skip
-    if o.interval:
-        report["interval"] = go.evaluation.estimate_performance(
-            classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
-            sample_weight=w, groups=g, random_state=o.random_state,
-        ).interval  # fmt: skip
+
+
+def report_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
+    cuts = {"class": found.labels, "from score": np.append(-math.inf, report["thresholds"])}
     text = [
-        f"{o.metric} of {table.rows} rows, by {o.cv} folds",
+        f"{report['metric']} of {report['rows']} rows, by {cv} folds",
         *map(cut, repr(found).splitlines()),
         "",
         f"{found.best}:",
-        columns_as_text(
-            {"class": found.labels, "from score": np.append(-math.inf, found.thresholds[best])}
-        ),
+        columns_as_text(cuts),
     ]
-    if o.interval:
+    if "interval" in report:
         low, high = report["interval"]
-        text.append(f"\n{o.metric} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")
-    tell(report, "\n".join(text), o.style)
-    save(classifier, o.output)
+        text.append(f"\n{report['metric']} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")
+    return "\n".join(text)
 
 
 @cli.command()

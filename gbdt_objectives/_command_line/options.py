@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -21,6 +21,7 @@ from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
 from gbdt_objectives._command_line.reports import told
 
+FEWEST_GROUPS = 30
 COLUMNS = {
     "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),
     **{k: (k,) for k in ("y_pred", "sample_weight", "groups", "keep_rate", "key", "segments")},
@@ -243,11 +244,6 @@ def labels_01(table: Table, o: SimpleNamespace) -> Array:
     return files.numbers(table, "--label", o.y_true, hint)
 
 
-def labelled_scores(table: Table, o: SimpleNamespace) -> tuple[Array, Array, Array | None]:
-    """Labels 0 and 1, scores, and weights if there are any."""
-    return labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
-
-
 def check_rates(o: SimpleNamespace) -> None:
     if o.negative_keep_rate is not None and o.keep_rate is not None:
         raise InputError(
@@ -263,6 +259,45 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
         column = files.numbers(table, "--keep-rate-column", o.keep_rate)
         return {"keep_rate": _checks.keep_rates("keep_rate", column)}
     return {} if o.negative_keep_rate is None else {"negative_keep_rate": o.negative_keep_rate}
+
+
+class Rows(NamedTuple):
+    """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, and how they
+    were sampled, as functions take it."""
+
+    y: Array
+    score: Array
+    weight: Array | None
+    groups: Array | None
+    rates: dict[str, Any]
+
+    @property
+    def sampled(self) -> dict[str, Any]:
+        return {"sample_weight": self.weight, **self.rates}
+
+    def entropy(self, p: Array) -> float:
+        """The normalized entropy of probabilities in all rows."""
+        w = standing_weights(self.y, self.weight, self.rates)
+        return go.calibration.normalized_entropy(self.y, p, sample_weight=w)
+
+
+def read_rows(table: Table, o: SimpleNamespace) -> Rows:
+    y, score = labels_01(table, o), files.numbers(table, "--score", o.score)
+    return Rows(y, score, weights(table, o), read_groups(table, o), read_rates(table, o))
+
+
+def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
+    if o.groups is None:
+        return None
+    groups = table.columns[o.groups]
+    found = int(_checks.group_numbers(groups, table.rows).max()) + 1
+    if found < FEWEST_GROUPS:
+        warnings.warn(
+            f"groups holds {found} different value{'s' if found > 1 else ''}: limits and p-values "
+            f"need some {FEWEST_GROUPS}, and may mislead",
+            stacklevel=2,
+        )
+    return groups
 
 
 def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:

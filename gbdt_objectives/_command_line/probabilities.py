@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.options import option, refuse_in_one_line
+from gbdt_objectives._command_line.options import Rows, option, refuse_in_one_line
 from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
 
 CALIBRATORS = {
@@ -25,7 +24,6 @@ CALIBRATORS = {
     "spline": "SplineCalibrator", "venn-abers": "VennAbersCalibrator",
     "hull": "ROCConvexHullCalibrator",
 }  # fmt: skip
-FEWEST_GROUPS = 30
 MOST_SEGMENTS = 20  # in a table, those with the most evidence
 OF_ROWS = {"weight": "weight", "mean_prediction": "probability", "mean_outcome": "frequency"}
 OF_SEGMENTS = {
@@ -93,11 +91,6 @@ def calibrate(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives calibrate oof.csv --label y --score p -o calibrator.json
     """
-    from sklearn.model_selection import cross_val_predict
-
-    from gbdt_objectives._checks.folds import held_out_once
-    from gbdt_objectives.calibration.calibrator_choice import fit_default
-
     files.check_ending(o.output, "JSON, not a table", ".json")
     if o.method is not None:
         _checks.choice("method", o.method, ("auto", *CALIBRATORS))
@@ -110,30 +103,11 @@ def calibrate(o: SimpleNamespace) -> None:
     options.check_rates(o)
     _checks.generator(o.random_state)
     table = options.read(o)
-    y, s, w = options.labelled_scores(table, o)
-    rates, g = options.read_rates(table, o), read_groups(table, o)
-    log_loss = {}
-    if o.method == "auto":
-        choice = go.calibration.choose_calibrator(
-            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
-        )
-        calibrator, log_loss = choice.calibrator.fit(s, y, w, **rates), choice.log_loss
-    elif o.method is None:
-        calibrator = fit_default(s, y, w, input_space=o.input_space, **rates)
-    else:
-        calibrator = getattr(go.calibration, CALIBRATORS[o.method])()
-        if "input_space" in calibrator.get_params():
-            calibrator.set_params(input_space=o.input_space)
-        calibrator.fit(s, y, w, **rates)
-    owner = None if g is None else _checks.group_numbers(g, len(y))
-    held_out = cross_val_predict(
-        calibrator, s[:, np.newaxis], y,
-        cv=held_out_once(y, o.cv, owner, shuffle=True, random_state=o.random_state),
-        params=rates if w is None else {**rates, "sample_weight": w},
-    )  # fmt: skip
-    judged = {"as it is": s} if o.input_space == "probability" else {}
-    judged["calibrated"] = held_out
-    quality = {name: quality_of(y, p, w, g, rates, o.random_state) for name, p in judged.items()}
+    rows = options.read_rows(table, o)
+    calibrator, log_loss = fit_map(o, rows)
+    judged = {"as it is": rows.score} if o.input_space == "probability" else {}
+    judged["calibrated"] = held_out_probabilities(o, rows, calibrator)
+    quality = {name: quality_of(rows, p, o.random_state) for name, p in judged.items()}
     method = type(calibrator).__name__
     report = {"rows": table.rows, "method": method, "log_loss": log_loss, "quality": quality}
     text = [f"{method} of {table.rows} rows, judged by {o.cv} folds"]
@@ -146,36 +120,50 @@ def calibrate(o: SimpleNamespace) -> None:
     save(calibrator, o.output)
 
 
-def quality_of(
-    y: Array, p: Array, w: Array | None, g: Array | None, rates: Mapping[str, Any], seed: int
-) -> dict[str, float]:
-    """How well probabilities are calibrated, and how much they tell, in all rows."""
-    sampled: dict[str, Any] = {"sample_weight": w, **rates}
-    test = go.calibration.calibration_error_test(y, p, groups=g, random_state=seed, **sampled)
-    return {
-        "calibration_ratio": go.calibration.calibration_ratio(y, p, **sampled),
-        "calibration_error": test.error, "error_by_chance": test.null_error,
-        "p_value": test.p_value, "normalized_entropy": entropy_of(y, p, w, rates),
-    }  # fmt: skip
+def fit_map(o: SimpleNamespace, rows: Rows) -> tuple[Any, dict[str, float]]:
+    """The calibrator, fitted to all rows, and the log loss of each that was compared."""
+    from gbdt_objectives.calibration.calibrator_choice import fit_default
 
-
-def entropy_of(y: Array, p: Array, w: Array | None, rates: Mapping[str, Any]) -> float:
-    w = options.standing_weights(y, w, rates)
-    return go.calibration.normalized_entropy(y, p, sample_weight=w)
-
-
-def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
-    if o.groups is None:
-        return None
-    groups = table.columns[o.groups]
-    found = int(_checks.group_numbers(groups, table.rows).max()) + 1
-    if found < FEWEST_GROUPS:
-        warnings.warn(
-            f"groups holds {found} different value{'s' if found > 1 else ''}: limits and p-values "
-            f"need some {FEWEST_GROUPS}, and may mislead",
-            stacklevel=2,
+    y, s, w, g, rates = rows
+    if o.method == "auto":
+        choice = go.calibration.choose_calibrator(
+            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
         )
-    return groups
+        return choice.calibrator.fit(s, y, w, **rates), choice.log_loss
+    if o.method is None:
+        return fit_default(s, y, w, input_space=o.input_space, **rates), {}
+    calibrator = getattr(go.calibration, CALIBRATORS[o.method])()
+    if "input_space" in calibrator.get_params():
+        calibrator.set_params(input_space=o.input_space)
+    return calibrator.fit(s, y, w, **rates), {}
+
+
+def held_out_probabilities(o: SimpleNamespace, rows: Rows, calibrator: Any) -> Array:
+    """What maps like the calibrator predict, each for the fold that it was not fitted to."""
+    from sklearn.model_selection import cross_val_predict
+
+    from gbdt_objectives._checks.folds import held_out_once
+
+    y, s, w, g, rates = rows
+    owner = None if g is None else _checks.group_numbers(g, len(y))
+    held_out: Array = cross_val_predict(
+        calibrator, s[:, np.newaxis], y,
+        cv=held_out_once(y, o.cv, owner, shuffle=True, random_state=o.random_state),
+        params=rates if w is None else rows.sampled,
+    )  # fmt: skip
+    return held_out
+
+
+def quality_of(rows: Rows, p: Array, seed: int) -> dict[str, float]:
+    """How well probabilities are calibrated, and how much they tell, in all rows."""
+    test = go.calibration.calibration_error_test(
+        rows.y, p, groups=rows.groups, random_state=seed, **rows.sampled
+    )
+    return {
+        "calibration_ratio": go.calibration.calibration_ratio(rows.y, p, **rows.sampled),
+        "calibration_error": test.error, "error_by_chance": test.null_error,
+        "p_value": test.p_value, "normalized_entropy": rows.entropy(p),
+    }  # fmt: skip
 
 
 @click.command()
@@ -217,13 +205,9 @@ def calibration(o: SimpleNamespace) -> None:
         )
     _checks.generator(o.random_state)
     table = options.read(o)
-    y, p, w = options.labelled_scores(table, o)
-    rates = options.read_rates(table, o)
-    checked = check_of(
-        y, p, w, read_groups(table, o), rates, {name: table.columns[name] for name in o.segments},
-        o.alarm, o.random_state,
-    )  # fmt: skip
-    report = {"rows": table.rows, "events": int(np.count_nonzero(y == 1)), **checked}
+    rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
+    checked = check_of(rows, columns, o.alarm, o.random_state)
+    report = {"rows": table.rows, "events": int(np.count_nonzero(rows.y == 1)), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
     tell(report, report_as_text(report), o.style)
@@ -235,13 +219,12 @@ def calibration(o: SimpleNamespace) -> None:
 
 
 def check_of(
-    y: Array, p: Array, w: Array | None, g: Array | None, rates: Mapping[str, Any],
-    columns: Mapping[str, Array], alarm: float | None, seed: int,
-) -> dict[str, Any]:  # fmt: skip
+    rows: Rows, columns: Mapping[str, Array], alarm: float | None, seed: int
+) -> dict[str, Any]:
     """Ratio, calibration error and segments, with p-values adjusted for all tests together."""
     from gbdt_objectives.calibration.segments import holm
 
-    known: dict[str, Any] = {"sample_weight": w, "groups": g, **rates}
+    y, p, known = rows.y, rows.score, {"groups": rows.groups, **rows.sampled}
     ratio_of = go.calibration.calibration_ratio_by_segment
     every = ratio_of(y, p, "prediction", n_bins=1, **known)
     found = ratio_of(y, p, columns, **known).by_evidence() if columns else None
@@ -262,7 +245,7 @@ def check_of(
             "by_chance": error.null_error, "p_value": error.p_value,
             "p_value_adjusted": adjusted[1],
         },
-        "normalized_entropy": entropy_of(y, p, w, rates) if len(np.unique(y)) > 1 else math.nan,
+        "normalized_entropy": rows.entropy(p) if len(np.unique(y)) > 1 else math.nan,
         "tests": tests,
         "segments": [
             {key: getattr(found, name)[k] for key, name in OF_SEGMENTS.items()}

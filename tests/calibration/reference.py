@@ -1,9 +1,6 @@
-"""Slow and obvious: pooling in fractions, the hull by all chords, bins one row at a time."""
+"""Rows of users, errors one row at a time, a slope by its likelihood."""
 
 from __future__ import annotations
-
-from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -11,73 +8,12 @@ from scipy.optimize import minimize_scalar
 from gbdt_objectives import ordinal_logit_objective
 
 
-def pools(y, score, w):
-    """[lowest score, highest score, positives, total] of each distinct score, rising."""
-    return [
-        [
-            s,
-            s,
-            sum(Fraction(v) for v, c, t in zip(w, y, score, strict=True) if t == s and c == 1),
-            sum(Fraction(v) for v, t in zip(w, score, strict=True) if t == s),
-        ]
-        for s in sorted({t for t, v in zip(score, w, strict=True) if v > 0})
-    ]
-
-
-def pooled(y, score, w, equal_too):
-    """Pool adjacent violators, left to right; neighbours of equal proportion too, or not."""
-    found = []
-    for pool in pools(y, score, w):
-        found.append(pool)
-        while len(found) > 1:
-            (low, _, a, n), (_, high, b, m) = found[-2:]
-            if a / n > b / m or (equal_too and a / n == b / m):
-                found[-2:] = [[low, high, a + b, n + m]]
-            else:
-                break
-    return found
-
-
-def roc_points(y, score, w):
-    """Every point of the ROC curve, in unnormalised weights, from (0, 0)."""
-    points = [(Fraction(0), Fraction(0))]
-    for _, _, positive, total in reversed(pools(y, score, w)):
-        Q, P = points[-1]
-        points.append((Q + total - positive, P + positive))
-    return points
-
-
-def upper_hull(points):
-    """The points that lie strictly above every chord between two others that spans them."""
-
-    def below(i, j, k):
-        (x, u), (a, b), (z, v) = points[i], points[j], points[k]
-        return (b - u) * (z - a) <= (v - b) * (a - x)
-
-    n = len(points)
-    return [
-        points[j]
-        for j in range(n)
-        if not any(below(i, j, k) for i in range(j) for k in range(j + 1, n))
-    ]
-
-
-def area(points):
-    """Area under a polygon of points, by trapezoids, as a share of the whole."""
-    Q, P = points[-1]
-    trapezoids = [(x - a) * (u + b) / 2 for (a, b), (x, u) in pairwise(points)]
-    return sum(trapezoids) / (Q * P)
-
-
-def expected_calibration_error(y, p, w, bin_of_row):
-    """Sum over bins of weight share times |mean prediction - mean outcome|."""
-    total = 0.0
-    for b in sorted(set(bin_of_row)):
-        rows = [i for i in range(len(y)) if bin_of_row[i] == b]
-        W = sum(w[i] for i in rows)
-        gap = sum(w[i] * p[i] for i in rows) / W - sum(w[i] * y[i] for i in rows) / W
-        total += W / sum(w) * abs(gap)
-    return total
+def users(rng, p):
+    """Labels of right probabilities p, (users, rows), of one random effect for each user; p and the
+    number of each row's user."""
+    hazard = ((1 - p) ** -2 - 1) / 2  # 1 - E exp(-b hazard) = p for b of gamma(.5) and mean 1
+    y = rng.random(p.shape) < 1 - np.exp(-rng.gamma(0.5, 2, (len(p), 1)) * hazard)
+    return y.ravel().astype(int), p.ravel(), np.repeat(np.arange(len(p)), p.shape[1])
 
 
 def half_squared_error(y, p):

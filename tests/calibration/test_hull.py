@@ -1,4 +1,4 @@
-"""roc_convex_hull: the worked example, fractions, all chords, scikit-learn."""
+"""roc_convex_hull: the worked example, scipy, scikit-learn; test_definitions.py has fractions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.spatial import ConvexHull
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score, roc_curve
 
-import gbdt_objectives as go
-from tests.calibration.reference import area, pooled, roc_points, upper_hull
+from gbdt_objectives.calibration import brier_score, calibration_refinement, roc_convex_hull
 from tests.cases import each, refusals, refusals_of
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
@@ -29,13 +27,13 @@ def ranked(labels):
 
 def test_worked_example() -> None:
     y, score = ranked(DESCENDING)
-    hull = go.calibration.roc_convex_hull(y, score)
+    hull = roc_convex_hull(y, score)
     assert hull.auc == 18 / 24
     assert hull.hull_auc == pytest.approx(20 / 24, rel=1e-15)
     p = mapped(hull, score)
     assert p.tolist() == [1, 1, *[2 / 3] * 6, 0, 0]
-    assert go.calibration.brier_score(y, p) == pytest.approx(2 / 15, rel=1e-14)
-    assert go.calibration.calibration_refinement(y, p).calibration == 0
+    assert brier_score(y, p) == pytest.approx(2 / 15, rel=1e-14)
+    assert calibration_refinement(y, p).calibration == 0
     assert hull.fpr.tolist() == [0, 0, 0.5, 1]
     assert hull.tpr.tolist() == [0, 2 / 6, 1, 1]
     assert hull.thresholds.tolist() == [math.inf, -1, -7, -9]
@@ -45,33 +43,14 @@ def test_worked_example() -> None:
 
 def test_worked_example_smoothed() -> None:
     y, score = ranked(DESCENDING)
-    true = mapped(go.calibration.roc_convex_hull(y, score), score, m=2)
+    true = mapped(roc_convex_hull(y, score), score, m=2)
     assert true.tolist() == [3 / 4, 3 / 4, *[5 / 8] * 6, 1 / 4, 1 / 4]
-    assert go.calibration.brier_score(y, true) == pytest.approx(0.159375, rel=1e-14)
-
-
-def test_published_smoothing_pools_only_violators() -> None:
-    """It leaves neighbours of equal proportion apart: the same map, but other counts to smooth."""
-    y, score = ranked(DESCENDING)
-    low, _, positive, total = np.array(pooled(y, score, [1] * 10, equal_too=False), float).T
-    counts = np.column_stack([total - positive, positive])
-    at = np.searchsorted(low, score, side="right") - 1
-    assert go.calibration.empirical_probability(counts)[at, 1].tolist() == [
-        1,
-        1,
-        *[2 / 3] * 6,
-        0,
-        0,
-    ]
-    strict = go.calibration.empirical_probability(counts, m=2)[at, 1]
-    expected = [2 / 3, 2 / 3, *[3 / 5] * 6, 1 / 3, 1 / 3]
-    np.testing.assert_allclose(strict, expected, rtol=1e-15)
-    assert go.calibration.brier_score(y, strict) == pytest.approx(0.180444, abs=5e-7)  # as printed
+    assert brier_score(y, true) == pytest.approx(0.159375, rel=1e-14)
 
 
 def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     y, score = ranked([1, 0, *[1] * 9, 0, 0, 0])
-    hull = go.calibration.roc_convex_hull(y, score)
+    hull = roc_convex_hull(y, score)
     np.testing.assert_allclose(hull.probability(m=2)[::-1], [2 / 3, 5 / 6, 1 / 5], rtol=1e-15)
     pooled = (1 * 2 / 3 + 10 * 5 / 6) / 11  # nearest in squared error over the 11 rows
     rising = hull.probability(m=2, monotone=True)[::-1]
@@ -79,76 +58,6 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     prior = [0.9, 0.1]  # of labels 0 and 1
     np.testing.assert_allclose(
         hull.probability(m=10, prior=prior)[::-1], [2 / 11, 10 / 20, 1 / 13], rtol=1e-15
-    )
-
-
-few_pass = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-
-
-@st.composite
-def problems(draw, weight):
-    """Labels, scores with and without ties, weights, both classes with weight."""
-    # multiples of 1/8: scikit-learn, the reference, takes scores for equal that differ by 1e-15
-    distinct = st.integers(-8000, 8000).map(lambda k: k / 8)
-    score = draw(st.sampled_from([st.integers(0, 5), distinct]))
-    row = st.tuples(st.integers(0, 1), score, weight)
-    rows = draw(
-        st.lists(row, min_size=2, max_size=12).filter(
-            lambda rows: len({y for y, _, w in rows if w > 0}) == 2
-        )
-    )
-    y, s, w = zip(*rows, strict=True)
-    return list(y), [float(value) for value in s], list(w)
-
-
-WHOLE = st.integers(0, 3)
-# sixteenths add up exactly, and the proportions they make are as often equal as those of counts
-SIXTEENTHS = st.integers(0, 40).map(lambda k: k / 16)
-REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
-
-
-@pytest.mark.slow
-@few_pass
-@given(problems(st.one_of(WHOLE, SIXTEENTHS)))
-def test_segments_are_those_of_pooling_in_fractions(problem) -> None:
-    y, score, w = problem
-    hull = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    expected = pooled(y, score, w, equal_too=True)
-    found = np.column_stack([hull.low, hull.high, hull.positive, hull.positive + hull.negative])
-    assert found.tolist() == [[float(value) for value in segment] for segment in expected]
-
-
-@few_pass
-@given(problems(st.one_of(WHOLE, SIXTEENTHS)))
-def test_points_are_the_hull_of_all_points(problem) -> None:
-    y, score, w = problem
-    points = roc_points(y, score, w)
-    Q, P = points[-1]
-    corners = upper_hull(points)
-    hull = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    assert hull.fpr.tolist() == [float(x / Q) for x, _ in corners]
-    assert hull.tpr.tolist() == [float(u / P) for _, u in corners]
-    assert hull.auc == pytest.approx(float(area(points)), rel=1e-12)
-    assert hull.hull_auc == pytest.approx(float(area(corners)), rel=1e-12)
-
-
-@pytest.mark.slow
-@few_pass
-@given(problems(REAL))
-def test_against_scikit_learn(problem) -> None:
-    y, score, w = map(np.array, problem)
-    hull = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    counts = w > 0
-    y, score, w = y[counts], score[counts], w[counts]
-    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
-    found = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    # 1e-12: sums of up to 12 weights in another order
-    np.testing.assert_allclose(mapped(found, score), fit, atol=1e-12)
-    assert (np.diff(found.probability()) >= 0).all()
-    assert hull.auc == pytest.approx(roc_auc_score(y, score, sample_weight=w), rel=1e-9)
-    # scikit-learn's rounding may split or tie equal fitted values, which moves nothing far
-    assert hull.hull_auc == pytest.approx(
-        roc_auc_score(y, fit.round(12), sample_weight=w), rel=1e-9
     )
 
 
@@ -165,7 +74,7 @@ def simulated(seed, n, ties, weighted):
 @pytest.mark.parametrize("ties", [False, True])
 def test_many_rows(ties, weighted) -> None:
     y, score, w = simulated(0, 20_000, ties, weighted)
-    hull = go.calibration.roc_convex_hull(y, score, sample_weight=w)
+    hull = roc_convex_hull(y, score, sample_weight=w)
     fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
     np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
     assert hull.hull_auc == pytest.approx(roc_auc_score(y, fit.round(13), sample_weight=w))
@@ -182,49 +91,40 @@ def test_many_rows(ties, weighted) -> None:
     assert (np.diff(smoothed) < 0).any()
 
 
-def test_weight_is_repetition_and_zero_is_absence() -> None:
-    y, score, _ = simulated(1, 500, True, False)
-    w = np.random.default_rng(2).integers(0, 4, 500)
-    at = np.repeat(np.arange(500), w)
-    weighted = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    repeated = go.calibration.roc_convex_hull(y[at], score[at])
-    for name in ("low", "high", "positive", "negative", "fpr", "tpr", "thresholds"):
-        assert getattr(weighted, name).tolist() == getattr(repeated, name).tolist()
-    assert weighted.auc == pytest.approx(repeated.auc, rel=1e-12)
-
-
 def test_equal_proportions_that_the_isotonic_fit_rounds_apart() -> None:
     counts = [(1, 2), (14, 25), (0, 3)]  # 14/25 > 0/3, pooled 14/28 = 1/2
     y = np.concatenate([np.repeat([1, 0], [k, n - k]) for k, n in counts])
     score = np.repeat([0, 1, 2], [n for _, n in counts])
-    assert go.calibration.roc_convex_hull(y, score).low.tolist() == [0]
+    assert roc_convex_hull(y, score).low.tolist() == [0]
 
 
-@pytest.mark.parametrize(
-    ("y", "w"),
+@each(
+    ("score", "y", "w", "p"),
     [
-        ([0, 1, 0], [1, 1, 1e-17]),  # the last is lost in a sum of all
-        ([0, 1, 1, 0, 1, 0], [1, 1, 1e-17, 2e-17, 2e-17, 1e-17]),  # and in one of the segment
-        ([0, 0, 1, 1], [1, 1e-200, 1e-200, 1e-200]),  # products of these vanish
+        # the last weight is lost in a sum of all
+        ([0, 1, 2], [0, 1, 0], [1, 1, 1e-17], [0, 1, 1]),
+        # and those of a segment
+        (
+            [0, 0, 1, 1, 2, 2],
+            [0, 1, 1, 0, 1, 0],
+            [1, 1, 1e-17, 2e-17, 2e-17, 1e-17],
+            [1 / 2, 1 / 2, 1 / 2, 1 / 2, 2 / 3, 2 / 3],
+        ),
+        # products of these vanish
+        ([0, 1, 1, 2], [0, 0, 1, 1], [1, 1e-200, 1e-200, 1e-200], [0, 1 / 2, 1 / 2, 1]),
     ],
 )
-def test_weights_that_are_lost_in_sums(y, w) -> None:
-    score = [0, 1, 1, 2] if len(y) == 4 else [0, 0, 1, 1, 2, 2] if len(y) == 6 else [0, 1, 2]
-    hull = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    p = np.array([float(a / n) for *_, a, n in pooled(y, score, w, equal_too=True)])
-    found = hull.probability()
-    assert (np.diff(found) >= 0).all()
-    at = [lowest for lowest, *_ in pooled(y, score, w, equal_too=True)]
-    np.testing.assert_allclose(mapped(hull, at), p, rtol=1e-15)
-    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
-    np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
+def test_weights_that_are_lost_in_sums(score, y, w, p) -> None:
+    hull = roc_convex_hull(y, score, sample_weight=w)
+    assert (np.diff(hull.probability()) >= 0).all()
+    np.testing.assert_allclose(mapped(hull, score), p, rtol=1e-15)
 
 
 @each("scale", [1e-95, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, score, w = simulated(3, 300, True, True)
-    one = go.calibration.roc_convex_hull(y, score, sample_weight=w)
-    other = go.calibration.roc_convex_hull(y, score, sample_weight=w * scale)
+    one = roc_convex_hull(y, score, sample_weight=w)
+    other = roc_convex_hull(y, score, sample_weight=w * scale)
     assert other.low.tolist() == one.low.tolist()
     # w * scale is rounded
     for name in ("auc", "hull_auc", "fpr", "tpr"):
@@ -236,21 +136,21 @@ def test_the_unit_of_weights_does_not_matter(scale) -> None:
 def test_runs_of_one_label_are_equal_whatever_the_weights() -> None:
     y, score = np.repeat([0, 1], 200), np.arange(400)
     w = np.random.default_rng(0).exponential(size=400)
-    assert len(go.calibration.roc_convex_hull(y, score, sample_weight=w).low) == 2
+    assert len(roc_convex_hull(y, score, sample_weight=w).low) == 2
 
 
 def test_extremes() -> None:
-    perfect = go.calibration.roc_convex_hull([0, 0, 1], [1, 2, 3])
+    perfect = roc_convex_hull([0, 0, 1], [1, 2, 3])
     assert (perfect.auc, perfect.hull_auc, perfect.fpr.tolist()) == (1, 1, [0, 0, 1])
-    reversed_ = go.calibration.roc_convex_hull([1, 0, 0], [1, 2, 3])
+    reversed_ = roc_convex_hull([1, 0, 0], [1, 2, 3])
     assert (reversed_.auc, reversed_.hull_auc) == (0, 0.5)
     assert reversed_.probability().tolist() == [1 / 3]
-    equal = go.calibration.roc_convex_hull([1, 0], np.float32([0.1, 0.1]))
+    equal = roc_convex_hull([1, 0], np.float32([0.1, 0.1]))
     assert (equal.auc, equal.probability().tolist()) == (0.5, [0.5])
 
 
 test_bad_input = refusals_of(
-    lambda arguments, options: go.calibration.roc_convex_hull(*arguments, **options),
+    lambda arguments, options: roc_convex_hull(*arguments, **options),
     (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),
     (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]},
      "y_true holds the single class 0 among rows of weight above 0"),
@@ -266,7 +166,7 @@ test_bad_input = refusals_of(
 
 def test_prints_as_a_table() -> None:
     y, score, _ = simulated(1, 5_000, False, False)
-    hull = go.calibration.roc_convex_hull(y, score)
+    hull = roc_convex_hull(y, score)
     assert len(hull.low) > 20
     lines = str(hull).splitlines()
     assert len(lines) == 23
@@ -276,7 +176,7 @@ def test_prints_as_a_table() -> None:
     assert lines[-1].split()[-1] == f"{hull.probability()[-1]:.4g}"
 
 
-STEP = go.calibration.roc_convex_hull([0, 1], [0.1, 0.2])
+STEP = roc_convex_hull([0, 1], [0.1, 0.2])
 
 test_refusals = refusals(
     (lambda: STEP.probability(m=-1), "m must not be negative"),

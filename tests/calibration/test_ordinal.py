@@ -167,33 +167,6 @@ def test_the_error_left_by_models_is_at_least_its_share(rho: float) -> None:
     assert b == pytest.approx(1.5 * {0.0: 1, 0.9: np.sqrt(5), 1.0: 1}[rho])
 
 
-def test_the_slope_for_means_is_the_formula() -> None:
-    rho, stretch = 0.4, 1.3
-    b = steeper(np.array([[2.0, rho * 2], [rho * 2, 2.0]]), stretch, 50)
-    assert b == pytest.approx(
-        stretch * np.sqrt((1 - rho**2) / (1 - stretch**2 * rho**2)), rel=1e-14
-    )
-
-
-def test_loss_and_slope_of_weighted_cells() -> None:
-    cells = Cells(
-        np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]), np.array([3.0, 1.0, 2.0, 5.0, 4.0])
-    )
-    objective = ordinal_logit_objective(3)
-    f = np.array([-0.4, 0.1, 0.7])
-    loss, slope = cells.loss_and_slope(objective, f)
-    repeated = np.repeat(np.arange(5), cells.w.astype(int))
-    once = Cells(cells.pool[repeated], cells.y[repeated], np.ones(len(repeated)))
-    assert loss == pytest.approx(once.loss_and_slope(objective, f)[0], rel=1e-9)
-    step = 1e-5
-    for k in range(3):
-        ahead, behind = (
-            cells.loss_and_slope(objective, f + side * step * np.eye(3)[k])[0] for side in (1, -1)
-        )
-        # thresholds are those of least loss, so that they add nothing to the derivative
-        assert slope[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-4)
-
-
 def test_the_slope_of_a_longer_mean() -> None:
     """stretch sqrt((1 - rho^2) / (1 - stretch^2 rho^2)), where models leave enough."""
     found = steeper(np.array([[4.0, 3.0], [3.0, 9.0]]), 1.2, 50)  # rho 1/2

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gbdt_objectives.calibration.rows import (
-    LabelledRows,
     mean_and_error,
     probability_rows,
     read_rates,
@@ -26,22 +25,6 @@ def test_the_error_of_a_mean_counts_owners_and_not_rows() -> None:
     np.testing.assert_allclose(
         mean_and_error(x, w, np.array(owner)), (3, np.hypot(*together) / 6), rtol=1e-14
     )
-
-
-def some_rows(y: list[int]) -> LabelledRows:
-    n = len(y)
-    return LabelledRows(np.array(y, float), np.full(n, 0.5), np.ones(n), np.arange(n))
-
-
-def test_what_sampling_added_to_log_odds() -> None:
-    rows = some_rows([0, 1, 0])
-    assert sampling_offset(None, None, None, rows) == 0
-    assert sampling_offset(0.1, None, None, rows) == pytest.approx(np.log(10))
-    same = sampling_offset(None, [0.2, 0.2, 0.2], None, rows)
-    assert np.ndim(same) == 0
-    assert same == pytest.approx(np.log(5))
-    found = sampling_offset(None, [0.5, 0.2, 0.1], None, rows)
-    np.testing.assert_allclose(found, np.log([2, 5, 10]))
 
 
 ROWS = probability_rows([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], None, [1, 2, 0, 1])

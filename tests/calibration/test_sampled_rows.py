@@ -10,6 +10,7 @@ from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio,
     calibration_ratio_by_segment,
+    calibration_refinement,
     expected_calibration_error,
     reliability_bins,
 )
@@ -111,10 +112,8 @@ def test_memory_is_a_few_columns(name, how) -> None:
     import tracemalloc
 
     functions = FUNCTIONS | {
-        "refinement": go.calibration.calibration_refinement,
-        "hull": lambda y, p, **how: go.calibration.calibration_refinement(
-            y, p, partition="isotonic", **how
-        ),
+        "refinement": calibration_refinement,
+        "hull": lambda y, p, **how: calibration_refinement(y, p, partition="isotonic", **how),
     }
     if "negative_keep_rate" in how and name in ("refinement", "hull"):
         pytest.skip("splits a loss of the rows as they are")

@@ -8,7 +8,14 @@ import pytest
 from scipy.stats import entropy
 from sklearn.metrics import brier_score_loss, log_loss
 
-import gbdt_objectives as go
+from gbdt_objectives.calibration import (
+    brier_score,
+    calibration_ratio,
+    calibration_refinement,
+    expected_calibration_error,
+    normalized_entropy,
+    reliability_bins,
+)
 from tests.calibration.reference import half_squared_error
 from tests.cases import refusals, refusals_of
 
@@ -16,7 +23,7 @@ from tests.cases import refusals, refusals_of
 def brier_terms(y, p, labels=None, scale_by_half=True):
     options = {"labels": labels, "scale_by_half": scale_by_half}
     rows = zip(y, p, strict=True)
-    return np.array([go.calibration.brier_score([c], [q], **options) for c, q in rows])
+    return np.array([brier_score([c], [q], **options) for c, q in rows])
 
 
 def test_published_tree() -> None:
@@ -28,8 +35,8 @@ def test_published_tree() -> None:
         assert brier_terms(labels, predicted).sum() == pytest.approx(error, rel=1e-13)
         y += labels
         p += predicted
-    assert go.calibration.brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
-    assert go.calibration.brier_score(y, p) == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
+    assert brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
+    assert brier_score(y, p) == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
 
 
 def test_published_segment() -> None:
@@ -40,49 +47,58 @@ def test_published_segment() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_two_classes_equal_scikit_learn(weighted) -> None:
+def test_of_two_classes_is_that_of_scikit_learn(weighted) -> None:
     rng = np.random.default_rng(0)
     y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
     w = w if weighted else None
-    expected = brier_score_loss(y, p, sample_weight=w)
-    both = np.column_stack([1 - p, p])
-    for probability in (p, both):
-        assert go.calibration.brier_score(y, probability, sample_weight=w) == pytest.approx(
-            expected, rel=1e-13
-        )
-        whole = go.calibration.brier_score(y, probability, scale_by_half=False, sample_weight=w)
-        assert whole == pytest.approx(2 * expected, rel=1e-13)
-    rows = brier_terms(y, p)
-    np.testing.assert_allclose(rows, half_squared_error(y, both), rtol=1e-13, atol=1e-16)
-    assert np.average(rows, weights=w) == pytest.approx(expected, rel=1e-13)
+    base = np.average(y, weights=w)
+    expected = {
+        brier_score: brier_score_loss(y, p, sample_weight=w),
+        normalized_entropy: log_loss(y, p, sample_weight=w) / entropy([base, 1 - base]),
+    }
+    for function, value in expected.items():
+        for probability in (p, np.column_stack([1 - p, p])):
+            found = function(y, probability, sample_weight=w)
+            assert found == pytest.approx(value, rel=1e-13)
+            found = brier_score(y, probability, scale_by_half=False, sample_weight=w)
+            assert found == pytest.approx(2 * expected[brier_score], rel=1e-13)
+    assert calibration_ratio(y == 1, p, sample_weight=w) == pytest.approx(
+        np.average(p, weights=w) / base, rel=1e-13
+    )
 
 
 def test_several_classes() -> None:
     rng = np.random.default_rng(1)
     y, p, w = rng.integers(0, 4, 200), rng.dirichlet([1, 1, 1, 1], 200), rng.random(200)
-    expected = half_squared_error(y, p)
-    np.testing.assert_allclose(brier_terms(y, p), expected, rtol=1e-13)
-    np.testing.assert_allclose(brier_terms(y, p, scale_by_half=False), 2 * expected, rtol=1e-13)
+    shares = np.bincount(y, w)
+    expected = {
+        brier_score: np.average(half_squared_error(y, p), weights=w),
+        normalized_entropy: log_loss(y, p, sample_weight=w) / entropy(shares),
+    }
     names = np.array(["d", "a", "c", "b"])
-    assert (brier_terms(names[y], p, labels=names) == brier_terms(y, p)).all()
-    mean = go.calibration.brier_score(names[y], p, labels=names, sample_weight=w)
-    assert mean == pytest.approx(np.average(expected, weights=w), rel=1e-13)
+    for function, value in expected.items():
+        found = function(names[y], p, labels=names, sample_weight=w)
+        assert found == function(y, p, sample_weight=w) == pytest.approx(value, rel=1e-13)
+        absent = np.column_stack([p, np.zeros(200)])
+        assert function(y, absent, sample_weight=w) == pytest.approx(value, rel=1e-13)
+    base = np.tile(shares / shares.sum(), (200, 1))
+    assert normalized_entropy(y, base, sample_weight=w) == pytest.approx(1, rel=1e-12)
 
 
 def test_arguments_are_left_as_they_are() -> None:
     y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    go.calibration.brier_score(y, p)
-    go.calibration.brier_score(y, p[:, 1])
+    brier_score(y, p)
+    brier_score(y, p[:, 1])
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 
 FUNCTIONS = [
-    go.calibration.brier_score,
-    go.calibration.calibration_refinement,
-    go.calibration.expected_calibration_error,
-    go.calibration.normalized_entropy,
+    brier_score,
+    calibration_refinement,
+    expected_calibration_error,
+    normalized_entropy,
 ]
-BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability_bins]
+BINARY_FUNCTIONS = [calibration_ratio, reliability_bins]
 WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 
@@ -129,63 +145,12 @@ test_bad_weights = refusals_of(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_normalized_entropy_of_two_classes(weighted) -> None:
-    rng = np.random.default_rng(0)
-    y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
-    w = w if weighted else None
-    base = np.average(y, weights=w)
-    expected = log_loss(y, p, sample_weight=w) / entropy([base, 1 - base])
-    assert go.calibration.normalized_entropy(y, p, sample_weight=w) == pytest.approx(
-        expected, rel=1e-12
-    )
-    both = np.column_stack([1 - p, p])
-    assert go.calibration.normalized_entropy(y, both, sample_weight=w) == pytest.approx(
-        expected, rel=1e-12
-    )
-
-
-def test_normalized_entropy_of_several_classes() -> None:
-    rng = np.random.default_rng(1)
-    y, p, w = rng.integers(0, 4, 300), rng.dirichlet([1] * 4, 300), rng.random(300)
-    shares = np.bincount(y, w)
-    expected = log_loss(y, p, sample_weight=w) / entropy(shares)
-    assert go.calibration.normalized_entropy(y, p, sample_weight=w) == pytest.approx(
-        expected, rel=1e-12
-    )
-    names = np.array(["d", "a", "c", "b"])
-    found = go.calibration.normalized_entropy(names[y], p, labels=names, sample_weight=w)
-    assert found == pytest.approx(expected, rel=1e-12)
-    absent = np.column_stack([p, np.zeros(300)])
-    assert go.calibration.normalized_entropy(y, absent, sample_weight=w) == pytest.approx(
-        expected, rel=1e-12
-    )
-    base = np.tile(shares / shares.sum(), (300, 1))
-    assert go.calibration.normalized_entropy(y, base, sample_weight=w) == pytest.approx(
-        1, rel=1e-12
-    )
-
-
 def test_certainty() -> None:
-    assert go.calibration.normalized_entropy([0, 1], [0, 1]) == 0
-    assert go.calibration.normalized_entropy([0, 1], [0.5, 0]) == np.inf
-    assert go.calibration.normalized_entropy([0, 1], [[0.5, 0.5], [1, 0]]) == np.inf
-    found = go.calibration.normalized_entropy([0, 1, 1], [0.5, 0.5, 0], sample_weight=[1, 1, 0])
+    assert normalized_entropy([0, 1], [0, 1]) == 0
+    assert normalized_entropy([0, 1], [0.5, 0]) == np.inf
+    assert normalized_entropy([0, 1], [[0.5, 0.5], [1, 0]]) == np.inf
+    found = normalized_entropy([0, 1, 1], [0.5, 0.5, 0], sample_weight=[1, 1, 0])
     assert found == pytest.approx(1, rel=2e-15)  # a mean of two logs over that of another two
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_calibration_ratio(weighted) -> None:
-    rng = np.random.default_rng(2)
-    y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
-    w = w if weighted else None
-    expected = np.average(p, weights=w) / np.average(y, weights=w)
-    assert go.calibration.calibration_ratio(y, p, sample_weight=w) == pytest.approx(
-        expected, rel=1e-13
-    )
-    assert go.calibration.calibration_ratio(y == 1, p, sample_weight=w) == pytest.approx(
-        expected, rel=1e-13
-    )
 
 
 def test_calibration_ratio_sees_uncorrected_downsampling() -> None:
@@ -193,17 +158,15 @@ def test_calibration_ratio_sees_uncorrected_downsampling() -> None:
     p = rng.beta(1, 99, 200_000)
     y = rng.random(200_000) < p
     sampled = p / (p + (1 - p) * 0.02)
-    assert go.calibration.calibration_ratio(y, p) == pytest.approx(
-        1, abs=0.1
-    )  # 3 sigma of 2,000 clicks
-    assert go.calibration.calibration_ratio(y, sampled) > 10
+    assert calibration_ratio(y, p) == pytest.approx(1, abs=0.1)  # 3 sigma of 2,000 clicks
+    assert calibration_ratio(y, sampled) > 10
 
 
 @pytest.mark.parametrize("p", [[0.1, 0.2], [[0.9, 0.1], [0.8, 0.2]]])
 def test_one_class(p) -> None:
     for y, w in (([1, 1], None), ([0, 1], [0, 1])):
         with pytest.raises(ValueError, match="y_true holds the single class at column 1"):
-            go.calibration.normalized_entropy(y, p, sample_weight=w)
+            normalized_entropy(y, p, sample_weight=w)
 
 
 test_refusals = refusals(
@@ -211,6 +174,6 @@ test_refusals = refusals(
       for function in BINARY_FUNCTIONS),
     (lambda: brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5),
      "scale_by_half must be True or False", TypeError),
-    *((lambda y=y: go.calibration.calibration_ratio(y, [0.1, 0.2], sample_weight=[1, 0]),
+    *((lambda y=y: calibration_ratio(y, [0.1, 0.2], sample_weight=[1, 0]),
      "y_true holds no label 1") for y in [[0, 0], [0, 1]]),
 )  # fmt: skip

@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
-from hypothesis import given, strategies as st
 
-import gbdt_objectives as go
+from gbdt_objectives.calibration import empirical_probability
 from tests.cases import refusals_of
 
 
 def test_published_figures() -> None:
-    assert go.calibration.empirical_probability([20, 40]).tolist() == [1 / 3, 2 / 3]
-    assert go.calibration.empirical_probability([20, 40], m=2).tolist() == [21 / 62, 41 / 62]
-    smoothed = go.calibration.empirical_probability([20, 40], m=10, prior=[0.3, 0.7])
+    assert empirical_probability([20, 40]).tolist() == [1 / 3, 2 / 3]
+    assert empirical_probability([20, 40], m=2).tolist() == [21 / 62, 41 / 62]
+    smoothed = empirical_probability([20, 40], m=10, prior=[0.3, 0.7])
     np.testing.assert_allclose(smoothed, [23 / 70, 47 / 70], rtol=1e-15)  # one rounding
-    leaves = go.calibration.empirical_probability([[20, 40], [10, 5], [20, 5]])
+    leaves = empirical_probability([[20, 40], [10, 5], [20, 5]])
     np.testing.assert_allclose(leaves[:, 0], [1 / 3, 2 / 3, 4 / 5], rtol=1e-15)
-
-
-@given(st.data(), st.integers(2, 5), st.integers(0, 9))
-def test_is_the_formula_in_fractions(data, K, m) -> None:
-    n = data.draw(st.lists(st.integers(0, 9), min_size=K, max_size=K).filter(lambda n: m or sum(n)))
-    parts = data.draw(st.lists(st.integers(0, 9), min_size=K, max_size=K).filter(sum))
-    pi = [Fraction(part, sum(parts)) for part in parts]
-    expected = [(count + m * share) / (sum(n) + m) for count, share in zip(n, pi, strict=True)]
-    found = go.calibration.empirical_probability(n, m=m, prior=[float(share) for share in pi])
-    np.testing.assert_allclose(found, [float(p) for p in expected], rtol=1e-14)  # a few roundings
 
 
 def test_shapes_and_limits() -> None:
     counts = np.random.default_rng(0).integers(0, 9, (2, 3, 4, 5)) + 1
-    found = go.calibration.empirical_probability(counts, m=3)
+    found = empirical_probability(counts, m=3)
     assert found.shape == counts.shape
     np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-14)
-    assert (
-        found[1, 2, 3].tolist()
-        == go.calibration.empirical_probability(counts[1, 2, 3], m=3).tolist()
-    )
-    assert go.calibration.empirical_probability([0, 0], m=1, prior=[0.25, 0.75]).tolist() == [
+    assert found[1, 2, 3].tolist() == empirical_probability(counts[1, 2, 3], m=3).tolist()
+    assert empirical_probability([0, 0], m=1, prior=[0.25, 0.75]).tolist() == [
         0.25,
         0.75,
     ]
-    assert go.calibration.empirical_probability([3, 1], m=5, prior=[1, 0]).tolist() == [
+    assert empirical_probability([3, 1], m=5, prior=[1, 0]).tolist() == [
         8 / 9,
         1 / 9,
     ]
 
 
 test_bad_input = refusals_of(
-    lambda counts, options: go.calibration.empirical_probability(counts, **options),
+    lambda counts, options: empirical_probability(counts, **options),
     ([1, -2], {}, "counts must not be negative, found -2"),
     ([[1, 2], [0, 0]], {}, "counts are all 0 in a row"),
     ([1, np.nan], {}, "counts must be finite"),

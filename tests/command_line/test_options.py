@@ -39,8 +39,14 @@ def log(tmp_path, monkeypatch) -> None:
     Path("empty.csv").write_text("")
     Path("header.csv").write_text("y,p\n")
     Path("folder").mkdir()
-    grades = go.ThresholdClassifier().fit(p, columns["grade"])
-    Path("grades.json").write_text(grades.to_json())
+    grades = go.ThresholdClassifier().fit(p, columns["grade"]).to_json()
+    Path("grades.json").write_text(grades)
+    Path("other.json").write_text('{"thresholds": [1, 2]}')
+    Path("map.json").write_text(go.calibration.LogitCalibrator().fit(p, y).to_json())
+    Path("nan.csv").write_text("p\nnan\n")
+    Path("odd.csv").write_text("y,p,q\n1,1,1\n2,1_0,2\n2,3,\u0663\n", encoding="utf-8")
+    Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
+    Path("broken.py").write_text("def focal(:\n")
 
 
 RATE_COMMANDS = (CHECK, CALIBRATE, THRESHOLDS, KAPPA)
@@ -111,6 +117,50 @@ NONSENSE = [
     ("thresholds log.csv --label grade --score p --metric f1 --labels 1,2,3",
      "--metric f_beta_metric(1) is for two classes, found 3: choose another metric, or say which "
      "two there are, --labels negative,positive"),
+    ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
+    ("thresholds odd.csv --label y --score p", "--score p must hold numbers, found '1_0' at row"),
+    ("thresholds odd.csv --label y --score q", "--score q must hold numbers, found '\u0663' at"),
+    ("thresholds log.csv --label p --score y", "--label p must hold classes, found 0."),
+    (f"{THRESHOLDS} --weight p", "--score and --weight are both 'p'"),
+    (f"{THRESHOLDS} --method best", "--method must be one of 'plug"),
+    (f"{THRESHOLDS} --metric auc", "--metric must be one of 'qwk'"),
+    (f"{THRESHOLDS} --metric mcc", "--metric 'mcc' has another name"),
+    (f"{THRESHOLDS} --metric mae --method plugin",
+     "--method plugin is for --metric qwk only, found 'mae': pass --method exact"),
+    (f"{THRESHOLDS} --labels 1,2", "--label y holds 0 at row"),
+    (f"{THRESHOLDS} --labels a,b", "--label y holds '"),
+    (f"{THRESHOLDS} --labels 0,1_0", "--label y holds '1' at"),
+    (f"{THRESHOLDS} --labels 1,1", "--labels must be different"),
+    (f"{THRESHOLDS} --labels ''", "--labels must list at least two"),
+    (f"{THRESHOLDS} --cv 1", "--cv must be at least 2 folds"),
+    (f"{THRESHOLDS} --cv 2 --interval", "--cv must be a whole number"),
+    (f"{THRESHOLDS} --delimiter ::", "--delimiter must be one character, found '::'"),
+    (f"{THRESHOLDS} -o no/a.json", "--output no/a.json is in a"),
+    ("apply log.csv grades.json --score p", "log.csv holds no saved estimator: give the file"),
+    ("apply other.json log.csv --score p", "other.json holds no saved estimator: give"),
+    ("apply grades.json log.csv --score q", "--score q is no column of log.csv: it has y, p"),
+    ("apply grades.json nan.csv --score p", "--score p must be finite, found nan at row 0"),
+    ("apply grades.json log.csv --score p --column y", "--column y is in log.csv already"),
+    ("kappa log.csv --label y", "give either --prediction, predicted classes, or --score"),
+    ("kappa log.csv --label y --score p", "give either --prediction"),
+    ("kappa log.csv --label y --prediction p", "--prediction p must hold classes, found 0."),
+    ("kappa log.csv --label y --prediction p --metric mae", "--prediction p must hold classes"),
+    ("kappa log.csv --label y --score p --thresholds map.json", "map.json holds no ThresholdClass"),
+    (f"{CALIBRATE} --method x", "--method must be one of 'auto'"),
+    (f"{CALIBRATE} --input-space margin --method auto",
+     "--method auto compares calibrators of probabilities"),
+    (f"{CALIBRATE} --cv 1", "--cv must be at least 2 folds"),
+    ("correct nan.csv --score p --negative-keep-rate 0.1",
+     "--score p must be in [0, 1], found nan at row 0: remove or repair such rows first"),
+    ("correct log.csv --score p --negative-keep-rate 0.1 --target-prior 0.1",
+     "give either --negative-keep-rate"),
+    ("correct log.csv --score p --negative-keep-rate 0.1 --input-space logit",
+     "--input-space must be one of 'probability', 'margin', found 'logit'"),
+    ("check ./none.py:focal", "./none.py does not exist: give the path of a file"),
+    ("check ./broken.py:focal", "./broken.py:focal cannot be loaded, SyntaxError: "),
+    ("check ./os.py:focal", "./os.py does not exist: give the path of a file"),
+    ("check os:focal", "os:focal cannot be loaded, AttributeError: module 'os' has no attr"),
+    ("check nowhere:focal", "nowhere:focal cannot be loaded, ModuleNotFoundError: No module"),
     (f"{THRESHOLDS} --cv x", "Invalid value for '--cv': 'x' is no number: see cli thresholds"),
     ("thresholds log.csv --label y", "Missing option '--score': see cli thresholds --help"),
     ("thresholds log.csv --label grade --score p --negative-keep-rate 0.5",
@@ -170,6 +220,18 @@ def test_nonsense(log, command, said) -> None:
     assert not PYTHONS.search(line), line
 
 
+def test_saved_files_that_are_damaged(log) -> None:
+    """The remedy is Python's to_json()."""
+    saved = Path("grades.json").read_text()
+    for text, said in {
+        saved[:-9]: "text is not complete JSON",
+        saved.replace("Classifier/1", "Classifier/0"): "text is JSON of another format",
+    }.items():
+        Path("damaged.json").write_text(text)
+        line = refused("apply damaged.json log.csv --score p")
+        assert line.startswith(f"damaged.json: {said}")
+
+
 def test_models_that_cannot_be_shifted(log) -> None:
     lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
@@ -209,6 +271,8 @@ def test_parquet_that_is_none(log) -> None:
         "nothing.parquet --label y --score p": "nothing.parquet is no Parquet file: ",
         "parts.parquet --label y --score p": "parts.parquet is a folder: give one of the Parquet",
         "none.parquet --label y --score p": "none.parquet has no rows below its header",
+        "missing.parquet --label y --score p": "missing.parquet does not exist: give the path",
+        "two.parquet --label y --score p2": "--score p2 is no column of two.parquet: it has y, p, ",
         "two.parquet --label y --score when":
             "--score when must hold numbers, found 2026-01-01 at row 0",
         "two.parquet --label y --score p --segment gap": "--segment gap is empty at row 0 (1 such",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives._command_line.options import Rows
 from gbdt_objectives._command_line.probabilities import alarms_of, check_of
 from gbdt_objectives.calibration import SplineCalibrator, choose_calibrator
 from gbdt_objectives.calibration.segments import holm
@@ -158,7 +159,8 @@ class TestCalibration:
             rng = np.random.default_rng(seed)
             p = rng.beta(1, 19, 3000)
             y, segment = (rng.random(3000) < p).astype(int), rng.integers(0, 4, 3000)
-            report = check_of(y, p, None, None, {}, {"segment": segment}, 0.05, seed)
+            rows = Rows(y, p, None, None, {})
+            report = check_of(rows, {"segment": segment}, 0.05, seed)
             raised += bool(alarms_of(report, 0.05))
         assert raised <= 8  # 3 are expected; more than 8 come in 0.4 % of such tests
 
@@ -191,7 +193,8 @@ class TestCalibrate:
     @pytest.mark.parametrize("rates", [option for option in RATES if option])
     def test_the_report_is_for_all_rows(self, month, rates) -> None:
         y, p, known = month["y"], month["p"], rates_of(month, rates)
-        found = report(f"calibrate month.csv --label y --score p {rates}")["quality"]["as it is"]
+        command = f"calibrate month.csv --label y --score p --method logit --cv 2 {rates}"
+        found = report(command)["quality"]["as it is"]
         room = go.calibration
         test = room.calibration_error_test(y, p, random_state=0, **known)
         assert found["calibration_ratio"] == room.calibration_ratio(y, p, **known)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +122,7 @@ class TestShift:
     @pytest.mark.parametrize(("ending", "library"), [("txt", "lightgbm"), ("json", "xgboost")])
     def test_a_missing_library_is_named(self, log, monkeypatch, ending, library) -> None:
         Path(f"model.{ending}").write_text("{}")
-        monkeypatch.setitem(__import__("sys").modules, library, None)
+        monkeypatch.setitem(sys.modules, library, None)
         line = refused(f"shift model.{ending} --negative-keep-rate 0.1 -o served.{ending}")
         assert line == f"model.{ending} needs {library}: pip install {library}"
 
@@ -130,8 +132,6 @@ def X_of(log: Columns) -> np.ndarray:
 
 
 def report_of_shift(command: str) -> dict:
-    import json
-
     result = run(f"{command} --format json")
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[-1].startswith("wrote served.")

@@ -17,7 +17,8 @@ from hypothesis import given, settings, strategies as st
 
 import gbdt_objectives as go
 from gbdt_objectives._names import all_names
-from gbdt_objectives.calibration import SegmentStatistics
+from gbdt_objectives.calibration import SegmentStatistics, calibration_ratio_by_segment
+from tests.cases import refusals_of
 
 pytestmark = pytest.mark.slow
 
@@ -71,13 +72,9 @@ def call(function, weighted, *columns, **options):
 CASES = {}
 for weighted in (False, True):
     tag = "weighted" if weighted else "plain"
-    for method, metric in [
-        ("plugin", "qwk"),
-        ("exact", "qwk"),
-        ("exact", "accuracy"),
-        ("exact", "linear"),
-    ]:
-        CASES[f"{method}-{metric}-{tag}"] = call(
+    for case in ("plugin-qwk", "exact-qwk", "exact-accuracy", "exact-linear"):
+        method, metric = case.split("-")
+        CASES[f"{case}-{tag}"] = call(
             "optimize_thresholds", weighted, "grade", "score", method=method, metric=metric
         )
     CASES |= {
@@ -257,14 +254,12 @@ def test_categories_strings_and_chunks_cut_differently() -> None:
         dd.from_pandas(graded, npartitions=4),
         dd.from_pandas(pd.Series(predicted), npartitions=4),
     ) == pytest.approx(go.quadratic_weighted_kappa(graded, predicted), rel=1e-12)
-    by_grade = go.calibration.calibration_ratio_by_segment(
+    by_grade = calibration_ratio_by_segment(
         dd.from_pandas(pd.Series(columns["y"]), npartitions=4),
         dd.from_pandas(pd.Series(columns["p"]), npartitions=4),
         dd.from_pandas(graded, npartitions=4),
     )
-    assert_same(
-        by_grade, go.calibration.calibration_ratio_by_segment(columns["y"], columns["p"], graded)
-    )
+    assert_same(by_grade, calibration_ratio_by_segment(columns["y"], columns["p"], graded))
     assert by_grade.segment.tolist() == order
 
 
@@ -274,8 +269,8 @@ def test_several_columns_of_a_frame() -> None:
     lazy = dd.from_pandas(frame, npartitions=5)
     for segments in (["country", "day"], ["day"]):
         assert_same(
-            go.calibration.calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
-            go.calibration.calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
+            calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
+            calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
         )
 
 
@@ -285,9 +280,7 @@ def test_statistics_of_parts_add_up_to_the_ratios_of_all_rows() -> None:
     columns["weight"][41:300] = 0
     names = ("y", "p", "country", "weight")
     y, p, country, w = (columns[name] for name in names)
-    expected = go.calibration.calibration_ratio_by_segment(
-        y, p, country, sample_weight=w, confidence_level=0.9
-    )
+    expected = calibration_ratio_by_segment(y, p, country, sample_weight=w, confidence_level=0.9)
     parts = [np.split(columns[name], [300, 301, 640]) for name in names]
     chunks = [
         SegmentStatistics.of(*part[:3], sample_weight=part[3]) for part in zip(*parts, strict=True)
@@ -377,7 +370,7 @@ def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
     np.testing.assert_allclose(np.bincount(b, p) / np.bincount(b), found.probability, rtol=1e-10)
     np.testing.assert_allclose(np.bincount(b, y) / np.bincount(b), found.frequency, rtol=1e-10)
     by_segment, expected = (
-        go.calibration.calibration_ratio_by_segment(
+        calibration_ratio_by_segment(
             *columns, "prediction", n_bins=10, strategy=strategy, negative_keep_rate=0.5
         )
         for columns in (lazy, (y, p))
@@ -433,7 +426,7 @@ def test_rows_are_not_gathered() -> None:
         go.thresholds.ThresholdStatistics.of(y, score, max_bins=1_000).thresholds()
         go.quadratic_weighted_kappa(y, y)
         go.qwk_objective(score)
-        go.calibration.calibration_ratio_by_segment((y > 2).astype(int), score, y)
+        calibration_ratio_by_segment((y > 2).astype(int), score, y)
     assert len(sizes) > 4 * n / chunk
     assert max(sizes) < 3.5 * chunk * 8  # three columns of one partition
 
@@ -584,102 +577,54 @@ def test_partitions_of_another_dtype() -> None:
     p = from_parts(np.split(np.full(4, 0.5), [2]), known=False)
     y = from_parts(np.split(np.array([0, 1, 0, 1]), [2]), known=False)
     with pytest.raises(TypeError, match="segments must be of one type .* found int, str"):
-        go.calibration.calibration_ratio_by_segment(y, p, from_parts(words, known=False))
+        calibration_ratio_by_segment(y, p, from_parts(words, known=False))
 
 
 SCORES = np.arange(6.0)
 LABELS = np.array([0, 1, 1, 2, 2, 2])
 
 
-@pytest.mark.parametrize(
-    ("columns", "error", "message"),
-    [
-        (
-            lambda: (da.from_array(LABELS, chunks=2), SCORES),
-            TypeError,
-            "score is a ndarray, but y_true a Dask collection",
-        ),
-        (
-            lambda: (LABELS, da.from_array(SCORES, chunks=2)),
-            TypeError,
-            "y_true is a ndarray, but score a Dask collection",
-        ),
-        (
-            lambda: (da.from_array(LABELS, chunks=2), da.from_array(SCORES[:4], chunks=2)),
-            ValueError,
-            "score has 4 rows, but y_true has 6: they must match",
-        ),
-        (
-            lambda: (
-                from_parts(np.split(LABELS, [2]), known=False),
-                from_parts(np.split(SCORES, [3]), known=False),
-            ),
-            ValueError,
-            r"in partition \d: score has 3 rows, but the labels have \d",
-        ),
-        (
-            lambda: (
-                from_parts(np.split(LABELS, [2]), known=False),
-                from_parts(np.split(SCORES, [2, 3]), known=False),
-            ),
-            ValueError,
-            "score has 3 partitions, but y_true has 2: repartition one like the other",
-        ),
-        (
-            lambda: (
-                from_parts(np.split(LABELS, [2]), known=False),
-                from_parts([SCORES[:0], SCORES[2:]], known=False),
-            ),
-            ValueError,
-            "in partition 0: score is empty",
-        ),
-        (
-            lambda: (da.from_array(LABELS, chunks=2), da.ones((6, 3), chunks=2)),
-            ValueError,
-            r"score must be one-dimensional, found shape \(6, 3\)",
-        ),
-        (
-            lambda: (
-                dd.from_pandas(pd.DataFrame({"a": LABELS}), npartitions=2),
-                dd.from_pandas(pd.Series(SCORES), npartitions=2),
-            ),
-            TypeError,
-            "y_true must be one column, a Dask Series or Array, found a Dask DataFrame",
-        ),
-        (
-            lambda: (
-                dd.from_pandas(
-                    pd.Series(LABELS.astype(str), dtype="category"), npartitions=2
-                ).cat.as_unknown(),
-                dd.from_pandas(pd.Series(SCORES), npartitions=2),
-            ),
-            ValueError,
-            r"Dask does not know its categories: call \.cat\.as_known\(\)",
-        ),
-    ],
+def chunked(values, *cuts):
+    """Of known chunks, or of unknown ones cut there."""
+    if not cuts:
+        return da.from_array(values, chunks=2)
+    return from_parts(np.split(values, cuts), known=False)
+
+
+def in_two(values):
+    return dd.from_pandas(values, npartitions=2)
+
+
+test_columns_that_do_not_match = refusals_of(
+    lambda columns: go.optimize_thresholds(*columns()),
+    (lambda: (chunked(LABELS), SCORES), "score is a ndarray, but y_true a Dask collec", TypeError),
+    (lambda: (LABELS, chunked(SCORES)), "y_true is a ndarray, but score a Dask collec", TypeError),
+    (lambda: (chunked(LABELS), chunked(SCORES[:4])),
+     "score has 4 rows, but y_true has 6: they must match"),
+    (lambda: (chunked(LABELS, 2), chunked(SCORES, 3)),
+     r"in partition \d: score has 3 rows, but the labels have \d"),
+    (lambda: (chunked(LABELS, 2), chunked(SCORES, 2, 3)),
+     "score has 3 partitions, but y_true has 2: repartition one like the other"),
+    (lambda: (chunked(LABELS, 2), from_parts([SCORES[:0], SCORES[2:]], known=False)),
+     "in partition 0: score is empty"),
+    (lambda: (chunked(LABELS), da.ones((6, 3), chunks=2)),
+     r"score must be one-dimensional, found shape \(6, 3\)"),
+    (lambda: (in_two(pd.DataFrame({"a": LABELS})), in_two(pd.Series(SCORES))),
+     "y_true must be one column, a Dask Series or Array, found a Dask DataFrame", TypeError),
+    (lambda: (in_two(pd.Series(LABELS.astype(str), dtype="category")).cat.as_unknown(),
+              in_two(pd.Series(SCORES))),
+     r"Dask does not know its categories: call \.cat\.as_known\(\)"),
 )  # fmt: skip
-def test_columns_that_do_not_match(columns, error, message) -> None:
-    with pytest.raises(error, match=message):
-        go.optimize_thresholds(*columns())
 
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"method": "nelder-mead"}, "needs the rows of all partitions at once: pass 'plugin'"),
-        ({"method": "curved"}, "needs the rows of all partitions at once"),
-        ({"metric": lambda y, p, w: 0.0}, "metric is a function, which needs the rows"),
-        ({"method": "plugin", "metric": "mae"}, "pass method='exact'"),
-        ({"labels": [0, 0]}, "more than once"),
-        ({"labels": range(9)}, "y_true has 6 rows that count for 9 classes"),
-    ],
+test_bad_options = refusals_of(
+    lambda options: go.optimize_thresholds(chunked(LABELS), chunked(SCORES), **options),
+    ({"method": "nelder-mead"}, "needs the rows of all partitions at once: pass 'plugin'"),
+    ({"method": "curved"}, "needs the rows of all partitions at once"),
+    ({"metric": lambda y, p, w: 0.0}, "metric is a function, which needs the rows"),
+    ({"method": "plugin", "metric": "mae"}, "pass method='exact'"),
+    ({"labels": [0, 0]}, "more than once"),
+    ({"labels": range(9)}, "y_true has 6 rows that count for 9 classes"),
 )
-def test_bad_options(options, message) -> None:
-    y, score = da.from_array(LABELS, chunks=2), da.from_array(SCORES, chunks=2)
-    with pytest.raises(ValueError, match=message):
-        go.optimize_thresholds(y, score, **options)
-    with pytest.raises(ValueError, match="max_bins must be a whole number >= 2"):
-        go.thresholds.ThresholdStatistics.of(y, score, max_bins=1)
 
 
 def test_keys_that_are_wrong_say_so_when_they_are_hashed() -> None:
@@ -689,6 +634,8 @@ def test_keys_that_are_wrong_say_so_when_they_are_hashed() -> None:
         mask.compute()
     with pytest.raises(ValueError, match="must be in"):
         go.priors.negative_downsample_by_key(y, y, 2)
+    with pytest.raises(ValueError, match="max_bins must be a whole number >= 2"):
+        go.thresholds.ThresholdStatistics.of(y, y, max_bins=1)
 
 
 @pytest.mark.parametrize(
@@ -723,22 +670,14 @@ def test_a_missing_dask_names_the_command() -> None:
     assert "pip install 'gbdt_objectives[dask]'" in out.stderr
 
 
-CLUSTER = """
-import numpy as np
-import dask.array as da
-import gbdt_objectives as go
-
-if __name__ == "__main__":
-    from distributed import Client, LocalCluster
-
+@pytest.mark.xdist_group("dask")
+def test_on_a_cluster_of_processes(cluster) -> None:
     rng = np.random.default_rng(0)
     y, key = rng.integers(0, 4, 20_000), rng.integers(0, 5_000, 20_000)
     score = (y + rng.standard_normal(20_000)).round(3)
     columns = [da.from_array(a, chunks=3_000) for a in (y, score, key)]
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-        memory_limit="1GiB",
-    ) as cluster, Client(cluster, timeout=30):
+    with pytest.importorskip("distributed").Client(cluster):
+        assert dask.delayed(os.getpid)().compute() != os.getpid()
         found = go.optimize_thresholds(*columns[:2], method="exact")
         assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
         objective, expected = go.qwk_objective(columns[0]), go.qwk_objective(y)
@@ -747,28 +686,9 @@ if __name__ == "__main__":
         kept = go.priors.negative_downsample_by_key(y > 2, key, 0.2)
         assert np.flatnonzero(mask.compute()).tolist() == kept.tolist()
         score[17_000] = np.nan
-        try:
+        error = "in partition 5: score must be finite, found nan at row 2000"
+        with pytest.raises(ValueError, match=error):
             go.optimize_thresholds(columns[0], da.from_array(score, chunks=3_000))
-        except ValueError as error:
-            assert "in partition 5: score must be finite, found nan at row 2000" in str(error)
-        else:
-            raise AssertionError("NaN was taken")
-    print("done")
-"""
-
-
-def test_on_a_cluster_of_two_processes(tmp_path) -> None:
-
-    pytest.importorskip("distributed")
-    script = tmp_path / "cluster.py"  # a file, which the workers' processes import
-    script.write_text(CLUSTER)
-    own = {k: v for k, v in os.environ.items() if not k.startswith("DASK_")}  # as a user's is
-    out = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True, text=True, timeout=300, check=False, env=own,
-    )  # fmt: skip
-    assert out.returncode == 0, out.stderr[-3_000:]
-    assert out.stdout.strip() == "done"
 
 
 def test_one_number_is_no_column_but_a_rate() -> None:

@@ -95,13 +95,8 @@ LAYOUTS = {
 
 def matrix(client, parts, y=Y, weight=W, **more):
     more = {name: column(client, values, parts) for name, values in more.items()}
-    made = xgb_dask.DaskDMatrix(
-        client,
-        column(client, X, parts),
-        column(client, y, parts),
-        weight=column(client, weight, parts),
-        **more,
-    )
+    x_, y_, w_ = (column(client, values, parts) for values in (X, y, weight))
+    made = within(lambda: xgb_dask.DaskDMatrix(client, x_, y_, weight=w_, **more))
     workers = sorted(client.nthreads())
     wanted = {workers[at] for at, rows in parts}
     assert set(made.worker_map) == wanted, "partitions are not where the test wants them"
@@ -114,8 +109,25 @@ def alone(y=Y, weight=W, rows=slice(None), **more):
 
 
 PARAMETERS = {"max_depth": 3, "nthread": 1}
+STILL = {**PARAMETERS, "learning_rate": 1e-9}
+QWK = go.qwk_objective()
+
+
+def trained(client, data, rounds=2, objective=QWK, parameters=PARAMETERS, **options):
+    """What our train returns or raises, before the deadline."""
+    return within(
+        lambda: ours.train(client, parameters, data, rounds, objective=objective, **options)
+    )
+
+
+def fitted(client, model, X, y, **options):
+    """The same of an estimator of Dask."""
+    model.client = client
+    return within(lambda: model.fit(X, y, **options))
+
+
 OBJECTIVES = {
-    "qwk": (go.qwk_objective(), go.extended_qwk_metric(), Y),
+    "qwk": (QWK, go.extended_qwk_metric(), Y),
     "qwk, classes": (go.qwk_objective(clip=False), go.qwk_metric(), Y),
     "kappa": (go.objectives.kappa_objective("absolute"), go.metrics.squared_error_metric(), Y),
     "weighted logloss": (go.weighted_logloss_objective(0.2), go.weighted_logloss_metric(1), RARE),
@@ -130,27 +142,18 @@ OBJECTIVES = {
 def both(client, layout, name, rounds=10):
     """The model and the history of one machine and of several, and the training data of one."""
     objective, metric, y = OBJECTIVES[name]
-    options = {
-        "objective": objective,
-        "metric": metric or go.loss_metric(objective),
-        "early_stopping_rounds": 3,
-    }
+    options = {"metric": metric or go.loss_metric(objective), "early_stopping_rounds": 3}
     history, theirs = {}, {}
     data, held_out = alone(y), alone(y, rows=HELD_OUT)
-    one = train(PARAMETERS, data, rounds, evals=[(held_out, "v")], evals_result=history, **options)
-    training, evaluation = LAYOUTS[layout]
-    matrices = [matrix(client, training, y), (matrix(client, evaluation, y), "v")]
-    many = within(
-        lambda: ours.train(
-            client,
-            PARAMETERS,
-            matrices[0],
-            rounds,
-            evals=[matrices[1]],
-            evals_result=theirs,
-            **options,
-        )
-    )
+    one = train(
+        PARAMETERS, data, rounds, objective=objective, evals=[(held_out, "v")],
+        evals_result=history, **options,
+    )  # fmt: skip
+    training, evaluation = (matrix(client, parts, y) for parts in LAYOUTS[layout])
+    many = trained(
+        client, training, rounds, objective, evals=[(evaluation, "v")], evals_result=theirs,
+        **options,
+    )  # fmt: skip
     return one, history, many, theirs, data
 
 
@@ -179,14 +182,12 @@ def test_any_layout_trains_the_model_of_one_machine(client, layout) -> None:
 
 def naive_error(client, parts, data) -> float:
     """How far the model of an objective made from the rows of each worker is off."""
-    whole = faults.naive
-    parameters = {**PARAMETERS, "base_score": 1.5}
+    parameters, options = {**PARAMETERS, "base_score": 1.5}, {"obj": faults.naive}
+    split = matrix(client, parts)
     naive = within(
-        lambda: xgb_dask.train(
-            client, parameters, matrix(client, parts), 10, obj=whole, verbose_eval=False
-        )
+        lambda: xgb_dask.train(client, parameters, split, 10, verbose_eval=False, **options)
     )["booster"]
-    exact = xgb.train(parameters, data, 10, obj=whole)
+    exact = xgb.train(parameters, data, 10, **options)
     return float(np.abs(naive.predict(data) - exact.predict(data)).max())
 
 
@@ -205,50 +206,30 @@ def test_every_objective_trains_the_model_of_one_machine(client, name) -> None:
 
 def test_refitted_thresholds_are_those_of_one_machine(client) -> None:
     one, history, many, theirs, data = both(
-        client, "three workers, empty partitions", *["refitted thresholds"]
+        client, "three workers, empty partitions", "refitted thresholds"
     )
     # workers start the search for thresholds at other samples, which ends within 1e-7
     np.testing.assert_allclose(theirs["v"]["loss"], history["v"]["loss"], rtol=0, atol=1e-6)
     np.testing.assert_allclose(many.predict(data), one.predict(data), rtol=0, atol=1e-5)
-    objective = go.ordinal_logit_objective(4)
-    fitted = within(
-        lambda: ours.fitted_objective(client, objective, many, matrix(client, thirds(3)))
-    )
+    objective, split = go.ordinal_logit_objective(4), matrix(client, thirds(3))
+    found = within(lambda: ours.fitted_objective(client, objective, many, split))
     expected = objective.fitted(Y, many.predict(data), W)
-    np.testing.assert_allclose(fitted.thresholds, expected.thresholds, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found.thresholds, expected.thresholds, rtol=0, atol=1e-5)
 
 
 def test_margins_per_row_and_an_earlier_model(client) -> None:
     start = np.linspace(0, 3, N)
-    objective = go.qwk_objective()
-    parts = thirds(3)
-    one = train(PARAMETERS, alone(base_margin=start), 5, objective=objective)
-    many = within(
-        lambda: ours.train(
-            client, PARAMETERS, matrix(client, parts, base_margin=start), 5, objective=objective
-        )
-    )
+    with_start, without = matrix(client, thirds(3), base_margin=start), matrix(client, thirds(3))
+    one = train(PARAMETERS, alone(base_margin=start), 5, objective=QWK)
+    many = trained(client, with_start, 5)
     assert many.get_dump() == one.get_dump()
     assert base_score(many) == base_score(one)
-    further = [
-        train(PARAMETERS, alone(), 4, objective=objective, xgb_model=one),
-        within(
-            lambda: ours.train(
-                client, PARAMETERS, matrix(client, parts), 4, objective=objective, xgb_model=many
-            )
-        ),
-    ]
-    assert further[0].get_dump() == further[1].get_dump()
+    further = trained(client, without, 4, xgb_model=many)
+    expected = train(PARAMETERS, alone(), 4, objective=QWK, xgb_model=one)
+    assert further.get_dump() == expected.get_dump()
     with pytest.raises(ValueError, match="base_margin is set on data but not on evals 'v'"):
-        within(
-            lambda: ours.train(
-                client,
-                PARAMETERS,
-                matrix(client, parts, base_margin=start),
-                objective=objective,
-                metric=go.metrics.squared_error_metric(),
-                evals=[(matrix(client, parts), "v")],
-            )
+        trained(
+            client, with_start, metric=go.metrics.squared_error_metric(), evals=[(without, "v")]
         )
 
 
@@ -261,17 +242,16 @@ def test_what_workers_warn_of_reaches_the_client_once(client) -> None:
         xgb_dask.train(client, {**PARAMETERS, **params}, data, 2, obj=objective)
 
     def our_train(objective, y, **params) -> None:
-        data = matrix(client, thirds(3), y)
-        ours.train(client, {**PARAMETERS, **params}, data, 2, objective=objective)
+        trained(client, matrix(client, thirds(3), y), 2, objective, {**PARAMETERS, **params})
 
     def stopped(by_estimator: bool) -> None:
         """On noise, which the first round learns best."""
         noise, error = _rng.permutation(Y), go.metrics.squared_error_metric()
         held_out = matrix(client, thirds(2), _rng.permutation(Y))
         if not by_estimator:
-            ours.train(
-                client, PARAMETERS, matrix(client, thirds(3), noise), 50, metric=error,
-                objective=go.qwk_objective(), evals=[(held_out, "v")], early_stopping_rounds=12,
+            trained(
+                client, matrix(client, thirds(3), noise), 50, metric=error,
+                evals=[(held_out, "v")], early_stopping_rounds=12,
             )  # fmt: skip
             return
         x, y, u, z = (
@@ -310,27 +290,16 @@ def test_what_workers_warn_of_reaches_the_client_once(client) -> None:
 
 def test_a_base_margin_of_one_number_goes_into_the_model(client) -> None:
     data = matrix(client, thirds(3), Y + 40, base_margin=np.full(N, 41.0))
-    booster = within(lambda: ours.train(client, PARAMETERS, data, 3, objective=go.qwk_objective()))
-    assert base_score(booster) == "[4.1E1]"
+    assert base_score(trained(client, data, 3)) == "[4.1E1]"
 
 
 def test_an_earlier_model_of_another_unit(client) -> None:
     """Its margins are kept, as on one machine."""
-    objective, parts = go.qwk_objective(), thirds(3)
     first = xgb.train({**PARAMETERS, "objective": "binary:logistic"}, alone(RARE), 5)
-    slow = {**PARAMETERS, "learning_rate": 1e-9}
-    further = within(
-        lambda: ours.train(
-            client, slow, matrix(client, parts), 1, objective=objective, xgb_model=first
-        )
-    )
-    model = ours.DaskXGBRegressor(objective=objective, n_estimators=1, learning_rate=1e-9)
-    model.client = client
-    within(
-        lambda: model.fit(
-            da.from_array(X, (400, 4)), da.from_array(Y, 400), xgb_model=bytes(first.save_raw())
-        )
-    )
+    further = trained(client, matrix(client, thirds(3)), 1, parameters=STILL, xgb_model=first)
+    model = ours.DaskXGBRegressor(objective=QWK, n_estimators=1, learning_rate=1e-9)
+    x, y = da.from_array(X, (400, 4)), da.from_array(Y, 400)
+    fitted(client, model, x, y, xgb_model=bytes(first.save_raw()))
     margin = first.predict(alone(), output_margin=True)
     for booster in (further, model.get_booster()):
         # base_score is float32
@@ -338,35 +307,28 @@ def test_an_earlier_model_of_another_unit(client) -> None:
 
 
 def test_means_by_the_log_link(client) -> None:
-    objective, parts = go.objective(poisson, link="log"), thirds(3)
+    objective = go.objective(poisson, link="log")
     one = train(PARAMETERS, alone(), 8, objective=objective)
-    many = within(
-        lambda: ours.train(client, PARAMETERS, matrix(client, parts), 8, objective=objective)
-    )
+    many = trained(client, matrix(client, thirds(3)), 8, objective)
     assert many.get_dump() == one.get_dump()
     expected = one.predict(alone())
     assert expected.min() > 0
     np.testing.assert_array_equal(many.predict(alone()), expected)
     model = ours.DaskXGBRegressor(objective=objective, n_estimators=8, **PARAMETERS)
-    model.client = client
     x, y, w = da.from_array(X, (400, 4)), da.from_array(Y, 400), da.from_array(W, 400)
-    found = within(lambda: model.fit(x, y, sample_weight=w).predict(x).compute())
+    fitted(client, model, x, y, sample_weight=w)
+    found = within(lambda: model.predict(x).compute())
     # the estimator's margins start at 0, the others at a base_score of 1
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_own_functions_start_where_the_gradients_of_all_partitions_sum_to_0(client) -> None:
-    still = {**PARAMETERS, "learning_rate": 1e-9}
     for function, options in (
         (median, {}), (squared_error, {}), (softmax, {"link": "softmax", "outputs": 4}),
     ):  # fmt: skip
         objective = go.objective(function, **options)
-        many = within(
-            lambda of=objective: ours.train(
-                client, still, matrix(client, thirds(3)), 1, objective=of
-            )
-        )
-        one = train(still, alone(), 1, objective=objective).predict(alone())
+        many = trained(client, matrix(client, thirds(3)), 1, objective, STILL)
+        one = train(STILL, alone(), 1, objective=objective).predict(alone())
         np.testing.assert_allclose(many.predict(alone()), one, rtol=1e-6)
         assert one.min() > 0
 
@@ -394,14 +356,10 @@ def test_estimators_are_those_of_one_machine(client, name) -> None:
     training, evaluation = LAYOUTS["an evaluation-only worker"]
     x_, y_, w_ = (column(client, values, training) for values in (X, y, W))
     held_out = [column(client, values, evaluation) for values in (X, y, W)]
-    many.client = client
-    fitted = within(
-        lambda: many.fit(
-            x_, y_, sample_weight=w_, verbose=False,
-            eval_set=[tuple(held_out[:2])], sample_weight_eval_set=[held_out[2]],
-        )
+    assert many is fitted(
+        client, many, x_, y_, sample_weight=w_, verbose=False,
+        eval_set=[tuple(held_out[:2])], sample_weight_eval_set=[held_out[2]],
     )  # fmt: skip
-    assert fitted is many
     assert many.objective == objective
     assert many.eval_metric == metric
     assert many.best_iteration == one.best_iteration
@@ -427,9 +385,7 @@ def test_without_ours_an_estimator_is_xgboosts(client) -> None:
     x_, y_ = (column(client, values, thirds(2)) for values in (X, RARE))
     dumps = []
     for kind in (ours.DaskXGBClassifier, xgb_dask.DaskXGBClassifier):
-        model = kind(n_estimators=4, max_depth=2)
-        model.client = client
-        within(lambda model=model: model.fit(x_, y_))
+        model = fitted(client, kind(n_estimators=4, max_depth=2), x_, y_)
         dumps.append(model.get_booster().get_dump())
     assert dumps[0] == dumps[1]
 
@@ -442,10 +398,8 @@ def test_estimators_refuse_what_they_would_misread(client) -> None:
         (by_row, x_, y_, "is for training rows in their order"),
         (go.qwk_objective(), x_, da.zeros_like(y_), "the labels of positive weight are constant"),
     ):
-        model = ours.DaskXGBRegressor(objective=objective)
-        model.client = client
         with pytest.raises((TypeError, ValueError), match=error):
-            within(lambda model=model, X_=X_, y__=y__: model.fit(X_, y__))
+            fitted(client, ours.DaskXGBRegressor(objective=objective), X_, y__)
     with pytest.raises(TypeError, match="use DaskXGBRegressor"):
         ours.DaskXGBClassifier(objective=go.qwk_objective()).fit(x_, y_)
 
@@ -472,57 +426,39 @@ def test_wrong_labels_are_the_error_of_one_machine(client, what) -> None:
     x_, y_ = column(client, X, parts), column(client, y, parts)
     data = xgb_dask.DaskDMatrix(client, x_, y_)
     with pytest.raises(ValueError) as found:  # noqa: PT011
-        within(lambda: ours.train(client, PARAMETERS, data, 2, objective=objective))
+        trained(client, data, objective=objective)
     assert re.match(r"in partition [01] of data: ", str(found.value))
     if what in ("out of range", "fraction"):  # XGBoost's own have a stack trace
         text = re.sub(r" at row \d+", "", str(expected.value))
         assert text in re.sub(r" at row \d+", "", str(found.value))
-    model = ours.DaskXGBClassifier(objective=objective)
-    model.client = client
     with pytest.raises(ValueError, match=r"in partition [01] of y: "):
-        within(lambda: model.fit(x_, y_))
+        fitted(client, ours.DaskXGBClassifier(objective=objective), x_, y_)
 
 
 def test_a_partition_without_labels(client) -> None:
-    parts = thirds(2)
-    data = xgb_dask.DaskDMatrix(client, column(client, X, parts))
-    with pytest.raises(ValueError, match="in partition 0 of data: data has no labels: pass label="):
-        within(lambda: ours.train(client, {}, data, 2, objective=go.qwk_objective()))
     first = column(client, Y, [(0, slice(0, 600)), (1, slice(0, 0))])
-    data = xgb_dask.DaskDMatrix(client, column(client, X, parts), first)
-    with pytest.raises(ValueError, match="in partition 1 of data: data has no labels: pass label="):
-        within(lambda: ours.train(client, {}, data, 2, objective=go.qwk_objective()))
+    for k, labels in enumerate(((), (first,))):
+        data = xgb_dask.DaskDMatrix(client, column(client, X, thirds(2)), *labels)
+        error = f"in partition {k} of data: data has no labels: pass label="
+        with pytest.raises(ValueError, match=error):
+            trained(client, data)
 
 
 def test_weights_and_labels_of_all_partitions_together(client) -> None:
     zero = np.where(np.arange(N) < 600, 0.0, W)
-    one = train(PARAMETERS, alone(weight=zero), 4, objective=go.qwk_objective())
-    many = within(
-        lambda: ours.train(
-            client, PARAMETERS, matrix(client, thirds(2), weight=zero), 4,
-            objective=go.qwk_objective(),
-        )
-    )  # fmt: skip
+    one = train(PARAMETERS, alone(weight=zero), 4, objective=QWK)
+    many = trained(client, matrix(client, thirds(2), weight=zero), 4)
     assert many.get_dump() == one.get_dump()
     for weight, error in (
         (np.zeros(N), "sample_weight is 0 in all 1200 rows"),
         (np.where(np.arange(N) == 9, -1.0, W), "negative|Weights must be positive"),
     ):
         with pytest.raises(ValueError, match=error):
-            within(
-                lambda weight=weight: ours.train(
-                    client, PARAMETERS, matrix(client, thirds(2), weight=weight), 2,
-                    objective=go.qwk_objective(),
-                )
-            )  # fmt: skip
+            trained(client, matrix(client, thirds(2), weight=weight))
 
 
 def test_what_is_returned_is_a_booster_and_no_dict(client) -> None:
-    booster = within(
-        lambda: ours.train(
-            client, PARAMETERS, matrix(client, thirds(2)), 3, objective=go.qwk_objective()
-        )
-    )
+    booster = trained(client, matrix(client, thirds(2)), 3)
     for key in ("booster", "history"):
         with pytest.raises(TypeError, match=rf"leave \['{key}'\] out; evals_result="):
             booster[key]
@@ -532,30 +468,23 @@ def test_what_is_returned_is_a_booster_and_no_dict(client) -> None:
 
 
 def test_arguments_are_refused_with_the_remedy(client) -> None:
-    data, objective = matrix(client, thirds(2)), go.qwk_objective()
+    data, config = matrix(client, thirds(2)), getattr(xgb.collective, "Config", dict)
     for options, error in (
         ({"timeout": 0}, "timeout must be"),
         ({"objective": go.objective(faults.squared_error_by_row, rows=["cost"])}, "in their order"),
         ({"evals": [(alone(), "v")], "metric": go.qwk_metric()}, "a xgboost.dask.DaskDMatrix"),
         ({"dtrain": data}, "got data twice"),
-        ({"params": {"scale_pos_weight": 3}}, "pass weights to the DMatrix"),
+        ({"parameters": {"scale_pos_weight": 3}}, "pass weights to the DMatrix"),
+        ({"data": alone()}, r"data must be a xgboost.dask.DaskDMatrix.*client, X, y"),
+        ({"client": "tcp://10.0.0.1:8786"}, "client must be a distributed.Client, found"),
+        ({"coll_cfg": config(timeout=5)}, "set timeout= only")
+        if HAS_TIMEOUT
+        else ({"timeout": 5}, "upgrade to XGBoost 3.0"),
     ):
-        given = {"params": PARAMETERS, "objective": objective, **options}
         with pytest.raises((TypeError, ValueError), match=error):
-            ours.train(client, given.pop("params"), data, 2, **given)
-    with pytest.raises(TypeError, match=r"data must be a xgboost.dask.DaskDMatrix.*client, X, y"):
-        ours.train(client, PARAMETERS, alone(), objective=objective)
-    with pytest.raises(TypeError, match="client must be a distributed.Client, found"):
-        ours.train("tcp://10.0.0.1:8786", PARAMETERS, data, objective=objective)
+            trained(**{"client": client, "data": data, **options})
     with pytest.raises(TypeError, match="train of gbdt_objectives.distributed.dask"):
-        train(PARAMETERS, data, objective=objective)
-    if HAS_TIMEOUT:
-        config = xgb.collective.Config(timeout=5)
-        with pytest.raises(ValueError, match="set timeout= only"):
-            ours.train(client, PARAMETERS, data, objective=objective, coll_cfg=config)
-    else:
-        with pytest.raises(ValueError, match="upgrade to XGBoost 3.0"):
-            ours.train(client, PARAMETERS, data, objective=objective, timeout=5)
+        train(PARAMETERS, data, objective=QWK)
 
 
 # Workers that fail, and what comes after.
@@ -569,11 +498,8 @@ def check_exact(client) -> None:
         return find_lost(client, set(client.nthreads()), 0.01)[1]
 
     faults.recover(client, training, 2 * SHORT)
-    objective = go.qwk_objective()
-    many = within(
-        lambda: ours.train(client, PARAMETERS, matrix(client, thirds(3)), 5, objective=objective)
-    )
-    one = train(PARAMETERS, alone(), 5, objective=objective)
+    many = trained(client, matrix(client, thirds(3)), 5)
+    one = train(PARAMETERS, alone(), 5, objective=QWK)
     assert many.get_dump() == one.get_dump()
 
 
@@ -582,12 +508,7 @@ def fail(client, objective, **options) -> tuple[Exception, list[str]]:
     workers = sorted(client.nthreads())
     short = {"timeout": SHORT} if HAS_TIMEOUT else {}
     with pytest.raises(Exception) as found:  # noqa: PT011
-        within(
-            lambda: ours.train(
-                client, PARAMETERS, matrix(client, thirds(3)), 20, objective=objective,
-                **short, **options,
-            )
-        )  # fmt: skip
+        trained(client, matrix(client, thirds(3)), 20, objective, **short, **options)
     return found.value, workers
 
 
