@@ -78,14 +78,6 @@ def test_intercept_is_the_best_constant_in_the_full_population(factory) -> None:
 
 
 @every_factory
-def test_rate_one_is_plain_logloss(factory) -> None:
-    y, z = np.array([0.0, 1.0]), np.array([0.3, -2.0])
-    gradient, hessian = factory(1.0).gradient_hessian(y, z)
-    np.testing.assert_allclose(gradient, expit(z) - y, rtol=1e-15)
-    np.testing.assert_allclose(hessian, expit(z) * expit(-z), rtol=1e-15)
-
-
-@every_factory
 @refused(
     (0, r"negative_keep_rate must be in \(0, 1\], found 0"),
     (-0.1, "found -0.1"),
@@ -98,13 +90,6 @@ def test_rate_one_is_plain_logloss(factory) -> None:
 )
 def test_bad_rates(factory, rate) -> None:
     factory(rate)
-
-
-def test_one_class_has_no_intercept() -> None:
-    with pytest.raises(ValueError, match="one class only"):
-        go.offset_logloss_objective(0.1).measured([1, 1])
-    with pytest.raises(ValueError, match="one class only"):
-        go.offset_logloss_objective(0.1).measured([0, 1], [1, 0])
 
 
 # rates by row
@@ -228,10 +213,13 @@ def test_rates_that_follow_the_label_are_refused() -> None:
         go.offset_logloss_objective(others)(LABELS, z)
 
 
-def test_one_class_has_no_intercept_with_rates_by_row() -> None:
-    for label, rate in ((1, 1.0), (1, 0.5), (0, 0.5)):
-        with pytest.raises(ValueError, match="one class only"):
-            go.offset_logloss_objective([rate] * 3).measured([label] * 3)
+test_one_class_has_no_intercept = refusals_of(
+    lambda rates, labels, weights: go.offset_logloss_objective(rates).measured(labels, weights),
+    (0.1, [1, 1], None, "one class only"),
+    (0.1, [0, 1], [1, 0], "one class only"),
+    *(([rate] * 3, [label] * 3, None, "one class only")
+      for label, rate in ((1, 1.0), (1, 0.5), (0, 0.5))),
+)  # fmt: skip
 
 
 def test_offsets_of_minus_zero_are_zero() -> None:
