@@ -87,10 +87,9 @@ def costly_loss(y, f, w, *, cost):
     "objective",
     [
         go.qwk_objective(),
-        go.weighted_logloss_objective(0.1),
         go.objective(squared_error, loss=squared_error_loss, intercept=1.0),
     ],
-    ids=["qwk", "logloss", "function"],
+    ids=["qwk", "function"],
 )
 def test_training_stops_on_what_it_trains(objective, ordinal, rare):
     X, y, w = rare if objective.link == LOGIT else ordinal
