@@ -254,6 +254,8 @@ def test_a_metric_of_two_classes_stops_scores_and_places_a_threshold(name: str) 
     assert cut(y, score, w) == pytest.approx(max(values))
     assert cut(y, score, w) > metric(y, score, w)
     assert cut.lightgbm(y, score, w) == (name if name != "f1" else "f_beta", max(values), True)
+    statistics = go.thresholds.ThresholdStatistics.empty([0, 1]).add(y, score, w)
+    assert statistics.thresholds(metric=metric) == pytest.approx(thresholds)
     classifier = go.ThresholdClassifier(metric=name).fit(score, y, w)
     assert classifier.score(score, y, w) == pytest.approx(max(values))
 
