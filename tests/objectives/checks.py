@@ -394,7 +394,7 @@ def check_booster_cross_validation(case: ObjectiveCase) -> None:
         return
     for losses in (by_xgboost()["test-loss-mean"], by_lightgbm()["valid loss-mean"]):
         assert len(losses) == 15
-        assert losses[-1] < 0.9 * losses[0]
+        assert losses[-1] < (0.8 if classes else 1.0) * losses[0]
 
 
 def train_with_xgboost(obj: go.Objective, y: Array, start: Any, w: Any) -> None:
