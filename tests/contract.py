@@ -15,7 +15,7 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives._checks.domain import REAL
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
-from gbdt_objectives._rows.workers import HEAD, some_rows
+from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]
@@ -73,25 +73,9 @@ def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> 
     return objective.measured_on(RowsOfParts(run=run))
 
 
-def own_sums(objective: go.Objective, y: Array, p: Array, w: Array | None) -> Array:
-    """What a coupled loss adds up, of these rows."""
-    return Rows(y, p, w).own_sum(objective.equations.terms)
-
-
 def with_fields(objective: go.Objective, **fields: Any) -> go.Objective:
     """The objective of a loss with other fields."""
     return go.Objective(replace(objective.equations, **fields))
-
-
-def sums_of_all(total: Array) -> Callable[[Array], Array]:
-    """A reduce of a worker whose sums, with those of all others, are ``total``."""
-
-    def reduce(message: Array) -> Array:
-        summed = message.copy()
-        summed[HEAD : HEAD + len(total)] = total
-        return summed
-
-    return reduce
 
 
 def ones(y: Array, p: Array, w: Array) -> float:
