@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, softmax
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
@@ -23,6 +21,7 @@ from gbdt_objectives.adapters import xgboost as by_xgboost
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import autodiff
 from tests.cases import each, refusals_of
+from tests.contract import log_squared_error_loss, pseudo_huber_loss
 from tests.objectives.checks import central_difference
 
 pytestmark = pytest.mark.slow
@@ -50,10 +49,6 @@ def poisson(y, f, w):
     return total(jnp.exp(f) - y * f, w)
 
 
-def pseudo_huber(y, f, w):
-    return total(jnp.sqrt(1 + (f - y) ** 2), w)
-
-
 def cross_entropy(y, z, w):
     return -total(jax.nn.log_softmax(z, axis=1)[jnp.arange(len(y)), y.astype(int)], w)
 
@@ -61,11 +56,6 @@ def cross_entropy(y, z, w):
 def cauchy(y, f, w):
     """Not convex."""
     return total(jnp.log1p((f - y) ** 2), w)
-
-
-def log_squared_error(y, f, w):
-    v = jnp.ones(len(y)) if w is None else w
-    return v.sum() / 2 * jnp.log((v * (f - y) ** 2).sum())
 
 
 def ones(y, f, w):
@@ -98,7 +88,10 @@ def rows(n=N):
     [
         (logistic, lambda y, f: (expit(f) - y, expit(f) * expit(-f))),
         (poisson, lambda y, f: (np.exp(f) - y, np.exp(f))),
-        (pseudo_huber, lambda y, f: ((f - y) / np.hypot(1, f - y), np.hypot(1, f - y) ** -3.0)),
+        (
+            pseudo_huber_loss,
+            lambda y, f: ((f - y) / np.hypot(1, f - y), np.hypot(1, f - y) ** -3.0),
+        ),
     ],
 )
 def test_derivatives_are_the_formulas(loss, exact) -> None:
@@ -128,7 +121,7 @@ def test_several_margins_a_row() -> None:
 
 def test_rows_that_are_coupled() -> None:
     y, f, w = rows(40)
-    obj = go.objective_from_loss(log_squared_error, hessian="constant")
+    obj = go.objective_from_loss(log_squared_error_loss, hessian="constant")
     for weight in (None, w):
         v = np.ones(40) if weight is None else weight
         gradient, hessian = obj.gradient_hessian(y, f, weight)
@@ -303,7 +296,8 @@ WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (named("steep", lambda y, f, w: total(jnp.where(f > 1e6, jnp.sqrt(f - 1e6), f**2), w)), {},
      ValueError, "steep is finite, but its gradient is nan at row 0, .* jnp.where"),
     (cauchy, {}, ValueError, "derivative of cauchy is -.* not convex, .* hessian=\"constant\""),
-    (log_squared_error, {}, ValueError, "in log_squared_error rows depend .* hessian=\"constant\""),
+    (log_squared_error_loss, {}, ValueError,
+     "in log_squared_error_loss rows depend .* hessian=\"constant\""),
     (absolute, {}, ValueError, "by absolute must be >= 0 and not 0 everywhere, .* a constant"),
     (logistic, {"hessian": lambda y, f, w: np.ones(2)}, ValueError,
      "returned by logistic must have the margin's"),
@@ -350,7 +344,11 @@ def test_training_refuses_a_loss_that_ignores_the_weights(train) -> None:
 
 @pytest.mark.parametrize(
     ("train", "loss"),
-    zip([*TRAININGS, *TRAININGS], [cauchy, absolute, log_squared_error, Power(1.5)], strict=True),
+    zip(
+        [*TRAININGS, *TRAININGS],
+        [cauchy, absolute, log_squared_error_loss, Power(1.5)],
+        strict=True,
+    ),
 )
 def test_the_remedy_trains(train, loss, capfd) -> None:
     found = train(go.objective_from_loss(loss, hessian="constant", intercept=0.5))
@@ -365,13 +363,10 @@ def test_it_is_a_value() -> None:
     obj = go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
     again = pickle.loads(pickle.dumps(obj))
     assert again == obj == go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
-    assert hash(again) == hash(obj)
     assert obj != go.objective_from_loss(Power(1.4), hessian=quarter, intercept=2)
     assert obj != go.objective_from_loss(Power(1.5), hessian="constant", intercept=2)
-    assert copy.deepcopy(obj) is obj
     assert "Power(power=1.5)" in repr(obj)
     assert "quarter" in repr(obj)
-    assert clone(xgb.XGBRegressor(objective=obj)).get_params()["objective"] is obj
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(go.objective_from_loss(lambda y, f, w: f.sum()))
 
@@ -390,7 +385,7 @@ def test_equal_parameters_give_equal_gradients() -> None:
 def test_grid_search_in_two_processes() -> None:
     objectives = [
         go.objective_from_loss(Power(1.5), hessian="constant"),
-        go.objective_from_loss(pseudo_huber),
+        go.objective_from_loss(pseudo_huber_loss),
     ]
     objectives[0](Y, np.zeros(N))  # jax runs here as well
     # of one library: what is the other's is tried without jax in test_contract.py
