@@ -10,7 +10,7 @@ import pytest
 import xgboost as xgb
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolute_error
+from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
@@ -77,13 +77,6 @@ def test_certain_predictions():
     far = go.metrics.class_logloss_metric()
     assert far([0, 1], [[0.0, 1e4], [0.0, 1e4]]) == 5e3  # beyond what probabilities can hold
     assert far([0], np.array([[3e38, -3e38]], np.float32)) == 0
-
-
-def test_ranked_score_of_two_classes_is_the_brier_score():
-    y, z, w = sample(200, 2)
-    P = softmax(z, axis=1)
-    found = go.metrics.ranked_probability_score_metric()(y, z, w)
-    assert found == pytest.approx(brier_score_loss(y, P[:, 1], sample_weight=w))
 
 
 test_bad_predictions_and_labels = refusals_of(
