@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 import gbdt_objectives as go
 from gbdt_objectives._checks.domain import REAL
@@ -25,6 +26,15 @@ def squared_error(y_true: Array, margin: Array, sample_weight: Array | None) -> 
     """A user's own gradient function."""
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return w * (margin - y_true), w
+
+
+def softmax_gradient(
+    y_true: Array, margin: Array, sample_weight: Array | None
+) -> tuple[Array, Array]:
+    """Of -log p of K margins."""
+    w = np.ones((len(margin), 1)) if sample_weight is None else sample_weight[:, np.newaxis]
+    p = softmax(margin, axis=1)
+    return w * (p - np.eye(margin.shape[1])[y_true.astype(int)]), w * (p * (1 - p) + 1e-6)
 
 
 def squared_error_loss(y_true: Array, margin: Array, sample_weight: Array | None) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from click.testing import CliRunner
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
@@ -24,7 +24,7 @@ from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
 from gbdt_objectives.checking.checks import CHECKS
 from gbdt_objectives.checking.probe import make_probe, tried
 from tests.cases import each, refusals_of, refused
-from tests.contract import OBJECTIVES, OPTIONS
+from tests.contract import OBJECTIVES, OPTIONS, softmax_gradient
 from tests.objectives.checks import marked
 from tests.strangers.poisson import PoissonLoss
 
@@ -66,11 +66,6 @@ def with_group(y_true, margin, weight, group):
 class Callable:
     def __call__(self, y_true, margin, sample_weight=None):
         return logistic(y_true, margin, sample_weight)
-
-
-def softmax_objective(y, f, w=None):
-    p = softmax(f, axis=1)
-    return weighted(w, f) * (p - np.eye(f.shape[1])[y.astype(int)]), weighted(w, f) * p * (1 - p)
 
 
 def softmax_loss(y, f, w):
@@ -160,7 +155,7 @@ def test_every_form_passes(obj) -> None:
 
 
 def test_a_loss_of_several_classes_passes() -> None:
-    report = check_objective(softmax_objective, loss=softmax_loss, n_classes=3)
+    report = check_objective(softmax_gradient, loss=softmax_loss, n_classes=3)
     assert {f.check: f.status for f in report.findings}["memory order"] == "passed"
 
 
@@ -305,7 +300,7 @@ def with_gamma(obj):
 def fortran(y, f, w=None):
     """Reads the margin's memory as LightGBM's flat form has it."""
     flat = f.ravel(order="K").reshape(f.shape[1], -1).T
-    return softmax_objective(y, flat if f.flags.f_contiguous else f.T.reshape(f.shape), w)
+    return softmax_gradient(y, flat if f.flags.f_contiguous else f.T.reshape(f.shape), w)
 
 
 def asymmetric(y, f, w=None):
@@ -360,9 +355,9 @@ def asymmetric(y, f, w=None):
         (changed(lambda g, h: (g * np.linspace(0.5, 1.5, len(g)), h)), {}, "order of rows",
          "the gradient of a row depends on where the row"),
         (fortran, {"n_classes": 3}, "memory order", "margins in Fortran order"),
-        (lambda y, f, w=None: [v.ravel() for v in softmax_objective(y, f, w)], {"n_classes": 3},
+        (lambda y, f, w=None: [v.ravel() for v in softmax_gradient(y, f, w)], {"n_classes": 3},
          "returned arrays", r"shape \(180,\), not \(60, 3\): flat"),
-        (lambda y, f, w=None: [v.T for v in softmax_objective(y, f, w)], {"n_classes": 3},
+        (lambda y, f, w=None: [v.T for v in softmax_gradient(y, f, w)], {"n_classes": 3},
          "returned arrays", r"shape \(3, 60\), not \(60, 3\): flat"),
         (changed(lambda g, h: (g.tolist(), h)), {}, "returned arrays", "the gradient is a list"),
         (changed(lambda g, h: (g.astype(">f4"), h)), {}, "returned arrays",

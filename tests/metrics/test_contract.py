@@ -10,7 +10,6 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
-import scipy.special
 import xgboost as xgb
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -20,7 +19,7 @@ from sklearn.model_selection import cross_val_score
 import gbdt_objectives as go
 from gbdt_objectives.objectives import IDENTITY
 from tests.cases import each
-from tests.contract import METRICS, MetricCase
+from tests.contract import METRICS, MetricCase, softmax_gradient, squared_error
 
 every_metric = each("case", METRICS, ids=repr)
 OF_EACH_KIND = (
@@ -92,7 +91,7 @@ def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool)
     weight = w if weighted else None
     name = case.metric.name
     # a custom objective: metrics get margins
-    obj = go.objective(squared_error if case.columns is None else softmax)
+    obj = go.objective(squared_error if case.columns is None else softmax_gradient)
     outputs = {} if case.columns is None else {"num_class": case.columns}
 
     data = xgb.DMatrix(X, y, weight=weight)
@@ -296,17 +295,6 @@ def test_loss_is_the_metric_for_places_that_only_minimise(case: MetricCase) -> N
         assert f"{case.metric.name}_loss" in repr(scorer)
     else:
         assert loss == case.metric
-
-
-def squared_error(y_true, margin, sample_weight):
-    w = np.ones_like(margin) if sample_weight is None else sample_weight
-    return w * (margin - y_true), w
-
-
-def softmax(y_true, margin, sample_weight):
-    w = np.ones((len(margin), 1)) if sample_weight is None else sample_weight[:, None]
-    p = scipy.special.softmax(margin, axis=1)
-    return w * (p - np.eye(margin.shape[1])[y_true.astype(int)]), w * p * (1 - p) + 1e-6
 
 
 BAD = [

@@ -13,7 +13,7 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm, xgboost
 from gbdt_objectives.objectives import LOGIT
 from tests.cases import refusals
-from tests.contract import squared_error, squared_error_loss
+from tests.contract import softmax_gradient, squared_error, squared_error_loss
 
 
 def rows(n=300, seed=0):
@@ -49,12 +49,6 @@ def test_an_objective_without_labels_measures_the_rows_that_are_scored():
     far = go.loss_metric(go.qwk_objective())([0, 2, 9], [0.1, 1.8, 5], [1, 1, 0])
     near = go.loss_metric(go.qwk_objective())([0, 2], [0.1, 1.8])
     assert far == pytest.approx(near, rel=1e-14)  # nor its label; sums of three rows or two
-
-
-def softmax_gradient(y, f, w):
-    w = np.ones(len(y)) if w is None else w
-    p = np.exp(log_softmax(f, axis=1))
-    return w[:, None] * (p - np.eye(3)[y.astype(int)]), w[:, None] * p * (1 - p) + 1e-6
 
 
 def softmax_loss(y, f, w):
