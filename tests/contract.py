@@ -73,6 +73,12 @@ def costly_error_loss(
     return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
 
 
+def named(name: str, function: Any) -> Any:
+    """A function whose messages have this name."""
+    function.__name__ = name
+    return function
+
+
 def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> go.Objective:
     """The objective measured on the labels and weights of parts that lie elsewhere."""
 
@@ -235,13 +241,9 @@ OBJECTIVES = [
     kappa_case("kappa-matrix-from-1", COST, labels_between(1, 4), (1, 4), label_range=(1, 4)),
     kappa_case("kappa-matrix-unmeasured", COST, labels_between(0, 3), (0, 3), measured=False),
     kappa_case("kappa-function", log_cosh, labels_between(0, 3), (-9, 9), clip=False),
-    ObjectiveCase(
-        "ratio",
-        go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss"),
-        labels_between(0, 3),
-        (-9, 9),
-        (),
-    ),
+    ObjectiveCase("ratio", go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0,
+                                                         scale="loss"),
+                  labels_between(0, 3), (-9, 9), ()),
     ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
@@ -272,13 +274,10 @@ if find_spec("jax"):
     OBJECTIVES += [
         ObjectiveCase("user-loss", go.objective_from_loss(pseudo_huber_loss, intercept=1.5),
                       labels_between(0, 3), (-40, 40), ()),
-        ObjectiveCase(
-            "user-loss-coupled",
-            go.objective_from_loss(log_squared_error_loss, hessian="constant", intercept=1.5),
-            labels_between(0, 3),
-            (-40, 40),
-            (),
-        ),
+        ObjectiveCase("user-loss-coupled",
+                      go.objective_from_loss(log_squared_error_loss, hessian="constant",
+                                             intercept=1.5),
+                      labels_between(0, 3), (-40, 40), ()),
     ]  # fmt: skip
 
 

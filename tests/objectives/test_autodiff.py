@@ -21,7 +21,7 @@ from gbdt_objectives.adapters import xgboost as by_xgboost
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import autodiff
 from tests.cases import each, refusals_of
-from tests.contract import log_squared_error_loss, pseudo_huber_loss
+from tests.contract import log_squared_error_loss, named, pseudo_huber_loss
 from tests.objectives.checks import central_difference
 
 pytestmark = pytest.mark.slow
@@ -247,12 +247,6 @@ test_bad_arguments = refusals_of(
     (logistic, {"intercept": np.nan}, "intercept must be finite"),
     (logistic, {"intercept": "0"}, "intercept must be a number", TypeError),
 )
-
-
-def named(name, loss):
-    """A loss whose messages have this name."""
-    loss.__name__ = name
-    return loss
 
 
 def absolute(y, f, w):

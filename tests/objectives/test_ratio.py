@@ -22,6 +22,7 @@ from tests.contract import (
     distance_from_one,
     log_cosh,
     measured_in_parts,
+    named,
     with_fields,
 )
 
@@ -406,33 +407,17 @@ def test_the_ratio_of_f1_on_log_odds() -> None:
 # --- bad input
 
 
-def with_diagonal(y, p):
-    return 1 + np.abs(p - y), np.sign(p - y)
-
-
-def negative(y, p):
-    return -np.abs(p - y), -np.sign(p - y)
-
-
-def nan(y, p):
-    return np.where(p == y, 0, NAN), p - y
-
-
-def only_value(y, p):
-    return np.abs(p - y)
-
-
-def short(y, p):
-    return np.abs(p - y)[1:], p[1:]
+negative = named("negative", lambda y, p: (-np.abs(p - y), -np.sign(p - y)))
+nan = named("nan", lambda y, p: (np.where(p == y, 0, NAN), p - y))
+only_value = named("only_value", lambda y, p: np.abs(p - y))
+short = named("short", lambda y, p: (np.abs(p - y)[1:], p[1:]))
+free = named("free", lambda y, p: (0.0 * p, 0.0 * p))
+nan_slope = named("nan_slope", lambda y, p: (np.abs(p - y), np.where(p >= 0, NAN, 0.0)))
 
 
 def writes(y, p):
     p -= y
     return np.abs(p), np.sign(p)
-
-
-def free(y, p):
-    return 0.0 * p, 0.0 * p
 
 
 test_bad_arguments = refusals_of(
@@ -476,7 +461,8 @@ test_bad_arguments = refusals_of(
     (go.qwk_objective(), {}, "cost is an objective", TypeError),
     (go.metrics.threshold_metric("linear"), {"y_true": [0, 1]}, "must return a tuple", TypeError),
     (lambda y: y, {}, r"cost must take \(y, p\)", TypeError),
-    (with_diagonal, {"y_true": [0, 1]}, "cost with_diagonal must be 0 for agree"),
+    (named("diagonal", lambda y, p: (1 + np.abs(p - y), np.sign(p - y))), {"y_true": [0, 1]},
+     "cost diagonal must be 0 for agree"),
     (negative, {"y_true": [0, 1]}, "cost negative must be >= 0, found -1"),
     (nan, {"y_true": [0, 1]}, "cost nan must be finite"),
     (only_value, {"y_true": [0, 1]}, "must return a tuple .value, derivative", TypeError),
@@ -500,10 +486,6 @@ test_bad_options_of_a_ratio = refusals_of(
     ({"link": "score"}, "link must be one of 'identity', 'logit'"),
     ({"scale": "kappa"}, "scale must be one of 'residual', 'loss'"),
 )
-
-
-def nan_slope(y, p):
-    return np.abs(p - y), np.where(p >= 0, NAN, 0.0)
 
 
 GOOD = np.resize([0.0, 1.0, 2.0], 200)
