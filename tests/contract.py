@@ -11,11 +11,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 import gbdt_objectives as go
 from gbdt_objectives._checks.domain import REAL
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
-from gbdt_objectives._rows.workers import HEAD, some_rows
+from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]
@@ -25,6 +26,15 @@ def squared_error(y_true: Array, margin: Array, sample_weight: Array | None) -> 
     """A user's own gradient function."""
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return w * (margin - y_true), w
+
+
+def softmax_gradient(
+    y_true: Array, margin: Array, sample_weight: Array | None
+) -> tuple[Array, Array]:
+    """Of -log p of K margins."""
+    w = np.ones((len(margin), 1)) if sample_weight is None else sample_weight[:, np.newaxis]
+    p = softmax(margin, axis=1)
+    return w * (p - np.eye(margin.shape[1])[y_true.astype(int)]), w * (p * (1 - p) + 1e-6)
 
 
 def squared_error_loss(y_true: Array, margin: Array, sample_weight: Array | None) -> float:
@@ -63,6 +73,12 @@ def costly_error_loss(
     return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
 
 
+def named(name: str, function: Any) -> Any:
+    """A function whose messages have this name."""
+    function.__name__ = name
+    return function
+
+
 def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> go.Objective:
     """The objective measured on the labels and weights of parts that lie elsewhere."""
 
@@ -73,25 +89,9 @@ def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> 
     return objective.measured_on(RowsOfParts(run=run))
 
 
-def own_sums(objective: go.Objective, y: Array, p: Array, w: Array | None) -> Array:
-    """What a coupled loss adds up, of these rows."""
-    return Rows(y, p, w).own_sum(objective.equations.terms)
-
-
 def with_fields(objective: go.Objective, **fields: Any) -> go.Objective:
     """The objective of a loss with other fields."""
     return go.Objective(replace(objective.equations, **fields))
-
-
-def sums_of_all(total: Array) -> Callable[[Array], Array]:
-    """A reduce of a worker whose sums, with those of all others, are ``total``."""
-
-    def reduce(message: Array) -> Array:
-        summed = message.copy()
-        summed[HEAD : HEAD + len(total)] = total
-        return summed
-
-    return reduce
 
 
 def ones(y: Array, p: Array, w: Array) -> float:
@@ -241,13 +241,9 @@ OBJECTIVES = [
     kappa_case("kappa-matrix-from-1", COST, labels_between(1, 4), (1, 4), label_range=(1, 4)),
     kappa_case("kappa-matrix-unmeasured", COST, labels_between(0, 3), (0, 3), measured=False),
     kappa_case("kappa-function", log_cosh, labels_between(0, 3), (-9, 9), clip=False),
-    ObjectiveCase(
-        "ratio",
-        go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss"),
-        labels_between(0, 3),
-        (-9, 9),
-        (),
-    ),
+    ObjectiveCase("ratio", go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0,
+                                                         scale="loss"),
+                  labels_between(0, 3), (-9, 9), ()),
     ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
@@ -278,13 +274,10 @@ if find_spec("jax"):
     OBJECTIVES += [
         ObjectiveCase("user-loss", go.objective_from_loss(pseudo_huber_loss, intercept=1.5),
                       labels_between(0, 3), (-40, 40), ()),
-        ObjectiveCase(
-            "user-loss-coupled",
-            go.objective_from_loss(log_squared_error_loss, hessian="constant", intercept=1.5),
-            labels_between(0, 3),
-            (-40, 40),
-            (),
-        ),
+        ObjectiveCase("user-loss-coupled",
+                      go.objective_from_loss(log_squared_error_loss, hessian="constant",
+                                             intercept=1.5),
+                      labels_between(0, 3), (-40, 40), ()),
     ]  # fmt: skip
 
 

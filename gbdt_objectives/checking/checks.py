@@ -145,11 +145,10 @@ def check_gradient(probe: Probe) -> str | None:
                 f"it is {ratio:.4g} times the derivative of the loss{weighted}: leaves step "
                 f"{ratio:.4g} times as far, a hidden learning rate"
             )
-        row = np.unravel_index(int(off.argmax()), off.shape)
+        row, where = _worst(off, probe)
         raise Failure(
             f"it is not the derivative of the loss{weighted}: {g[row]:.6g} instead of "
-            f"{numeric[row]:.6g} at y = {probe.y[row[0]]:g}, margin = {probe.f[row]:.4g}; the "
-            "trees minimise something else"
+            f"{numeric[row]:.6g} {where}; the trees minimise something else"
         )
     return None
 
@@ -189,10 +188,10 @@ def check_hessian(probe: Probe) -> str | None:
                 raise Failure("it is declared constant, but is not the weight of each row")
     below = h < curvature - tolerance
     if probe.kind == "upper_bound" and below.any():
-        row = np.unravel_index(int((curvature - h).argmax()), h.shape)
+        row, where = _worst(curvature - h, probe)
         raise Failure(
             f"it is declared an upper bound, but {h[row]:.4g} is less than the second derivative, "
-            f"{curvature[row]:.4g}, at y = {probe.y[row[0]]:g}, margin = {probe.f[row]:.4g}"
+            f"{curvature[row]:.4g}, {where}"
         )
     if probe.kind != "undeclared":
         return None
@@ -256,11 +255,10 @@ def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, toler
                 f"it is 0 for every row of label {label:g}: their gradients count, their curvature "
                 "does not, and leaves of such rows step without bound"
             )
-    row = np.unravel_index(int(np.abs(h - curvature).argmax()), h.shape)
+    row, where = _worst(np.abs(h - curvature), probe)
     return (
-        f"it is not the second derivative: {h[row]:.4g} instead of {curvature[row]:.4g} at "
-        f"y = {probe.y[row[0]]:g}, margin = {probe.f[row]:.4g}; it belongs to another loss, and "
-        "leaves step too far or too short"
+        f"it is not the second derivative: {h[row]:.4g} instead of {curvature[row]:.4g} {where}; "
+        "it belongs to another loss, and leaves step too far or too short"
     )
 
 
@@ -281,23 +279,22 @@ def check_sign(probe: Probe) -> None:
     for w in _weights(probe):
         g, h = probe.both(probe.f, w)
         if h.min() < 0:
-            row = np.unravel_index(int(h.argmin()), h.shape)
+            row, where = _worst(-h, probe)
             raise Failure(
-                f"a hessian is {h[row]:.4g}, at y = {probe.y[row[0]]:g}, margin = "
-                f"{probe.f[row]:.4g}: leaves of such rows step uphill or are never built; use an "
-                "upper bound"
+                f"a hessian is {h[row]:.4g}, {where}: leaves of such rows step uphill or are never "
+                "built; use an upper bound"
             )
         if not h.any():
             raise Failure("all hessians are 0: boosters silently build no trees")
         stuck = (h == 0) & (np.abs(g) > NEGLIGIBLE * np.abs(g).max())
         if stuck.any():
-            row = np.unravel_index(int(stuck.argmax()), h.shape)
+            row, where = _worst(stuck, probe)
             raise Failure(
-                f"the hessian is 0 where the gradient is {g[row]:.4g}, at y = {probe.y[row[0]]:g}, "
-                f"margin = {probe.f[row]:.4g}: such rows pull at a leaf and do not slow its step, "
-                "so XGBoost steps far past the optimum, and neither it nor LightGBM splits off a "
-                "leaf of them; return an upper bound of the second derivative instead, for Huber's "
-                "loss weight * np.minimum(1, delta / np.abs(margin - y_true))"
+                f"the hessian is 0 where the gradient is {g[row]:.4g}, {where}: such rows pull at "
+                "a leaf and do not slow its step, so XGBoost steps far past the optimum, and "
+                "neither it nor LightGBM splits off a leaf of them; return an upper bound of the "
+                "second derivative instead, for Huber's loss "
+                "weight * np.minimum(1, delta / np.abs(margin - y_true))"
             )
 
 
@@ -496,9 +493,9 @@ def check_intercept(probe: Probe) -> str | None:
     """Boosting starts where the weighted gradients sum to 0, on rows whose median is not their mean
     and whose weights grow with the labels. A start that is given is for labels that only the user
     knows: some row must pull it up and another down."""
-    target = probe.target
-    if not isinstance(target, Objective):
-        raise Skipped("a function does not say where boosting starts: objective(function) does")
+    target = probe.objective(
+        "a function does not say where boosting starts: objective(function) does"
+    )
     if target.intercept is not None:
         return _check_given_intercept(probe, target)
     if probe.f.ndim > 1 and target.outputs == 1:
@@ -585,6 +582,12 @@ def on_all_labels(
     if other.status != "FAILED":
         return finding
     return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
+
+
+def _worst(values: Array, probe: Probe) -> tuple[Any, str]:
+    """The position of the largest of the values, and the label and margin there."""
+    row = np.unravel_index(int(values.argmax()), values.shape)
+    return row, f"at y = {probe.y[row[0]]:g}, margin = {probe.f[row]:.4g}"
 
 
 def _weights(probe: Probe) -> list[Array | None]:

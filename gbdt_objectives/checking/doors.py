@@ -13,7 +13,6 @@ from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
-from gbdt_objectives.objectives import Objective
 
 ROUNDS = 3
 
@@ -23,15 +22,14 @@ FLOAT32 = 1e-4  # between two doors: XGBoost adds up and transforms in float32
 
 STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
 
+SILENT = "a function says nothing of its margins: objective(function, link=...) does"
+
 SHARES = (0.2, 0.6)  # of label 1, whose best margin is looked for where a label alone has none
 
 
 def check_link(probe: Probe) -> str | None:
     """At the best margin of rows that are all alike, the link predicts their label."""
-    target = probe.target
-    if not isinstance(target, Objective):
-        raise Skipped("a function says nothing of its margins: objective(function, link=...) does")
-    link = target.link
+    link = probe.objective(SILENT).link
     if link.is_of_objective and None in (link.n_classes, link.reader):
         raise Failure(
             "its link is a score, but nobody can read it: declare link = Link.score(reader, "
@@ -133,9 +131,7 @@ def _fits(link: Link, y: Array, f: Array) -> bool:
 
 def check_predictions(probe: Probe) -> None:
     """``train`` and the drop-in estimator of each library predict what the link says."""
-    target = probe.target
-    if not isinstance(target, Objective):
-        raise Skipped("a function says nothing of its margins: objective(function, link=...) does")
+    target = probe.objective(SILENT)
     if probe.f.ndim > 1 and target.outputs == 1:
         K = probe.f.shape[1]
         raise Skipped(f"no library would train {K} margins a row: objective(function, outputs={K})")

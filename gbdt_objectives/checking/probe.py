@@ -26,6 +26,7 @@ from gbdt_objectives.objectives.function import LossFunction
 
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
+Call = Callable[[Array, Array, "Array | None"], Any]
 
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
 
@@ -67,32 +68,49 @@ class Rows:
 
 @dataclass(frozen=True)
 class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on. ``exact`` gives what it
-    computes in float64, ``call`` what a booster is given. ``scale_free`` says that the gradient is
-    the loss's up to a factor, ``knows_labels`` that there are no labels but those tried."""
+    """An objective, called as (y, f, w), and the rows that it is tried on. ``form`` is how a user's
+    own callable is called so, and None for an Objective. ``knows_labels`` says that there are no
+    labels but those tried."""
 
     target: Any
     api: Api | None
     name: str
-    call: Callable[[Array, Array, Array | None], Any]
-    exact: Callable[[Array, Array, Array | None], Any]
+    form: Call | None
+    takes_weights: bool
     loss: Callable[[Array, Array, Array | None], float] | None
     kind: HessianKind
-    scale_free: bool
-    takes_weights: bool
-    by_row: bool
     knows_labels: bool
     y: Array
     f: Array
     w: Array
     tails: Array
 
+    def call(self, y: Array, f: Array, w: Array | None) -> Any:
+        """What a booster is given."""
+        return self.target(y, f, w) if self.form is None else self.form(y, f, w)
+
+    def exact(self, y: Array, f: Array, w: Array | None) -> Any:
+        """What it computes in float64."""
+        return self.target.gradient_hessian(y, f, w) if self.form is None else self.form(y, f, w)
+
+    def objective(self, unless: str) -> Objective:
+        """The Objective, of which a check asks more than gradients; skipped for a bare callable."""
+        if not isinstance(self.target, Objective):
+            raise Skipped(unless)
+        return self.target
+
+    @property
+    def by_row(self) -> bool:
+        return self.form is None and self.target.rows is not None
+
+    @property
+    def scale_free(self) -> bool:
+        """Whether the gradient is the loss's up to a factor."""
+        return self.form is None and self.target.scale_free
+
     def of(self, positions: Array) -> Probe:
         """The probe with its objective for the rows at these positions, if it belongs to rows."""
-        if not self.by_row:
-            return self
-        taken = self.target.take(positions)
-        return replace(self, call=taken, exact=taken.gradient_hessian)
+        return replace(self, target=self.target.take(positions)) if self.by_row else self
 
     def both(self, f: Array, w: Array | None = None, y: Array | None = None) -> Both:
         g, h = self.exact(self.y if y is None else y, f, w)
@@ -253,29 +271,13 @@ def make_probe(
 ) -> Probe:  # fmt: skip
     if isinstance(obj, Loss):
         obj = Objective(obj)
-    if not callable(obj) or isinstance(obj, type):
-        raise TypeError(f"obj must be an objective or another callable, found {shown(obj)}")
-    _checks.check_called("obj", obj)
-    if loss is not None and not callable(loss):
-        raise TypeError(f"loss must be callable or None, found {shown(loss)}")
-    if hessian_kind is not None:
-        _checks.choice("hessian_kind", hessian_kind, get_args(HessianKind))
-    if api is not None:
-        _checks.choice("api", api, get_args(Api))
-    K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
+    _check_arguments(obj, loss, hessian_kind, api)
     ours = isinstance(obj, Objective)
-    by_row = ours and obj.rows is not None
-    if ours and obj.outputs > 1:
-        if K not in (None, obj.outputs):
-            raise ValueError(
-                f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
-            )
-        K = obj.outputs
+    K = _columns(obj, n_classes)
     rng = np.random.default_rng(0)
     labels = _labels(obj, y_true, K)
-    knows_labels = y_true is not None or (ours and isinstance(obj.label_domain, Values))
     y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
-    if by_row:
+    if ours and obj.rows is not None:
         if loss is not None:
             raise ValueError(
                 "loss is given, but would not know which rows of the objective are tried: give it "
@@ -287,17 +289,68 @@ def make_probe(
         obj = obj.take(order)
     elif ours:
         obj.check_rows(ROWS, "y_true")
-    weights = np.array([1.0, 2.0, 3.0])
-    if sample_weight is not None:
-        weights = _checks.vector("sample_weight", sample_weight).astype(np.float64)
-        if (weights < 1).any() or (weights % 1 != 0).any():
-            raise ValueError(
-                "sample_weight must hold whole numbers above 0, which are compared with copies of "
-                f"the rows, found {shown(weights)}: leave it out for 1, 2 and 3"
-            )
+    weights = _weights(sample_weight)
+    low, high, tails = _margins(obj, margins, labels, K)
+    f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
+    form, takes_weights = (None, True) if ours else as_sklearn(obj, api, y, f)
+    if loss is None and ours and obj.equations.has_loss:
+        loss = obj.loss
+    name = repr(obj) if ours else getattr(obj, "__qualname__", None) or type(obj).__name__
+    return Probe(
+        target=obj, api=api, name=name if len(name) <= 100 else f"{name[:97]}...", form=form,
+        takes_weights=takes_weights, loss=loss,
+        kind=hessian_kind or (obj.hessian_kind if ours else "undeclared"),
+        knows_labels=y_true is not None or (ours and isinstance(obj.label_domain, Values)),
+        y=y, f=f, w=rng.permutation(np.resize(weights, ROWS)), tails=tails,
+    )  # fmt: skip
+
+
+def _check_arguments(
+    obj: Any, loss: object, hessian_kind: HessianKind | None, api: Api | None
+) -> None:
+    if not callable(obj) or isinstance(obj, type):
+        raise TypeError(f"obj must be an objective or another callable, found {shown(obj)}")
+    _checks.check_called("obj", obj)
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss must be callable or None, found {shown(loss)}")
+    if hessian_kind is not None:
+        _checks.choice("hessian_kind", hessian_kind, get_args(HessianKind))
+    if api is not None:
+        _checks.choice("api", api, get_args(Api))
+
+
+def _columns(obj: Any, n_classes: int | None) -> int | None:
+    """K, if margins are (n, K)."""
+    K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
+    if not isinstance(obj, Objective) or obj.outputs == 1:
+        return K
+    if K not in (None, obj.outputs):
+        raise ValueError(
+            f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
+        )
+    return int(obj.outputs)
+
+
+def _weights(sample_weight: ArrayLike | None) -> Array:
+    """What weights are drawn from."""
+    if sample_weight is None:
+        return np.array([1.0, 2.0, 3.0])
+    weights = _checks.vector("sample_weight", sample_weight).astype(np.float64)
+    if (weights < 1).any() or (weights % 1 != 0).any():
+        raise ValueError(
+            "sample_weight must hold whole numbers above 0, which are compared with copies of "
+            f"the rows, found {shown(weights)}: leave it out for 1, 2 and 3"
+        )
+    return weights
+
+
+def _margins(
+    obj: Any, margins: tuple[float, float] | None, labels: Array, K: int | None
+) -> tuple[float, float, Array]:
+    """Between which margins are drawn, and those of the tails."""
+    link = obj.link if isinstance(obj, Objective) else UNDECLARED
     binary = bool(np.isin(labels, (0, 1)).all()) or K is not None
     low, high = float(labels.min()), float(labels.max())
-    link = obj.link if ours else UNDECLARED
     in_label_units = not is_users_function(obj) and link.is_label_unit
     if margins is not None:
         low, high = _checks.label_range("margins", margins)
@@ -306,27 +359,11 @@ def make_probe(
     elif link.is_transformed:  # around the best margins of labels that have one
         best = link.forward(labels[(labels > link.lowest) & (labels < link.highest)])
         low, high = (best.min() - 1, best.max() + 1) if best.size else (-6.0, 6.0)
-    tails = np.array([low, high])
-    if margins is None and not in_label_units:
-        with np.errstate(over="ignore"):  # models predict in float32
-            predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
-        tails = TAILS[np.isfinite(predicted)]
-    f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
-    if ours:
-        call, exact, takes = obj, obj.gradient_hessian, True
-        own = obj.loss if obj.equations.has_loss else None
-        kind, name = obj.hessian_kind, repr(obj)
-    else:
-        call, takes = as_sklearn(obj, api, y, f)
-        exact, own, kind = call, None, "undeclared"
-        name = getattr(obj, "__qualname__", None) or type(obj).__name__
-    return Probe(
-        target=obj, api=api, name=name if len(name) <= 100 else f"{name[:97]}...", call=call,
-        exact=exact, loss=own if loss is None else loss,
-        kind=kind if hessian_kind is None else hessian_kind, scale_free=ours and obj.scale_free,
-        takes_weights=takes, by_row=by_row, knows_labels=knows_labels, y=y, f=f,
-        w=rng.permutation(np.resize(weights, ROWS)), tails=tails,
-    )  # fmt: skip
+    if margins is not None or in_label_units:
+        return low, high, np.array([low, high])
+    with np.errstate(over="ignore"):  # models predict in float32
+        predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
+    return low, high, TAILS[np.isfinite(predicted)]
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
@@ -360,35 +397,18 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     return labels
 
 
-def as_sklearn(
-    obj: Any, api: Api | None, y: Array, f: Array
-) -> tuple[Callable[[Array, Array, Array | None], Any], bool]:
+def as_sklearn(obj: Any, api: Api | None, y: Array, f: Array) -> tuple[Call, bool]:
     """A bare callable as a function of (y, f, w), and whether it is told the weights."""
-    try:
-        parameters = list(inspect.signature(obj).parameters.values())
-    except ValueError:  # a builtin without signature
-        parameters = []
-    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        names, may_be_native = ["margin", "data"], True
-    else:
-        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        names = [parameter.name for parameter in named]
-        may_be_native = all(p.default is not p.empty for p in named[2:])
-
-    def native(api: Api) -> Callable[[Array, Array, Array | None], Any]:
-        return lambda y, f, w: obj(f, Rows(y, w, api))
-
     if api not in (None, "sklearn"):
-        return native(api), True
+        return _native(obj, api), True
+    names, may_be_native = _parameters(obj)
     failures = []
     if api is None and may_be_native:
         for library in get_args(Api)[:2]:
-            try:
-                native(library)(y.copy(), f.copy(), None)
-            except Exception as error:
-                failures.append(f"{type(error).__name__}: {shown(str(error))}")
-            else:
-                return native(library), True
+            error = _error_of(_native(obj, library), y, f)
+            if error is None:
+                return _native(obj, library), True
+            failures.append(error)
     count = len(names)
     if count == 4 and "group" not in names[3]:
         raise TypeError(
@@ -404,14 +424,36 @@ def as_sklearn(
     def sklearn(y: Array, f: Array, w: Array | None) -> Any:
         return obj(y, f, *((w, None)[: count - 2]))
 
-    if count == 2 and api is None:
-        try:
-            sklearn(y.copy(), f.copy(), None)
-        except Exception as error:
-            failures.append(f"{type(error).__name__}: {shown(str(error))}")
-            raise TypeError(
-                "obj can be called neither as (margin, data), with data.get_label() and "
-                f"data.get_weight(), nor as (y_true, margin): {failures[0]}; {failures[-1]}; pass "
-                "api= if its form is known"
-            ) from None
+    error = _error_of(sklearn, y, f) if count == 2 and api is None else None
+    if error is not None:
+        raise TypeError(
+            "obj can be called neither as (margin, data), with data.get_label() and "
+            f"data.get_weight(), nor as (y_true, margin): {failures[0]}; {error}; pass api= if its "
+            "form is known"
+        )
     return sklearn, count > 2
+
+
+def _native(obj: Any, api: Api) -> Call:
+    return lambda y, f, w: obj(f, Rows(y, w, api))
+
+
+def _parameters(obj: Any) -> tuple[list[str], bool]:
+    """The names of the parameters that may be given by position, and whether two are enough."""
+    try:
+        parameters = list(inspect.signature(obj).parameters.values())
+    except ValueError:  # a builtin without signature
+        parameters = []
+    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return ["margin", "data"], True
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [p.name for p in named], all(p.default is not p.empty for p in named[2:])
+
+
+def _error_of(call: Call, y: Array, f: Array) -> str | None:
+    """What a call raises, if anything."""
+    try:
+        call(y.copy(), f.copy(), None)
+    except Exception as error:
+        return f"{type(error).__name__}: {shown(str(error))}"
+    return None

@@ -11,7 +11,7 @@ import numpy as np
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import FLOAT64, Rows
 from gbdt_objectives._rows.workers import some_rows
-from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped
+from gbdt_objectives.checking.probe import ROWS, Failure, Probe
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
@@ -30,9 +30,7 @@ COUPLED = (
 def check_workers(probe: Probe) -> str | None:
     """The mean loss, the gradient and the intercept of each worker are those of one machine with
     all rows."""
-    target = probe.target
-    if not isinstance(target, Objective):
-        raise Skipped("a function knows its own rows only: a Loss adds up everybody's")
+    target = probe.objective("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
     expected, whole, start = _computed(target, read_rows(target, probe.y, probe.f, probe.w))

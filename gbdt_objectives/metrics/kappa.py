@@ -17,7 +17,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows.parts import check_column, vectors
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows.rows import FLOAT64, Rows
-from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.objectives import qwk_objective
 
 POWERS = np.vander(np.arange(64), 3, increasing=True)
@@ -92,14 +92,12 @@ def quadratic_weighted_kappa(
 
 
 def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
-    """Rows of classes that are whole numbers, or of their positions in the order."""
+    """Rows that count, of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
-    _checks.same_length("y_pred", p, "the labels", len(y))
-    w = _checks.weights("sample_weight", sample_weight, len(y))
-    return Rows(y, p, w)
+    return counted_rows(y, p, sample_weight)
 
 
 def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
@@ -109,7 +107,7 @@ def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
     The origin, the lowest class of the rows that count, keeps what is added up small, and is exact
     for a single class.
     """
-    y, p = (rows.y, rows.f) if rows.w is None else (rows.y[rows.w > 0], rows.f[rows.w > 0])
+    y, p = rows.y, rows.f
     if not len(y):
         return np.zeros(7)
     if ends is None:  # few classes, or some below 0, where the result is, too

@@ -115,16 +115,11 @@ def measure_labels(
     return measure(rows)
 
 
-def range_between(low: float, high: float) -> LabelRange:
+def range_between(low: Any, high: Any) -> LabelRange:
     """From the lowest to the highest label, if these differ."""
     if low == high:
         raise constant_labels("y_true", low)
-    return low, high
-
-
-def range_of_prior(prior_labels: Array, label_range: LabelRange | None) -> LabelRange:
-    """The range given, or else that of the labels of a prior, which has all that there are."""
-    return label_range or range_between(float(prior_labels[0]), float(prior_labels[-1]))
+    return float(low), float(high)
 
 
 def constant_labels(name: str, label: float) -> ValueError:

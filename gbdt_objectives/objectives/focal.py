@@ -20,7 +20,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.domain import BINARY, Classes
-from gbdt_objectives._links import Link
+from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
@@ -52,8 +52,7 @@ class FocalLoss(Loss):
 
             P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
         """
-        log_odds = self._log_odds(z)
-        return np.column_stack([formulas.apply(v, "sigmoid") for v in (-log_odds, log_odds)])
+        return LOGIT.class_probability(self._log_odds(z))
 
     def step(self) -> Step:
         """The formula of the probability of label 1, and its numbers."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, starmap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -116,7 +115,7 @@ class OrdinalLogitLoss(Loss):
                 f"thresholds are {self.thresholds!r}, so that probabilities depend on the training "
                 f"rows: use objective.{how[self.thresholds]}.class_probability(margin)"
             )
-        between = [*starmap(apart, pairwise(self.thresholds)), 1.0]
+        between = [*apart(np.array(self.thresholds)).tolist(), 1.0]
         return {"formula": "ordinal", "thresholds": self.thresholds, "apart": between}
 
     def measured(self, rows: Rows) -> OrdinalLogitLoss:
@@ -157,15 +156,12 @@ class OrdinalLogitLoss(Loss):
             below, above = (x.clip(-LARGEST_EXPONENT[8], 1e300) for x in (low - f, f - high))
             return softplus(below) + softplus(above), 1.0
 
-        W = class_totals(rows, self.n_classes)
+        W = np.array(class_totals(rows, self.n_classes))
         losses, n = rows.sum(terms).tolist()
-        ends = [-math.inf, *(self.thresholds if theta is None else theta), math.inf]
-        gaps = [apart(low, high) for low, high in pairwise(ends)]
-        if any(gap == 0 for gap, weight in zip(gaps, W, strict=True) if weight):
+        gaps, W = apart(self.padded(theta))[W > 0], W[W > 0]
+        if not gaps.all():
             return math.inf, n  # a class that the training rows did not have
-        return losses - sum(
-            weight * math.log(gap) for gap, weight in zip(gaps, W, strict=True) if weight
-        ), n
+        return losses - float(W @ np.log(gaps)), n
 
     def gradient_hessian(self, y: Array, f: Array, totals: Array | None, xp: Any) -> Both:
         """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l)."""
@@ -429,9 +425,11 @@ def log_odds(W: Array) -> Array:
     return np.log(odds)
 
 
-def apart(low: float, high: float) -> float:
-    """1 - exp(low - high), 0 where the thresholds coincide."""
-    return 0.0 if low == high else -math.expm1(low - high)
+def apart(theta: Array) -> Array:
+    """1 - exp(-d) of the distances d between neighbours, 0 where they coincide, at infinity too."""
+    low, high = theta[:-1], theta[1:]
+    distance = np.subtract(high, low, where=high != low, out=np.zeros(len(low)))
+    return np.asarray(np.abs(np.expm1(-distance)))
 
 
 def weighted_sum(values: Array, w: Array | None) -> float:

@@ -251,7 +251,7 @@ def qwk_objective(
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
         if y_true is None:
-            label_range = coupled.range_of_prior(prior_labels, label_range)
+            label_range = label_range or coupled.range_between(*prior_labels[[0, -1]])
     if y_true is not None:
         measure = partial(coupled.measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})

@@ -69,15 +69,14 @@ class RatioLoss(coupled.RatioOfSums):
         if not self.needs_labels:
             return self
         labels, weights = costs.merge_label_weights(rows.parts(costs.label_weights))
+        loss = self.expecting("y_true", labels, weights) if self.denominator is None else self
+        return replace(loss, label_range=self.range_of(labels[weights > 0])) if self.clip else loss
+
+    def range_of(self, labels: Array) -> coupled.LabelRange:
+        """The range of a matrix's classes, or the one given, or else that of these labels."""
         if isinstance(self.numerator, MatrixCost):
-            within = self.numerator.label_range
-        else:
-            counted = labels[weights > 0]
-            within = self.label_range or (float(counted[0]), float(counted[-1]))
-        label_range = within if self.clip else self.label_range
-        if self.denominator is not None:
-            return replace(self, label_range=label_range)
-        return replace(self.expecting("y_true", labels, weights), label_range=label_range)
+            return self.numerator.label_range
+        return self.label_range or coupled.range_between(*labels[[0, -1]])
 
     def expecting(self, name: str, labels: Array, weights: Array) -> RatioLoss:
         """Fill in the denominator, and what follows from it, for this distribution of labels."""
@@ -208,49 +207,50 @@ def kappa_objective(
     scale, clip, label_range = coupled.read_options(
         scale, clip, label_range, reduce, y_true, sample_weight
     )
+    numerator = _read_cost(cost, label_range, clip)
+    prior = None if target_prior is None else _checks.prior("target_prior", target_prior)
+    loss = RatioLoss(
+        numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
+    )
+    within = label_range
+    if y_true is not None:
+        known = costs.label_weights, loss.labels, label_range, prior and prior[0]
+        columns = {"y_true": y_true, "sample_weight": sample_weight}
+        parts = vectors(partial(coupled.measure_labels, *known), columns)
+        labels, weights = costs.merge_label_weights(parts)
+        within = loss.range_of(labels)
+    elif prior is not None and not isinstance(numerator, MatrixCost):
+        within = loss.range_of(prior[0])
+    if prior is not None:
+        named, pi = prior
+        replace(loss, label_range=within).labels.check("a label of target_prior", named[pi > 0])
+        loss = loss.expecting("target_prior", named, pi)
+    elif y_true is not None:
+        loss = loss.expecting("y_true", labels, weights)
+    loss = replace(loss, label_range=within)
+    coupled.check_complete(loss, "kappa_objective")
+    return Objective(loss)
+
+
+def _read_cost(
+    cost: str | ArrayLike | RowFunction, label_range: coupled.LabelRange | None, clip: bool
+) -> RowFunction:
     if isinstance(cost, str):
         if cost not in NAMED:
             raise ValueError(
                 f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
                 f"matrix or a function, found {shown(cost)}"
             )
-        numerator = NAMED[cost]
-    else:
-        numerator = (
-            _row_function("cost", cost) if callable(cost) else costs.matrix_cost(cost, label_range)
-        )
-    if isinstance(numerator, MatrixCost) and not clip:
+        return NAMED[cost]
+    if callable(cost):
+        return _row_function("cost", cost)
+    matrix = costs.matrix_cost(cost, label_range)
+    if not clip:
         raise ValueError(
             "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
             "leave clip out, or pass a function"
         )
-    prior_labels = None
-    if target_prior is not None:
-        prior_labels, pi = _checks.prior("target_prior", target_prior)
-        if y_true is None and not isinstance(numerator, MatrixCost):
-            label_range = coupled.range_of_prior(prior_labels, label_range)
-    loss = RatioLoss(
-        numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
-    )
-    if prior_labels is not None:
-        loss.labels.check("a label of target_prior", prior_labels[pi > 0])
-        loss = loss.expecting("target_prior", prior_labels, pi)
-    if y_true is None:
-        coupled.check_complete(loss, "kappa_objective")
-        return Objective(loss)
-    known = costs.label_weights, loss.labels, label_range, prior_labels
-    measure = partial(coupled.measure_labels, *known)
-    parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
-    labels, weights = costs.merge_label_weights(parts)
-    if isinstance(numerator, MatrixCost):
-        within = numerator.label_range
-    else:
-        within = label_range or coupled.range_between(float(labels[0]), float(labels[-1]))
-    if prior_labels is None:
-        return Objective(replace(loss.expecting("y_true", labels, weights), label_range=within))
-    loss = replace(loss, label_range=within)
-    loss.labels.check("a label of target_prior", prior_labels[pi > 0])
-    return Objective(loss)
+    return matrix
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:

@@ -13,26 +13,20 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
-from gbdt_objectives._checks.domain import BINARY, REAL, Interval
+from gbdt_objectives._checks.domain import BINARY, REAL
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives.checking import ObjectiveError
+from gbdt_objectives.checking.checks import CHECKS
+from gbdt_objectives.checking.probe import make_probe, tried
 from gbdt_objectives.objectives import Loss
 from tests.adapters.classes import SoftmaxLoss
+from tests.cases import each
+from tests.strangers import poisson
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonLoss(Loss):
-    """exp f - y f."""
-
-    labels = Interval(low=0)
-    hessian = "exact"
+class PoissonLoss(poisson.PoissonLoss):
     link: Link = LOG
-
-    def row_loss(self, y, f, xp):
-        return xp.exp(f) - y * f
-
-    def gradient_hessian(self, y, f, totals, xp):
-        return xp.exp(f) - y, xp.exp(f)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +72,7 @@ def doubled(f):
     return 2 * f
 
 
-def poisson(y, f, w=None):
+def counts(y, f, w=None):
     v = np.ones_like(f) if w is None else w
     return v * (np.exp(f) - y), v * np.exp(f)
 
@@ -95,7 +89,7 @@ MARGINS = {"margins": (-6, 6)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     "loss",
     [
         PoissonLoss(),
@@ -104,48 +98,42 @@ MARGINS = {"margins": (-6, 6)}
         SquaredLoss(),
         SoftmaxLoss(),
     ],
-    ids=["poisson", "logistic", "logistic-read", "squared", "softmax"],
 )
 def test_a_right_link_passes(loss) -> None:
     report = check_objective(loss, **MARGINS)
-    assert {f.check: f.status for f in report.findings if f.check in ("link", "predictions")} == {
-        "link": "passed",
-        "predictions": "passed",
-    }
+    found = {f.check: f.status for f in report.findings}
+    assert found["link"] == found["predictions"] == "passed"
+    assert report.name.startswith(f"{type(loss).__name__.removesuffix('Loss')}Objective(")
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "remedy"),
     [
-        (go.objective(PoissonLoss(link=IDENTITY)), "link='log' in objective.*link = LOG in a Loss"),
-        (go.objective(poisson, link="identity"), "predict as .*identity.*link='log' in objective"),
-        (go.objective(LogisticLoss(link=IDENTITY)), "link = LOGIT in a Loss"),
-        (
-            go.objective(LogisticLoss(link=Link.score(read_doubled_logits, 2))),
-            "link = LOGIT in a Loss",
-        ),
-        (go.objective(SquaredLoss(link=LOG)), "link = IDENTITY in a Loss"),
-        (go.objective(ClassLoss()), r"link = Link.softmax\(K\) in a Loss"),
+        (PoissonLoss(link=IDENTITY), "link='log' in objective.*link = LOG in a Loss"),
+        (go.objective(counts, link="identity"), "predict as .*identity.*link='log' in objective"),
+        (LogisticLoss(link=IDENTITY), "link = LOGIT in a Loss"),
+        (LogisticLoss(link=Link.score(read_doubled_logits, 2)), "link = LOGIT in a Loss"),
+        (SquaredLoss(link=LOG), "link = IDENTITY in a Loss"),
+        (ClassLoss(), r"link = Link.softmax\(K\) in a Loss"),
+        (PoissonLoss(link=Link.score(doubled, None)), r"link = Link.score\(reader, n_classes\)"),
     ],
-    ids=["poisson", "poisson-function", "logistic", "logistic-read-wrongly", "squared", "classes"],
 )
 def test_a_wrong_link_is_named(obj, remedy) -> None:
-    found = finding(obj, "link", **MARGINS)
-    assert found.status == "FAILED"
-    assert re.search(remedy, found.message), found.message
+    assert re.search(remedy, failure(obj, "link"))
 
 
-def test_a_score_that_nobody_can_read_is_named() -> None:
-    found = finding(PoissonLoss(link=Link.score(doubled, None)), "link", **MARGINS)
+def failure(obj, check) -> str:
+    probe = make_probe(obj, None, None, None, None, (-6, 6), None, None)
+    found = tried(check, CHECKS[check], probe)
     assert found.status == "FAILED"
-    assert "declare link = Link.score(reader, n_classes)" in found.message
+    return found.message
 
 
 def test_a_function_without_link_is_told_which_fits() -> None:
-    found = finding(go.objective(poisson), "link", **MARGINS)
+    found = finding(go.objective(counts), "link", **MARGINS)
     assert found.status == "note"
     assert "declare link='log' in objective()" in found.message
-    assert check_objective(go.objective(poisson, link="log"), **MARGINS).passed
+    assert check_objective(go.objective(counts, link="log"), **MARGINS).passed
 
 
 def test_a_loss_that_corrects_on_purpose_gets_a_note() -> None:
@@ -155,20 +143,17 @@ def test_a_loss_that_corrects_on_purpose_gets_a_note() -> None:
 
 def test_a_transform_that_no_library_knows_is_found() -> None:
     link = replace(IDENTITY, name="doubled", inverse=doubled)
-    found = finding(SquaredLoss(link=link), "predictions", **MARGINS)
-    assert found.status == "FAILED"
-    assert found.message.startswith("adapters.xgboost.train predicts ")
+    message = failure(SquaredLoss(link=link), "predictions")
+    assert message.startswith("adapters.xgboost.train predicts ")
 
 
 def test_a_door_that_raises_is_named() -> None:
-    found = finding(PoissonLoss(link=Link.score(doubled, None)), "predictions", **MARGINS)
-    assert found.status == "FAILED"
-    assert "adapters." in found.message
+    assert "adapters." in failure(PoissonLoss(link=Link.score(doubled, None)), "predictions")
 
 
 def test_of_a_bare_function_no_door_is_known() -> None:
     for check in ("link", "predictions", "workers"):
-        assert finding(poisson, check).status == "not tested"
+        assert finding(counts, check).status == "not tested"
 
 
 def test_without_boosters_the_rest_is_checked() -> None:
@@ -195,7 +180,3 @@ def test_several_outputs_in_label_units_pass() -> None:
     undeclared = finding(go.objective(squared_columns), "predictions", n_classes=3)
     assert undeclared.status == "not tested"
     assert "outputs=3" in undeclared.message
-
-
-def test_a_loss_is_taken_as_it_is() -> None:
-    assert check_objective(PoissonLoss(), **MARGINS).name.startswith("PoissonObjective(")

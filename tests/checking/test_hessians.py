@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError, checks
 from tests.cases import each
+from tests.checking.test_checks import failed, logistic
 
 Array = np.ndarray[Any, Any]
 
@@ -24,10 +26,9 @@ def ones(w: Array | None, f: Array) -> Array:
 
 
 def failures(obj: Any, *arguments: Any, **options: Any) -> dict[str, str]:
-    """The message of each check that failed."""
     with pytest.raises(ObjectiveError) as raised:
         check_objective(obj, *arguments, **options)
-    return {f.check: f.message for f in raised.value.report.findings if f.status == "FAILED"}
+    return failed(raised.value)
 
 
 # A hessian of 0 where the gradient is not 0
@@ -42,10 +43,6 @@ def huber(y, f, w=None, *, delta=1.0):
 def huber_loss(y, f, w):
     r = np.abs(f - y)
     return float((ones(w, f) * np.where(r <= 1, r**2 / 2, r - 0.5)).sum())
-
-
-def wide_huber(y, f, w=None):
-    return huber(y, f, w, delta=10.0)
 
 
 def huber_with_bound(y, f, w=None):
@@ -74,25 +71,27 @@ def hinge(y, f, w=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [None, "exact"])
-@pytest.mark.parametrize("y", [None, [-3.0, 0.4, 2.5], [-50.0, 20.0], [0, 1]])
+@each(  # all pairs
+    ("kind", "y"),
+    [(None, None), ("exact", [-3.0, 0.4, 2.5]), (None, [-50.0, 20.0]), ("exact", [0, 1])],
+)
 def test_the_textbook_huber_fails_whatever_the_labels(kind, y) -> None:
     assert "sign of hessian" in failures(go.objective(huber), y, hessian_kind=kind)
-    failed = failures(huber, y, loss=huber_loss, hessian_kind=kind)
-    assert {"sign of hessian"} <= set(failed) <= {"sign of hessian", "scale"}
-    message = failed["sign of hessian"]
+    found = failures(huber, y, loss=huber_loss, hessian_kind=kind)
+    assert {"sign of hessian"} <= set(found) <= {"sign of hessian", "scale"}
+    message = found["sign of hessian"]
     assert "hessian is 0 where the gradient is " in message
     assert re.search("XGBoost .* LightGBM", message)  # what they do
     assert "np.abs(margin - y_true)" in message  # what to write instead
     assert check_objective(huber_with_bound, y, loss=huber_loss).passed
 
 
-@pytest.mark.parametrize("obj", [wide_huber, log_cosh])
+@each("obj", [functools.partial(huber, delta=10.0), log_cosh])
 def test_labels_are_not_just_0_and_1(obj) -> None:
     """Both are right as long as residuals are below 10 and 19."""
-    failed = failures(obj)
-    assert list(failed) == ["sign of hessian"]
-    assert "y_true=" in failed["sign of hessian"]  # decides
+    found = failures(obj)
+    assert list(found) == ["sign of hessian"]
+    assert "y_true=" in found["sign of hessian"]  # decides
     assert check_objective(obj, [0, 1]).passed
     assert check_objective(residual_log_cosh).passed
 
@@ -131,16 +130,11 @@ def negative_for_far_labels(y, f, w=None):
 
 
 def test_defects_that_only_other_labels_show() -> None:
-    failed = failures(wrong_for_far_labels, loss=squared_loss)
-    assert list(failed) == ["gradient"]
-    failed = failures(negative_for_far_labels)
-    assert "a hessian is -1" in failed["sign of hessian"]
+    found = failures(wrong_for_far_labels, loss=squared_loss)
+    assert list(found) == ["gradient"]
+    found = failures(negative_for_far_labels)
+    assert "a hessian is -1" in found["sign of hessian"]
     assert check_objective(wrong_for_far_labels, [0, 1], loss=squared_loss).passed
-
-
-def logistic(y, f, w=None):
-    p = expit(f)
-    return ones(w, f) * (p - y), ones(w, f) * p * (1 - p)
 
 
 def logistic_by_case(y, f, w=None):
@@ -171,10 +165,9 @@ def poisson(y, f, w=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     "obj",
     [
-        logistic,
         logistic_by_case,
         logistic_that_refuses,
         entropy_of_labels,
@@ -221,11 +214,6 @@ def gaussian_loss(y, f, w):
     return float((ones(w, f) * (log_sigma + (y - mean) ** 2 * np.exp(-2 * log_sigma) / 2)).sum())
 
 
-def gaussian_of_small_hessian(y, f, w=None):
-    g, h = gaussian(y, f, w)
-    return g, h * [1.0, 0.1]
-
-
 LABELS = np.random.default_rng(3).normal(1, 2, 60)
 
 
@@ -248,7 +236,7 @@ def test_an_expected_hessian_passes_with_a_note(kind, loss, make, monkeypatch) -
     assert re.search("Fisher.* downhill", note.message)
 
 
-@pytest.mark.parametrize("loss", [None, gaussian_loss])
+@each("loss", [None, gaussian_loss])
 def test_an_expected_hessian_is_not_what_it_is_not(loss) -> None:
     options = {"n_classes": 2, "margins": (-3, 3), "loss": loss}
     with pytest.raises(ObjectiveError, match="it is not the second derivative"):
@@ -259,8 +247,13 @@ def test_an_expected_hessian_is_not_what_it_is_not(loss) -> None:
 
 def test_steps_that_go_uphill_still_fail() -> None:
     options = {"n_classes": 2, "margins": (-3, 3)}
-    failed = failures(gaussian_of_small_hessian, LABELS, **options)
-    assert "belongs to another loss" in failed["hessian"]
+
+    def small(y, f, w=None):
+        g, h = gaussian(y, f, w)
+        return g, h * [1.0, 0.1]
+
+    found = failures(small, LABELS, **options)
+    assert "belongs to another loss" in found["hessian"]
 
 
 def cox_sums(y, f, w):
@@ -284,18 +277,15 @@ def cox_loss(y, f, w):
     return float((events * (np.log(S) + f.max() - f)).sum())
 
 
-def cox_without_weights_in_sums(y, f, w=None):
-    g, h = cox(y, f)
-    return ones(w, f) * g, ones(w, f) * h
-
-
 TIMES = np.random.default_rng(4).permutation(np.arange(1.0, 61.0)) * np.resize([1, 1, -1], 60)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [TIMES, np.where(np.abs(TIMES) > 40, 1, -1) * np.abs(TIMES)])
-@pytest.mark.parametrize("loss", [None, cox_loss])
-def test_the_exact_diagonal_of_coupled_rows_passes(loss, times) -> None:
+@pytest.mark.parametrize(
+    ("times", "loss"),
+    [(TIMES, None), (np.where(np.abs(TIMES) > 40, 1, -1) * np.abs(TIMES), cox_loss)],
+)
+def test_the_exact_diagonal_of_coupled_rows_passes(times, loss) -> None:
     report = check_objective(cox, times, loss=loss, margins=(-6, 6))
     found = {f.check: (f.status, f.message) for f in report.findings}
     assert found["hessian"] == ("note", "exact")
@@ -304,8 +294,11 @@ def test_the_exact_diagonal_of_coupled_rows_passes(loss, times) -> None:
 
 
 def test_weights_missing_from_the_sums_of_coupled_rows_still_fail() -> None:
-    failed = failures(cox_without_weights_in_sums, TIMES, margins=(-6, 6))
-    assert "are missing from the sums over rows" in failed["weights"]
+    def unweighted_sums(y, f, w=None):
+        return tuple(ones(w, f) * part for part in cox(y, f))
+
+    found = failures(unweighted_sums, TIMES, margins=(-6, 6))
+    assert "are missing from the sums over rows" in found["weights"]
 
 
 # What a function may return

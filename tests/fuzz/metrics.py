@@ -24,6 +24,11 @@ DOWN = ("mae", "cost")
 Counts = list[list[Fraction]]
 
 
+def of_rows(draw: Draw, y: Array, p: Array, **options: Any) -> Arguments:
+    """Labels and predictions with weights, and the other arguments."""
+    return {"y_true": y, "y_pred": p, "sample_weight": draw.weights(len(y)), **options}
+
+
 def confusion(y: list[int], p: list[int], w: list[Fraction], K: int) -> Counts:
     C = [[Fraction(0)] * K for _ in range(K)]
     for i, j, v in zip(y, p, w, strict=True):
@@ -201,11 +206,10 @@ def draw_class_metric(draw: Draw, metric: str, parameter: Any = None, K: int = 0
     elif kind == 3:
         labels, label_range = draw.names(K), None
         y, p = (np.array(labels)[draw.positions(n, K)] for _ in range(2))
-    return {
-        "metric": metric, "parameter": parameter, "label_range": label_range,
-        "thresholds": thresholds, "y_true": y, "y_pred": p, "sample_weight": draw.weights(n),
-        "labels": labels, "loss": draw.chance(0.2),
-    }  # fmt: skip
+    return of_rows(
+        draw, y, p, metric=metric, parameter=parameter, label_range=label_range,
+        thresholds=thresholds, labels=labels, loss=draw.chance(0.2),
+    )  # fmt: skip
 
 
 def draw_matrix(draw: Draw, K: int, kappa: bool) -> list[list[float]]:
@@ -247,7 +251,7 @@ def draw_kappa(draw: Draw) -> Arguments:
     if draw.chance(0.3):
         labels = draw.names(K)
         y, p = (np.array(labels)[draw.positions(n, K)] for _ in range(2))
-    return {"y_true": y, "y_pred": p, "labels": labels, "sample_weight": draw.weights(n)}
+    return of_rows(draw, y, p, labels=labels)
 
 
 def kappa(y_true: Any, y_pred: Any, labels: Any, sample_weight: Any) -> float:
@@ -292,10 +296,7 @@ def draw_extended(draw: Draw) -> Arguments:
         how = {0: 0.25, 2: 0.5, 5: 0.25}
     elif given == "numbers":
         how = (draw.uniform(-1, 3), draw.uniform(0.1, 3))
-    return {
-        "y_true": y, "y_pred": y + draw.scores(n, far=20), "sample_weight": draw.weights(n),
-        "given": given, "how": how,
-    }  # fmt: skip
+    return of_rows(draw, y, y + draw.scores(n, far=20), given=given, how=how)
 
 
 def extended(y_true: Any, y_pred: Any, sample_weight: Any, given: Any, how: Any) -> float:
@@ -342,9 +343,7 @@ def extended_reference(y_true: Any, y_pred: Any, sample_weight: Any, given: Any,
 
 def draw_squared(draw: Draw) -> Arguments:
     n = draw.rows()
-    y, _ = draw.labels(n, draw.classes())
-    p = draw.scores(n, far=20)
-    return {"y_true": y, "y_pred": p, "sample_weight": draw.weights(n)}
+    return of_rows(draw, draw.labels(n, draw.classes())[0], draw.scores(n, far=20))
 
 
 def squared(y_true: Any, y_pred: Any, sample_weight: Any) -> float:
@@ -363,10 +362,8 @@ def draw_logloss(draw: Draw) -> Arguments:
     n = draw.rows()
     space = draw.of(["margin", "probability"])
     p = draw.margins(n) if space == "margin" else draw.probabilities(n)
-    return {
-        "negative_keep_rate": draw.rate(), "input_space": space, "y_true": draw.binary(n),
-        "y_pred": p, "sample_weight": draw.weights(n),
-    }  # fmt: skip
+    rate = draw.rate()
+    return of_rows(draw, draw.binary(n), p, negative_keep_rate=rate, input_space=space)
 
 
 def logloss(
@@ -406,11 +403,8 @@ def draw_class_probability(draw: Draw) -> Arguments:
     n, K = draw.rows(), draw.classes()
     space = draw.of(["margin", "probability"])
     p = draw.margins((n, K)) if space == "margin" else draw.probability_rows(n, K)
-    return {
-        "n_classes": draw.of([None, K]), "input_space": space,
-        "y_true": draw.positions(n, K).astype(draw.of(["i8", "f8", "u1"])), "y_pred": p,
-        "sample_weight": draw.weights(n),
-    }  # fmt: skip
+    y = draw.positions(n, K).astype(draw.of(["i8", "f8", "u1"]))
+    return of_rows(draw, y, p, n_classes=draw.of([None, K]), input_space=space)
 
 
 def read_class_probability(

@@ -85,22 +85,25 @@ def near_all(
     }  # fmt: skip
 
 
-def draw_binary(draw: Draw, far: float = 1e5) -> Arguments:
+def of_rows(draw: Draw, y: Array, f: Array, **options: Any) -> Arguments:
+    """Labels and margins with weights, and the other arguments."""
+    return {"y_true": y, "margin": f, "sample_weight": draw.calm_weights(len(y)), **options}
+
+
+def draw_binary(draw: Draw, far: float = 1e5, **options: Any) -> Arguments:
     n = draw.between(1, 10)
-    w = draw.calm_weights(n)
-    if w is not None and draw.chance(0.3):
-        w = w * draw.of([1e-15, 1e12])
-    return {"y_true": draw.binary(n), "margin": draw.margins(n, far), "sample_weight": w}
+    given = of_rows(draw, draw.binary(n), draw.margins(n, far), **options)
+    if given["sample_weight"] is not None and draw.chance(0.3):
+        given["sample_weight"] = given["sample_weight"] * draw.of([1e-15, 1e12])
+    return given
 
 
 # logistic losses
 
 
 def draw_logloss(draw: Draw) -> Arguments:
-    return draw_binary(draw) | {
-        "rate": draw.of([1.0, 0.1, 1e-6, draw.uniform(0.01, 1)]),
-        "hessian": draw.of(["exact", "bounded"]), "offset": False,
-    }  # fmt: skip
+    rate, hessian = draw.of([1.0, 0.1, 1e-6, draw.uniform(0.01, 1)]), draw.of(["exact", "bounded"])
+    return draw_binary(draw, rate=rate, hessian=hessian, offset=False)
 
 
 def draw_offset(draw: Draw) -> Arguments:
@@ -161,11 +164,10 @@ def draw_focal(draw: Draw) -> Arguments:
     K = draw.of([2, 2, 3, 5])
     n = draw.between(1, 8 if K == 2 else 4)
     alpha: Any = draw.of([None, 0.25, 0.9]) if K == 2 else draw.of([None, [0.5] * (K - 1) + [2.0]])
-    return {
-        "y_true": draw.positions(n, K), "margin": draw.margins(n if K == 2 else (n, K), 700.0),
-        "sample_weight": draw.calm_weights(n), "gamma": draw.of([0.0, 0.5, 2.0, 5]),
-        "alpha": alpha, "K": K,
-    }  # fmt: skip
+    return of_rows(
+        draw, draw.positions(n, K), draw.margins(n if K == 2 else (n, K), 700.0),
+        gamma=draw.of([0.0, 0.5, 2.0, 5]), alpha=alpha, K=K,
+    )  # fmt: skip
 
 
 def focal(y_true: Any, margin: Any, sample_weight: Any, gamma: Any, alpha: Any, K: int) -> Any:
@@ -294,10 +296,7 @@ def draw_ordinal(draw: Draw) -> Arguments:
     f = draw.margins(n, far)
     if isinstance(how, str):
         f = np.clip(f, -30, 30)
-    return {
-        "y_true": draw.positions(n, K), "margin": f, "sample_weight": draw.calm_weights(n),
-        "K": K, "thresholds": how,
-    }  # fmt: skip
+    return of_rows(draw, draw.positions(n, K), f, K=K, thresholds=how)
 
 
 def ordinal(y_true: Any, margin: Any, sample_weight: Any, K: int, thresholds: Any) -> Any:
@@ -409,11 +408,10 @@ def ordinal_reference(y_true: Any, margin: Any, sample_weight: Any, K: int, thre
 def draw_qwk(draw: Draw) -> Arguments:
     n = draw.between(2, 10)
     y, _ = draw.labels(n, draw.of([2, 4, 6]))
-    return {
-        "y_true": y, "margin": y + draw.of([0.1, 1.0, 5.0]) * draw.rng.normal(size=n),
-        "sample_weight": draw.calm_weights(n), "scale": draw.of(["residual", "kappa"]),
-        "clip": draw.chance(0.5), "given": draw.chance(0.5),
-    }  # fmt: skip
+    return of_rows(
+        draw, y, y + draw.of([0.1, 1.0, 5.0]) * draw.rng.normal(size=n),
+        scale=draw.of(["residual", "kappa"]), clip=draw.chance(0.5), given=draw.chance(0.5),
+    )  # fmt: skip
 
 
 def qwk(y_true: Any, margin: Any, sample_weight: Any, scale: Any, clip: bool, given: bool) -> Any:
@@ -486,11 +484,10 @@ def draw_kappa(draw: Draw) -> Arguments:
     y = draw.positions(n, K)
     y[0] = 0
     matrix = (draw.rng.integers(1, 5, (K, K)) * (1 - np.eye(K))).tolist()
-    return {
-        "y_true": y, "margin": draw.rng.uniform(0.01, K - 1.01, n),
-        "sample_weight": draw.calm_weights(n), "scale": draw.of(["residual", "kappa"]),
-        "cost": draw.of(["squared", "absolute", matrix]), "K": K,
-    }  # fmt: skip
+    return of_rows(
+        draw, y, draw.rng.uniform(0.01, K - 1.01, n), scale=draw.of(["residual", "kappa"]),
+        cost=draw.of(["squared", "absolute", matrix]), K=K,
+    )  # fmt: skip
 
 
 def kappa(y_true: Any, margin: Any, sample_weight: Any, scale: Any, cost: Any, K: int) -> Any:
@@ -540,10 +537,8 @@ def kappa_reference(
         return ratio_expected(total, G, p, w, mp.mpf(1), y) | expects
     mu = sum(q * j for j, q in enumerate(pi))
     var = sum(q * (j - mu) ** 2 for j, q in enumerate(pi))
-    starts = [g(mp.mpf(t)) for t in np.linspace(0, K - 1, 601)]
     if not isinstance(cost, str) or cost == "absolute":  # the unit is that of the best constant
         expects["loss"] = Near(total(p), 1e-12 * total(p))
-        del starts
         return expects
     unit = var / 2 / g(mu) * G / sum(w)
     return ratio_expected(total, G, p, w, unit, y) | expects
@@ -560,10 +555,8 @@ def bowl(y: Array, p: Array) -> tuple[Array, Array]:
 
 def draw_ratio(draw: Draw) -> Arguments:
     n = draw.between(1, 10)
-    return {
-        "y_true": draw.labels(n, 4)[0], "margin": draw.of([1.0, 5.0]) * draw.rng.normal(size=n),
-        "sample_weight": draw.calm_weights(n), "scale": draw.of(["residual", "loss"]),
-    }  # fmt: skip
+    f = draw.of([1.0, 5.0]) * draw.rng.normal(size=n)
+    return of_rows(draw, draw.labels(n, 4)[0], f, scale=draw.of(["residual", "loss"]))
 
 
 def ratio(y_true: Any, margin: Any, sample_weight: Any, scale: Any) -> Any:
@@ -595,10 +588,8 @@ def own_loss(y: Array, f: Array, w: Array | None, cost: Array) -> float:
 
 def draw_own(draw: Draw) -> Arguments:
     n = draw.between(1, 10)
-    return {
-        "y_true": draw.labels(n, 4)[0], "margin": draw.margins(n, 1e3),
-        "sample_weight": draw.calm_weights(n), "cost": draw.rng.uniform(0.5, 3, n),
-    }  # fmt: skip
+    cost = draw.rng.uniform(0.5, 3, n)
+    return of_rows(draw, draw.labels(n, 4)[0], draw.margins(n, 1e3), cost=cost)
 
 
 def own(y_true: Any, margin: Any, sample_weight: Any, cost: Any) -> Any:
@@ -633,10 +624,7 @@ def jax_loss(y: Any, f: Any, w: Any) -> Any:
 
 def draw_traced(draw: Draw) -> Arguments:
     n = draw.of([1, 5])  # each number of rows is compiled
-    return {
-        "y_true": draw.labels(n, 4)[0], "margin": draw.margins(n, 100.0).astype(float),
-        "sample_weight": draw.calm_weights(n),
-    }  # fmt: skip
+    return of_rows(draw, draw.labels(n, 4)[0], draw.margins(n, 100.0).astype(float))
 
 
 def traced(y_true: Any, margin: Any, sample_weight: Any) -> Any:

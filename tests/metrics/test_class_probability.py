@@ -10,15 +10,14 @@ import pytest
 import xgboost as xgb
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolute_error
+from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
-from gbdt_objectives.metrics import class_probability
-from tests.cases import refusals, refusals_of
+from tests.cases import each, refusals, refusals_of
 
 METRICS = [go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric]
 
@@ -37,9 +36,9 @@ def sample(n, K, seed=0):
     return rng.integers(0, K, n), rng.normal(0, 3, (n, K)), rng.exponential(size=n)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])  # XGBoost's and LightGBM's
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "K"), [(300, 2), (300, 5), (140_000, 3)])  # more than a block
+@each("order", ["C", "F"])  # XGBoost's and LightGBM's
+@each("dtype", [np.float32, np.float64])
+@each(("n", "K"), [(300, 2), (300, 5), (140_000, 3)])  # more than a block
 def test_equal_the_references(n, K, dtype, order):
     y, z, w = sample(n, K)
     z = np.asarray(z, dtype, order)
@@ -67,12 +66,6 @@ def test_float32_probabilities_lose_only_their_own_rounding():
     assert found == pytest.approx(log_loss(y, P), abs=1e-6)
 
 
-def test_a_class_that_does_not_occur_counts_as_one():
-    P = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    found = go.metrics.class_logloss_metric(3, input_space="probability")([0, 0], P)
-    assert found == pytest.approx(log_loss([0, 0], P, labels=[0, 1, 2]))
-
-
 def test_certain_predictions():
     P, y = np.eye(3), [0, 1, 2]
     logloss = go.metrics.class_logloss_metric(input_space="probability")
@@ -84,20 +77,6 @@ def test_certain_predictions():
     far = go.metrics.class_logloss_metric()
     assert far([0, 1], [[0.0, 1e4], [0.0, 1e4]]) == 5e3  # beyond what probabilities can hold
     assert far([0], np.array([[3e38, -3e38]], np.float32)) == 0
-
-
-def test_ranked_score_of_two_classes_is_the_brier_score():
-    y, z, w = sample(200, 2)
-    P = softmax(z, axis=1)
-    found = go.metrics.ranked_probability_score_metric()(y, z, w)
-    assert found == pytest.approx(brier_score_loss(y, P[:, 1], sample_weight=w))
-
-
-def test_ranked_score_knows_the_order_and_logloss_does_not():
-    near, far = [[0.5, 0.5, 0.0]], [[0.5, 0.0, 0.5]]
-    for make, differs in zip(METRICS, (False, True), strict=True):
-        metric = make(input_space="probability")
-        assert (metric([0], near) < metric([0], far)) is differs
 
 
 test_bad_predictions_and_labels = refusals_of(
@@ -118,12 +97,16 @@ test_bad_predictions_and_labels = refusals_of(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("make", METRICS)
-def test_stops_the_built_in_objectives_of_both_boosters_early(make):
+def thirds(n: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = rng.random((600, 3))
-    y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
+    X = rng.random((n, 3))
+    return X, np.digitize(X[:, 0] + 0.4 * rng.normal(size=n), [0.3, 0.7])
+
+
+def test_stops_the_built_in_objectives_of_both_boosters_early():
+    X, y = thirds(600)
     train, stop = slice(0, 300), slice(300, 600)
+    make = go.metrics.class_logloss_metric
     metric = make(3, input_space="probability")
     data = xgb.DMatrix(X[train], y[train])
     held_out = xgb.DMatrix(X[stop], y[stop])
@@ -155,9 +138,7 @@ def test_stops_the_built_in_objectives_of_both_boosters_early(make):
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
 def test_drop_in_classifiers_stop_on_probabilities_and_refuse_margins():
-    rng = np.random.default_rng(0)
-    X = rng.random((600, 3))
-    y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
+    X, y = thirds(600)
     given, stop = (X[:300], y[:300]), [(X[300:], y[300:])]
     metric = go.metrics.class_logloss_metric(3, input_space="probability")
     xgb_model = XGBClassifier(n_estimators=200, eval_metric=metric, early_stopping_rounds=5)
@@ -191,9 +172,7 @@ def test_regressors_stop_on_a_loss_in_label_units_only():
 
 
 def test_is_a_scorer_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    X = rng.random((200, 2))
-    y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=200), [0.3, 0.7])
+    X, y = thirds(200)
     new = "response_method" in inspect.signature(make_scorer).parameters  # since 1.4
     asked = {"response_method": "predict_proba"} if new else {"needs_proba": True}
     metric = go.metrics.class_logloss_metric(3, input_space="probability")
@@ -203,23 +182,7 @@ def test_is_a_scorer_of_scikit_learn():
     assert found == pytest.approx(theirs)
 
 
-@pytest.mark.parametrize("n_classes", [None, 4])
-def test_a_worker_without_rows_has_columns(n_classes):
-    metric = go.metrics.class_logloss_metric(n_classes)
-    with _workers.some_rows():
-        rows = metric.read(np.empty(0), np.empty(0), None)
-    assert rows.f.shape == (0, n_classes or 2)
-
-
-def test_margins_whose_rows_sum_to_1():
-    metric = go.metrics.class_logloss_metric()
-    assert np.isfinite(metric([0, 1], [[0.5, 0.5], [0.25, 0.75]]))  # they start at 1/2
-    assert np.isfinite(metric([0, 1], [[2.0, -0.5, -0.5], [0.5, 0.25, 0.25]]))
-    with pytest.raises(ValueError, match="which are probabilities"):
-        metric([0, 1], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
-
-
-@pytest.mark.parametrize("make", METRICS)
+@each("make", METRICS)
 def test_what_is_taken_for_probabilities(make):
     y = [0, 2]
     with pytest.raises(ValueError, match=r"probabilities in \[0, 1\], found \[1.5, 0.0, 0.0\]"):
@@ -235,24 +198,24 @@ def test_what_is_taken_for_probabilities(make):
         assert np.isfinite(make(input_space="margin")([0, 1], margins))
 
 
-@pytest.mark.parametrize("make", METRICS)
-@pytest.mark.parametrize("n_classes", [None, 4])
-def test_a_worker_without_rows_has_columns_all_the_same(make, n_classes, monkeypatch):
+@each("make", METRICS)
+@each("n_classes", [None, 4])
+def test_a_worker_without_rows_has_columns_all_the_same(make, n_classes):
     metric = make(n_classes, input_space="margin")
     with pytest.raises(ValueError, match=r"y_pred must be \(n, K\), .* found shape \(0,\)"):
         metric._read_columns(np.zeros(0))
-    monkeypatch.setattr(class_probability, "several", lambda: True)
-    assert metric._read_columns(np.zeros(0)).shape == (0, n_classes or 2)
-    assert metric._read_columns(np.zeros((3, 4))).shape == (3, 4)
+    with _workers.some_rows():
+        assert metric.read(np.empty(0), np.empty(0), None).f.shape == (0, n_classes or 2)
+        assert metric._read_columns(np.zeros((3, 4))).shape == (3, 4)
 
 
 test_refusals = refusals(
-    *((lambda make=make: make(1), "n_classes must be a whole number >= 2, found 1")
-      for make in METRICS),
-    *((lambda make=make: make([0, 1, 2]), "n_classes must be a whole number", TypeError)
-      for make in METRICS),
-    *((lambda make=make: make(input_space="label"), "input_space must be one of")
-      for make in METRICS),
+    *((lambda make=make, options=options: make(**options), *said) for make in METRICS
+      for options, *said in [
+          ({"n_classes": 1}, "n_classes must be a whole number >= 2, found 1"),
+          ({"n_classes": [0, 1, 2]}, "n_classes must be a whole number", TypeError),
+          ({"input_space": "label"}, "input_space must be one of"),
+      ]),
     (lambda: METRICS[0](2, input_space="probability")(["a", "b"], [[0.3, 0.7], [0.5, 0.5]]),
      "y_true has dtype <U1: encode the classes as 0..K-1", TypeError),
 )  # fmt: skip

@@ -11,12 +11,10 @@ from sklearn.metrics import matthews_corrcoef
 
 import gbdt_objectives as go
 from gbdt_objectives.metrics import classes
-from tests.cases import refusals
+from tests.cases import each, refusals
 
 
-@pytest.mark.parametrize(
-    "metric", [go.metrics.threshold_metric("accuracy"), go.qwk_metric()], ids=str
-)
+@each("metric", [go.metrics.threshold_metric("accuracy"), go.qwk_metric()])
 def test_float_classes_beyond_the_labels_are_not_taken_for_scores(metric) -> None:
     """Clipped to the nearest label, a wrong class would count as right."""
     y = [0, 1, 2]
@@ -25,9 +23,8 @@ def test_float_classes_beyond_the_labels_are_not_taken_for_scores(metric) -> Non
     assert metric(y, [0, 1, 5]) < 1
     assert metric(y, [0.0, 1.0, 2.0]) == 1
     assert metric(y, [-0.2, 1.1, 5.3]) == 1  # scores
-    assert (
-        go.metrics.threshold_metric(metric, (0, 2))(y, [0.0, 1.0, 5.0]) == 1
-    )  # scores, as it is said
+    in_range = go.metrics.threshold_metric(metric, (0, 2))
+    assert in_range(y, [0.0, 1.0, 5.0]) == 1  # scores, as it is said
     assert metric.xgboost(np.array([0.0, 1.0, 2.0]), np.array([0.1, 1.2, 4.7])) == 1
     with pytest.raises(ValueError, match="found 5 beyond the labels 0 to 2"):
         metric.loss(y, [0.0, 1.0, 5.0])
@@ -38,7 +35,7 @@ def test_youden_of_a_single_class_is_nan() -> None:
         assert np.isnan(go.metrics.threshold_metric("youden", (0, 1))([1, 1], [1, 0]))
 
 
-@pytest.mark.parametrize("name", ["mae", "qwk", "accuracy"])
+@each("name", ["mae", "qwk", "accuracy"])
 def test_rows_of_weight_0_do_not_exist(name) -> None:
     """Nor do their labels widen the range."""
     metric = go.metrics.threshold_metric(name)
@@ -46,7 +43,7 @@ def test_rows_of_weight_0_do_not_exist(name) -> None:
     assert with_row == metric([0, 1], [0.2, 3.2], [1, 1])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("dtype", [np.float64, np.float32])
 def test_the_score_next_below_a_half_is_nearest_to_the_lower_label(dtype) -> None:
     """Adding 1/2 rounds: 0.49999999999999994 + 0.5 is 1."""
     half = dtype(0.5)
@@ -64,15 +61,7 @@ def test_one_class_is_nan_in_any_range_and_of_any_weights() -> None:
             assert np.isnan(go.qwk_metric((0, 6))(y, y, w)), label
 
 
-@pytest.mark.parametrize("K", [2, 4])
-def test_matthews_is_scikit_learns(K) -> None:
-    rng = np.random.default_rng(K)
-    y, p, w = rng.integers(0, K, 80), rng.integers(0, K, 80), rng.random(80)
-    metric = go.metrics.threshold_metric("matthews", (0, K - 1))
-    assert metric(y, p, w) == pytest.approx(matthews_corrcoef(y, p, sample_weight=w), abs=1e-12)
-
-
-@pytest.mark.parametrize("K", [2, 3, 5])
+@each("K", [2, 3, 5])
 def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
     rng = np.random.default_rng(K)
     y, p, w = rng.integers(0, K, 60), rng.integers(0, K, 60), rng.integers(1, 5, 60)
@@ -88,7 +77,7 @@ def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
     assert np.isnan(classes.matthews(one.T))  # of one true class
 
 
-@pytest.mark.parametrize(
+@each(
     ("cost", "row"),
     [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])],
 )
@@ -96,14 +85,10 @@ def test_costs_by_name(cost: str, row: list[int]) -> None:
     np.testing.assert_array_equal(classes.cost_matrix(cost, 4)[1], row)
 
 
-def test_names_of_mean_costs() -> None:
+def test_names_of_metrics() -> None:
+    assert set(classes.OTHER_NAMES) == set().union(*ELSEWHERE.values())
     assert go.metrics.threshold_metric("mae").name == "mae"
     assert go.metrics.cost_metric([[0, 1], [2, 0]]).name == "cost"
-
-
-def test_every_other_name_is_one_of_those_below() -> None:
-    assert set(classes.OTHER_NAMES) == set().union(*ELSEWHERE.values())
-    assert classes.MeanCost(cost=((0, 1), (2, 0))).name == "cost"
 
 
 def test_the_classes_of_a_range() -> None:

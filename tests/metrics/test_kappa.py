@@ -15,7 +15,6 @@ from sklearn.metrics import cohen_kappa_score
 import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.classes import rounded
 from gbdt_objectives.metrics.kappa import class_counts, merged, moments
 from tests.cases import each, refusals_of
@@ -41,16 +40,6 @@ def test_equals_scikit_learn(rows, offset) -> None:
         ours = quadratic_weighted_kappa(y + offset, p + offset, sample_weight=weight)
         theirs = cohen_kappa_score(y, p, labels=range(6), weights="quadratic", sample_weight=weight)
         assert ours == pytest.approx(theirs, abs=1e-9)
-
-
-def test_definition_by_confusion_counts() -> None:
-    rng = np.random.default_rng(0)
-    y, p = rng.integers(0, 4, (2, 200))
-    O = np.zeros((4, 4))
-    np.add.at(O, (y, p), 1)
-    W = np.subtract.outer(np.arange(4), np.arange(4)) ** 2
-    E = np.outer(O.sum(1), O.sum(0)) / 200
-    assert quadratic_weighted_kappa(y, p) == pytest.approx(1 - (W * O).sum() / (W * E).sum())
 
 
 @each("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64, bool])
@@ -199,30 +188,6 @@ def test_best_score_is_a_stretch_of_the_conditional_mean() -> None:
     assert metric(y, best) == pytest.approx(rho, abs=1e-9)
     for stretch in (0.9, 0.99, 1.01, 1.1):
         assert metric(y, y.mean() + stretch * (best - y.mean())) < rho
-
-
-def test_moments_of_parts_add_up() -> None:
-    """Each about an origin and means of its own, as workers have them; a part may weigh nothing."""
-    rng = np.random.default_rng(4)
-    y, p, w = rng.integers(0, 5, 60).astype(float), rng.normal(2, 3, 60), rng.random(60)
-
-    def of(rows: slice) -> np.ndarray:
-        if rows.start == rows.stop:
-            return np.zeros(7)
-        a, b, c = y[rows], p[rows], w[rows]
-        origin = min(a.min(), b.min())
-        means = np.average(a, weights=c), np.average(b, weights=c)
-        u, v = a - means[0], b - means[1]
-        return np.array([
-            origin, c.sum(), means[0] - origin, means[1] - origin,
-            c @ u**2, c @ v**2, c @ (u * v),
-        ])  # fmt: skip
-
-    parts = [slice(0, 7), slice(7, 7), slice(7, 30), slice(30, 60)]
-    origin, W, *rest = kappa.merged(np.array([of(part) for part in parts]))
-    expected = of(slice(0, 60))
-    expected[2:4] += expected[0] - origin
-    np.testing.assert_allclose([W, *rest], expected[1:], rtol=1e-13)
 
 
 def test_moments_of_parts_are_those_of_all_rows() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -15,14 +14,14 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, softmax
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as by_lightgbm, xgboost as by_xgboost
+from gbdt_objectives.adapters import xgboost as by_xgboost
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import autodiff
-from tests.cases import refusals_of
+from tests.cases import each, refusals_of
+from tests.contract import log_squared_error_loss, named, pseudo_huber_loss
 from tests.objectives.checks import central_difference
 
 pytestmark = pytest.mark.slow
@@ -50,10 +49,6 @@ def poisson(y, f, w):
     return total(jnp.exp(f) - y * f, w)
 
 
-def pseudo_huber(y, f, w):
-    return total(jnp.sqrt(1 + (f - y) ** 2), w)
-
-
 def cross_entropy(y, z, w):
     return -total(jax.nn.log_softmax(z, axis=1)[jnp.arange(len(y)), y.astype(int)], w)
 
@@ -61,11 +56,6 @@ def cross_entropy(y, z, w):
 def cauchy(y, f, w):
     """Not convex."""
     return total(jnp.log1p((f - y) ** 2), w)
-
-
-def log_squared_error(y, f, w):
-    v = jnp.ones(len(y)) if w is None else w
-    return v.sum() / 2 * jnp.log((v * (f - y) ** 2).sum())
 
 
 def ones(y, f, w):
@@ -82,14 +72,6 @@ def half_of_the_error(y, z, w):
     return jnp.abs(jax.nn.sigmoid(z) - y) / 2 * ones(y, z, w)
 
 
-def exact(y, f, w):
-    return {
-        logistic: lambda: (expit(f) - y, expit(f) * expit(-f)),
-        poisson: lambda: (np.exp(f) - y, np.exp(f)),
-        pseudo_huber: lambda: ((f - y) / np.hypot(1, f - y), np.hypot(1, f - y) ** -3.0),
-    }
-
-
 N = 300  # rows of nearly every test: each loss is compiled again for each number of rows
 
 
@@ -101,36 +83,45 @@ def rows(n=N):
 # The derivatives
 
 
-@pytest.mark.parametrize("loss", [logistic, poisson, pseudo_huber])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_derivatives_are_the_formulas(loss, weighted) -> None:
+@each(
+    ("loss", "exact"),
+    [
+        (logistic, lambda y, f: (expit(f) - y, expit(f) * expit(-f))),
+        (poisson, lambda y, f: (np.exp(f) - y, np.exp(f))),
+        (
+            pseudo_huber_loss,
+            lambda y, f: ((f - y) / np.hypot(1, f - y), np.hypot(1, f - y) ** -3.0),
+        ),
+    ],
+)
+def test_derivatives_are_the_formulas(loss, exact) -> None:
     y, f, w = rows()
-    v = w if weighted else np.ones(N)
     obj = go.objective_from_loss(loss)
-    found = obj.gradient_hessian(y, f, w if weighted else None)
-    for array, right in zip(found, exact(y, f, w)[loss](), strict=True):
-        assert array.dtype == np.float64
-        # a few roundings of float64; in 1 - p some more
-        np.testing.assert_allclose(array, v * right, rtol=1e-11, atol=1e-14)
+    for weight, v in ((None, 1.0), (w, w)):
+        found = obj.gradient_hessian(y, f, weight)
+        for array, right in zip(found, exact(y, f), strict=True):
+            assert array.dtype == np.float64
+            # a few roundings of float64; in 1 - p some more
+            np.testing.assert_allclose(array, v * right, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_several_margins_a_row(weighted) -> None:
+def test_several_margins_a_row() -> None:
     rng = np.random.default_rng(1)
     n = 60  # those of the checker
     y, z, w = rng.integers(0, 3, n), rng.normal(0, 3, (n, 3)), rng.uniform(0.5, 3, n)
-    v, p = (w if weighted else np.ones(n))[:, None], softmax(z, axis=1)
-    bounded_by = {"exact": p * (1 - p), quarter: np.full((n, 3), 0.25)}
-    for hessian, expected in bounded_by.items():
+    p = softmax(z, axis=1)
+    for hessian, expected in {"exact": p * (1 - p), quarter: np.full((n, 3), 0.25)}.items():
         obj = go.objective_from_loss(cross_entropy, hessian=hessian)
-        g, h = obj.gradient_hessian(y, np.asfortranarray(z), w if weighted else None)
-        np.testing.assert_allclose(g, v * (p - np.eye(3)[y]), rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(h, v * expected, rtol=1e-12, atol=1e-14)
+        for weight in (None, w):
+            v = ones(y, z, weight)
+            g, h = obj.gradient_hessian(y, np.asfortranarray(z), weight)
+            np.testing.assert_allclose(g, v * (p - np.eye(3)[y]), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(h, v * expected, rtol=1e-12, atol=1e-14)
 
 
 def test_rows_that_are_coupled() -> None:
     y, f, w = rows(40)
-    obj = go.objective_from_loss(log_squared_error, hessian="constant")
+    obj = go.objective_from_loss(log_squared_error_loss, hessian="constant")
     for weight in (None, w):
         v = np.ones(40) if weight is None else weight
         gradient, hessian = obj.gradient_hessian(y, f, weight)
@@ -142,25 +133,11 @@ def test_rows_that_are_coupled() -> None:
         np.testing.assert_allclose(gradient, numeric, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize(  # exact and constant ones are in the table, tests/contract.py
-    ("loss", "options", "n_classes", "kind"),
-    [
-        (cross_entropy, {}, 3, "exact"),
-        (logistic, {"hessian": half_of_the_error, "hessian_kind": "bounded"}, None, "bounded"),
-    ],
-)
-def test_the_checker_passes_them(loss, options, n_classes, kind) -> None:
-    obj = go.objective_from_loss(loss, **options)
-    assert obj.hessian_kind == kind
-    assert go.check_objective(obj, n_classes=n_classes).passed
-
-
-def weights_squared(y, z, w):
-    return logistic(y, z, w if w is None else w * w)
-
-
-def weights_outside_the_mean(y, f, w):
-    return total((f - f.mean() - y) ** 2, w)
+def test_the_checker_passes_a_bound() -> None:  # others are in the table, tests/contract.py
+    bounded = {"hessian": half_of_the_error, "hessian_kind": "bounded"}
+    obj = go.objective_from_loss(logistic, **bounded)
+    assert obj.hessian_kind == "bounded"
+    assert go.check_objective(obj).passed
 
 
 def weights_ignored(y, z, w):
@@ -176,27 +153,20 @@ def sum_of_weights_forgotten(y, z, w):
     return logistic(y, z, None) if n is not None else n
 
 
-CONSTANT = {"hessian": "constant"}
-
-
-@pytest.mark.parametrize(
-    ("loss", "options", "check", "message"),
+@each(
+    ("loss", "options", "message"),
     [
-        (weights_squared, CONSTANT, "weights", "multiplied by the weights twice"),
-        (weights_ignored, CONSTANT, "weights", "weights_ignored ignores sample_weight"),
-        (weights_outside_the_mean, CONSTANT, "weights", "not that of w copies"),
-        (poisson, {"hessian": ones}, "hessian", "declared an upper bound, but"),
-        (poisson, {"hessian": ones, "hessian_kind": "bounded"}, "step of a leaf", "passes the"),
+        (weights_ignored, {"hessian": "constant"}, "weights .* weights_ignored ignores sample_wei"),
+        (poisson, {"hessian": ones}, "hessian .* declared an upper bound, but"),
+        (poisson, {"hessian": ones, "hessian_kind": "bounded"}, "step of a leaf .* passes the"),
     ],
 )
-def test_the_checker_names_what_is_wrong(loss, options, check, message) -> None:
-    with pytest.raises(ObjectiveError) as raised:
+def test_the_checker_names_what_is_wrong(loss, options, message) -> None:
+    with pytest.raises(ObjectiveError, match=message):
         go.check_objective(go.objective_from_loss(loss, **options), [0, 1], margins=(-3, 3))
-    failed = [f for f in raised.value.report.findings if f.status == "FAILED"]
-    assert message in next(f.message for f in failed if f.check == check)
 
 
-@pytest.mark.parametrize("loss", [shape_of_weights_used, sum_of_weights_forgotten])
+@each("loss", [shape_of_weights_used, sum_of_weights_forgotten])
 def test_weights_that_do_not_reach_the_loss_are_noticed(loss) -> None:
     with pytest.raises(ValueError, match=f"{loss.__name__} ignores sample_weight"):
         go.objective_from_loss(loss)(*rows())
@@ -236,12 +206,10 @@ def with_costs(y, z, w):
 
 def test_values_of_rows_may_come_from_elsewhere() -> None:
     y, z, _ = rows()
-    for weight in (None, COSTS):
-        found = go.objective_from_loss(with_costs).gradient_hessian(y, z, weight)
-        v = COSTS if weight is None else COSTS**2
-        expected = go.objective_from_loss(logistic).gradient_hessian(y, z, v)
-        for array, right in zip(found, expected, strict=True):
-            np.testing.assert_allclose(array, right, rtol=1e-13)
+    costly, plain = go.objective_from_loss(with_costs), go.objective_from_loss(logistic)
+    for weight, v in ((None, COSTS), (COSTS, COSTS**2)):
+        found, expected = costly.gradient_hessian(y, z, weight), plain.gradient_hessian(y, z, v)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
 # What is refused, when it is made and through both boosters' training
@@ -281,63 +249,6 @@ test_bad_arguments = refusals_of(
 )
 
 
-def mean(y, f, w):
-    return jnp.average((f - y) ** 2, weights=w)
-
-
-def ratio(y, f, w):
-    """1 - kappa, nearly."""
-    return ((f - y) ** 2).sum() / ((f - 1) ** 2 + 1).sum()
-
-
-def each_row(y, z, w):
-    return jnp.logaddexp(0, (1 - 2 * y) * z)
-
-
-def nothing(y, f, w):
-    total((f - y) ** 2, w)
-
-
-def two_things(y, f, w):
-    return total((f - y) ** 2, w), 1.0
-
-
-def whole_number(y, f, w):
-    return (f > y).sum()
-
-
-def of_numpy(y, z, w):
-    return total(np.log(1 + np.exp((1 - 2 * y) * z)), w)
-
-
-def of_scipy(y, z, w):
-    return total((expit(z) - y) ** 2, w)
-
-
-def with_if(y, f, w):
-    return total(f**2, w) if f[0] > 0 else total(-f, w)
-
-
-def of_some_rows(y, f, w):
-    return (f[y == 1] ** 2).sum()
-
-
-def as_float(y, f, w):
-    return float(total((f - y) ** 2, w))
-
-
-def of_no_margin(y, f, w):
-    return total(y**2, w)
-
-
-def not_finite(y, f, w):
-    return total(jnp.log(f - 1e6), w)
-
-
-def steep(y, f, w):
-    return total(jnp.where(f > 1e6, jnp.sqrt(f - 1e6), f**2), w)
-
-
 def absolute(y, f, w):
     return total(jnp.abs(f - y), w)
 
@@ -348,44 +259,60 @@ def in_place(y, f, w):
     return total(f**2, w)
 
 
-def two_bounds(y, f, w):
-    return np.ones(2)
-
-
-def negative_bound(y, f, w):
-    return -ones(y, f, w)
-
-
-def nan_bound(y, f, w):
-    return np.nan * ones(y, f, w)
-
-
 WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
-    (each_row, {}, ValueError, rf"each_row must return one number, .* array of shape \({N},\): "),
-    (nothing, {}, TypeError, "nothing must return one number, .* found None"),
-    (two_things, {}, TypeError, "two_things must return one number, .* found "),
-    (whole_number, {}, TypeError, "whole_number must return a float, found int"),
-    (mean, {}, ValueError, "mean is .* and for each of them twice, so a mean, not the total"),
-    (ratio, {"hessian": "constant"}, ValueError, "ratio is .* multiply by the number of rows"),
-    (of_numpy, {}, TypeError, "jax cannot trace of_numpy: .* jnp.exp for np.exp"),
-    (of_scipy, {}, TypeError, "jax cannot trace of_scipy: .* Write it in jax.numpy alone"),
-    (with_if, {}, TypeError, "jax cannot trace with_if: .* jnp.where for if"),
-    (of_some_rows, {}, TypeError, "jax cannot trace of_some_rows: .* boolean indices"),
-    (as_float, {}, TypeError, r"jax cannot trace as_float: .* no float\(\)"),
+    (named("each_row", lambda y, z, w: jnp.logaddexp(0, (1 - 2 * y) * z)), {}, ValueError,
+     rf"each_row must return one number, .* array of shape \({N},\): "),
+    (named("nothing", lambda y, f, w: None), {}, TypeError,
+     "nothing must return one number, .* found None"),
+    (named("two", lambda y, f, w: (total((f - y) ** 2, w), 1.0)), {}, TypeError,
+     "two must return one number, .* found "),
+    (named("whole", lambda y, f, w: (f > y).sum()), {}, TypeError,
+     "whole must return a float, found int"),
+    (named("mean", lambda y, f, w: jnp.average((f - y) ** 2, weights=w)), {}, ValueError,
+     "mean is .* and for each of them twice, so a mean, not the total"),
+    (named("ratio", lambda y, f, w: ((f - y) ** 2).sum() / ((f - 1) ** 2 + 1).sum()),
+     {"hessian": "constant"}, ValueError, "ratio is .* multiply by the number of rows"),
+    (named("of_numpy", lambda y, z, w: total(np.log(1 + np.exp((1 - 2 * y) * z)), w)), {},
+     TypeError, "jax cannot trace of_numpy: .* jnp.exp for np.exp"),
+    (named("of_scipy", lambda y, z, w: total((expit(z) - y) ** 2, w)), {}, TypeError,
+     "jax cannot trace of_scipy: .* Write it in jax.numpy alone"),
+    (named("with_if", lambda y, f, w: total(f**2, w) if f[0] > 0 else total(-f, w)), {}, TypeError,
+     "jax cannot trace with_if: .* jnp.where for if"),
+    (named("of_some_rows", lambda y, f, w: (f[y == 1] ** 2).sum()), {}, TypeError,
+     "jax cannot trace of_some_rows: .* boolean indices"),
+    (named("as_float", lambda y, f, w: float(total((f - y) ** 2, w))), {}, TypeError,
+     r"jax cannot trace as_float: .* no float\(\)"),
     (in_place, {}, TypeError, "immutable"),
-    (of_no_margin, {}, ValueError, "of_no_margin does not depend on the margin"),
-    (not_finite, {}, ValueError, "not_finite is nan at margins from .* jnp.logaddexp"),
-    (steep, {}, ValueError, "steep is finite, but its gradient is nan at row 0, .* jnp.where"),
+    (named("no_margin", lambda y, f, w: total(y**2, w)), {}, ValueError,
+     "no_margin does not depend on the margin"),
+    (named("not_finite", lambda y, f, w: total(jnp.log(f - 1e6), w)), {}, ValueError,
+     "not_finite is nan at margins from .* jnp.logaddexp"),
+    (named("steep", lambda y, f, w: total(jnp.where(f > 1e6, jnp.sqrt(f - 1e6), f**2), w)), {},
+     ValueError, "steep is finite, but its gradient is nan at row 0, .* jnp.where"),
     (cauchy, {}, ValueError, "derivative of cauchy is -.* not convex, .* hessian=\"constant\""),
-    (log_squared_error, {}, ValueError, "in log_squared_error rows depend .* hessian=\"constant\""),
+    (log_squared_error_loss, {}, ValueError,
+     "in log_squared_error_loss rows depend .* hessian=\"constant\""),
     (absolute, {}, ValueError, "by absolute must be >= 0 and not 0 everywhere, .* a constant"),
-    (logistic, {"hessian": two_bounds}, ValueError, "returned by logistic must have the margin's"),
-    (logistic, {"hessian": negative_bound}, ValueError, "returned by logistic must be >= 0"),
-    (logistic, {"hessian": nan_bound}, ValueError, "returned by logistic must be finite"),
+    (logistic, {"hessian": lambda y, f, w: np.ones(2)}, ValueError,
+     "returned by logistic must have the margin's"),
+    (logistic, {"hessian": lambda y, f, w: -ones(y, f, w)}, ValueError,
+     "returned by logistic must be >= 0"),
+    (logistic, {"hessian": lambda y, f, w: np.nan * ones(y, f, w)}, ValueError,
+     "returned by logistic must be finite"),
 ]  # fmt: skip
 
 X = np.random.default_rng(3).random((N, 3))
 Y = 3.0 * (X[:, 0] > 0.4)
+
+
+@each(  # through both boosters' training: tests/objectives/test_base.py
+    ("loss", "options", "error", "message"),
+    WRONG,
+    ids=[f"{wrong[0].__name__}-{k}" for k, wrong in enumerate(WRONG)],
+)
+def test_what_a_loss_returns_is_checked(loss, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.objective_from_loss(loss, **options)(Y, np.full(N, 0.5))
 
 
 def train_with_xgboost(obj, w=None):
@@ -393,31 +320,12 @@ def train_with_xgboost(obj, w=None):
     return by_xgboost.train({"max_depth": 2}, data, 3, objective=obj).predict(data)
 
 
-def train_with_lightgbm(obj, w=None):
-    data = lgb.Dataset(X, Y, weight=w)
-    return by_lightgbm.train({"verbose": -1}, data, 3, objective=obj).predict(X)
-
-
-def fit_xgboost(obj, w=None):
-    return xgb.XGBRegressor(n_estimators=3, objective=obj).fit(X, Y, sample_weight=w).predict(X)
-
-
 def fit_lightgbm(obj, w=None):
     estimator = lgb.LGBMRegressor(n_estimators=3, objective=obj, verbose=-1)
     return estimator.fit(X, Y, sample_weight=w).predict(X)
 
 
-TRAININGS = [train_with_xgboost, train_with_lightgbm, fit_xgboost, fit_lightgbm]
-
-
-@pytest.mark.parametrize(  # the refusal is the objective's: in each by one training in turn
-    ("train", "loss", "options", "error", "message"),
-    [(TRAININGS[k % 4], *wrong) for k, wrong in enumerate(WRONG)],
-    ids=[f"{w[0].__name__}-{k}" for k, w in enumerate(WRONG)],
-)
-def test_training_refuses(train, loss, options, error, message) -> None:
-    with pytest.raises(error, match=message):
-        train(go.objective_from_loss(loss, intercept=0.5, **options))
+TRAININGS = [train_with_xgboost, fit_lightgbm]  # all doors: tests/objectives/test_contract.py
 
 
 @pytest.mark.parametrize("train", TRAININGS)
@@ -428,32 +336,18 @@ def test_training_refuses_a_loss_that_ignores_the_weights(train) -> None:
         train(obj, np.full(N, 2.0))
 
 
-@pytest.mark.parametrize("train", TRAININGS)
-@pytest.mark.parametrize("loss", [cauchy, absolute, log_squared_error, Power(1.5)])
+@pytest.mark.parametrize(
+    ("train", "loss"),
+    zip(
+        [*TRAININGS, *TRAININGS],
+        [cauchy, absolute, log_squared_error_loss, Power(1.5)],
+        strict=True,
+    ),
+)
 def test_the_remedy_trains(train, loss, capfd) -> None:
     found = train(go.objective_from_loss(loss, hessian="constant", intercept=0.5))
     assert np.corrcoef(found, Y)[0, 1] > 0.9
     assert capfd.readouterr() == ("", "")
-
-
-def softmax_gradient(y, z, w):
-    p = softmax(z, axis=1)
-    return p - np.eye(3)[y.astype(int)], p * (1 - p)
-
-
-def test_several_margins_a_row_train_the_same_model() -> None:
-    y = np.digitize(X[:, 0], [0.3, 0.6])
-    predictions = []
-    for obj in (go.objective(softmax_gradient), go.objective_from_loss(cross_entropy)):
-        params = {"num_class": 3, "max_depth": 2, "disable_default_eval_metric": 1}
-        data = xgb.DMatrix(X, y)
-        booster = xgb.train(params, data, 10, obj=obj)
-        predictions.append([booster.predict(data, output_margin=True)])
-        params = {"num_class": 3, "num_leaves": 4, "verbose": -1, "objective": obj}
-        predictions[-1].append(lgb.train(params, lgb.Dataset(X, y), 10).predict(X))
-    for a, b in zip(*predictions, strict=True):
-        assert np.ptp(a) > 0.5
-        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)  # float32
 
 
 # It is a value, in one process and in several
@@ -463,32 +357,29 @@ def test_it_is_a_value() -> None:
     obj = go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
     again = pickle.loads(pickle.dumps(obj))
     assert again == obj == go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
-    assert hash(again) == hash(obj)
     assert obj != go.objective_from_loss(Power(1.4), hessian=quarter, intercept=2)
     assert obj != go.objective_from_loss(Power(1.5), hessian="constant", intercept=2)
-    assert copy.deepcopy(obj) is obj
     assert "Power(power=1.5)" in repr(obj)
     assert "quarter" in repr(obj)
-    assert clone(xgb.XGBRegressor(objective=obj)).get_params()["objective"] is obj
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(go.objective_from_loss(lambda y, f, w: f.sum()))
 
 
-@pytest.mark.parametrize("train", TRAININGS)
-def test_equal_parameters_train_equal_models(train) -> None:
+def test_equal_parameters_give_equal_gradients() -> None:
+    found = {}
     for power in (1.2, 1.6):
-        once = train(go.objective_from_loss(Power(power), hessian="constant"))
-        again = pickle.loads(pickle.dumps(go.objective_from_loss(Power(power), hessian="constant")))
-        np.testing.assert_array_equal(train(again), once)
-    other = train(go.objective_from_loss(Power(1.2), hessian="constant"))
-    assert np.abs(other - once).max() > 0.01  # the compiled functions are not mixed up
+        obj = go.objective_from_loss(Power(power), hessian="constant")
+        found[power] = obj(Y, np.zeros(N))[0]
+        again = pickle.loads(pickle.dumps(obj))
+        np.testing.assert_array_equal(again(Y, np.zeros(N))[0], found[power])
+    assert np.abs(found[1.2] - found[1.6]).max() > 0.01  # the compiled functions are not mixed up
 
 
 @pytest.mark.xdist_group("two_processes")
 def test_grid_search_in_two_processes() -> None:
     objectives = [
         go.objective_from_loss(Power(1.5), hessian="constant"),
-        go.objective_from_loss(pseudo_huber),
+        go.objective_from_loss(pseudo_huber_loss),
     ]
     objectives[0](Y, np.zeros(N))  # jax runs here as well
     # of one library: what is the other's is tried without jax in test_contract.py
@@ -539,14 +430,6 @@ def test_a_forked_process_is_refused_instead_of_hanging() -> None:
 # jax is optional, and its settings stay the user's
 
 
-def test_importing_the_package_does_not_import_jax() -> None:
-    ran = run(
-        "import sys, gbdt_objectives as go; go.objective_from_loss; go.qwk_objective([0, 1])\n"
-        "assert not [name for name in sys.modules if name.split('.')[0] in ('jax', 'jaxlib')]"
-    )
-    assert ran.returncode == 0, ran.stderr
-
-
 def test_without_jax_the_command_is_named() -> None:
     ran = run(
         "import sys; sys.modules['jax'] = None\n"
@@ -578,7 +461,7 @@ def test_float64_is_for_the_call_only() -> None:
             np.testing.assert_allclose(gradient, expit(z) - y, rtol=1e-12)
             assert jnp.ones(3).dtype == dtype
             with pytest.raises(TypeError, match="cannot trace"):
-                go.objective_from_loss(of_numpy)(y, z)
+                go.objective_from_loss(lambda y, f, w: np.exp(f).sum())(y, z)
             assert jnp.ones(3).dtype == dtype
             obj.loss(y, z)
             assert jnp.ones(3).dtype == dtype
@@ -678,16 +561,3 @@ def test_the_loss_sees_float64_alone_and_declares_its_outputs() -> None:
     assert seen == {"float64"}
     with pytest.raises(ValueError, match="takes 2 margins per row"):
         found.gradient_hessian(y, np.zeros((3, 3)))
-
-
-def test_several_outputs_are_declared() -> None:
-    jnp = pytest.importorskip("jax.numpy")
-
-    def softmax_loss(y, f, w):
-        logits = f - jnp.log(jnp.exp(f).sum(axis=1, keepdims=True))
-        return -jnp.take_along_axis(logits, y.astype(int)[:, None], 1).sum()
-
-    objective = go.objective_from_loss(softmax_loss, outputs=3, link="softmax")
-    assert objective.outputs == 3
-    gradient, _ = objective.gradient_hessian([0.0, 1.0, 2.0], np.zeros((3, 3)))
-    np.testing.assert_allclose(gradient, 1 / 3 - np.eye(3), atol=1e-6)  # float32 in jax

@@ -1,18 +1,14 @@
-"""One loss, three ways: a gradient function, the loss alone, and ours train the same model."""
+"""One loss, three ways: a gradient function, the loss alone, and ours have the same gradients."""
 
 from __future__ import annotations
 
 import functools
 
-import lightgbm as lgb
 import numpy as np
 import pytest
-import xgboost as xgb
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
-from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.objectives import LOGIT
 
 pytestmark = pytest.mark.slow
@@ -100,56 +96,18 @@ CASES = {
 }  # fmt: skip
 
 
-# Leaves of many rows: in small ones two features can split the same rows, and the last digit of a
-# gradient, which ours compute in float32, decides between them.
-
-
-def xgboost_margin(objective, X, y, w):
-    data = xgb.DMatrix(X, y, weight=w)
-    params = {"max_depth": 2, "min_child_weight": 5, "seed": 0}
-    booster = xgboost_train(params, data, 20, objective=objective)
-    return booster.predict(data, output_margin=True)
-
-
-def lightgbm_margin(objective, X, y, w):
-    params = {"num_leaves": 4, "min_data_in_leaf": 50, "deterministic": True, "verbose": -1}
-    booster = lightgbm_train(params, lgb.Dataset(X, y, weight=w), 20, objective=objective)
-    return booster.predict(X, raw_score=True)
-
-
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("margin_of", [xgboost_margin, lightgbm_margin])
-def test_same_model(name, margin_of, ordinal, rare) -> None:
-    ours, function, loss, hessian = CASES[name]
-    X, y, weight = rare if ours.link == LOGIT else ordinal
-    unweighted = None
-    for w in (None, weight):
-        intercept = ours.measured(y, w).intercept
-        expected = margin_of(ours, X, y, w)
-        assert np.ptp(expected) > 0.5  # it learned something
-        for other in (
-            go.objective(function, intercept=intercept),
-            go.objective_from_loss(loss, hessian=hessian, intercept=intercept),
-        ):
-            # gradients are rounded to float32, 6e-8 each, and so is XGBoost's margin
-            np.testing.assert_allclose(margin_of(other, X, y, w), expected, rtol=1e-6, atol=1e-6)
-        if unweighted is None:
-            unweighted = expected
-    assert np.abs(expected - unweighted).max() > 0.01  # the weights count
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_same_gradient_in_float64(name, weighted) -> None:
+def test_same_gradient_in_float64(name) -> None:
     ours, function, loss, hessian = CASES[name]
     rng = np.random.default_rng(5)
     binary = ours.link == LOGIT
-    n = 800 if binary else 600  # those of the models above: jax compiles again for others
+    n = 600
     y = rng.integers(0, 2, n) if binary else rng.integers(1, 5, n)
     f = rng.uniform(-30, 30, n) if binary else rng.uniform(0, 5, n)
-    w = rng.uniform(0.1, 5, n) if weighted else None
-    expected = ours.gradient_hessian(y, f, w)
-    for other in (go.objective(function), go.objective_from_loss(loss, hessian=hessian)):
-        for found, right in zip(other.gradient_hessian(y, f, w), expected, strict=True):
-            # roundings of float64 in 1 - p, and in the margin of which it is the exponential
-            np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-13 * right.max())
+    others = go.objective(function), go.objective_from_loss(loss, hessian=hessian)
+    for w in (None, rng.uniform(0.1, 5, n)):
+        expected = ours.gradient_hessian(y, f, w)
+        for other in others:
+            for found, right in zip(other.gradient_hessian(y, f, w), expected, strict=True):
+                # roundings of float64 in 1 - p, and in the margin of which it is the exponential
+                np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-13 * right.max())
