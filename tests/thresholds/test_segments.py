@@ -226,19 +226,6 @@ def test_two_segments_of_one_row_each_stay_common() -> None:
     np.testing.assert_array_equal(shift.apply(s, np.arange(200)), s)
 
 
-def test_positions_and_codes_are_what_the_classifier_has() -> None:
-    (rows, _), _ = draw(0, 500, 4, 0.6)
-    y, s, g = rows
-    expected = fit_segment_shift(y, s, g, labels=LABELS)
-    w = np.append(np.ones(500), 0.0)
-    position = np.append(y, 0).astype(np.int8)
-    shifts, k = module.segment_shifts(
-        position, np.append(s, 9.0), np.append(g, 5), w, np.arange(6), 7
-    )
-    assert k == expected.shrinkage
-    np.testing.assert_allclose(shifts, np.append(expected.shifts, [0, 0, 0]), atol=1e-12)
-
-
 # the value
 
 
