@@ -249,30 +249,6 @@ def corrected(X, y, X_after, y_after, X_test) -> np.ndarray:
     return p
 
 
-@pytest.mark.parametrize(("which", "ratio"), [("under", 0.1), ("under", 1.0), ("over", 1.0)])
-def test_random_samplers_of_imbalanced_learn(which, ratio) -> None:
-    pytest.importorskip("imblearn")
-    from imblearn.over_sampling import RandomOverSampler
-    from imblearn.under_sampling import RandomUnderSampler
-
-    rng = np.random.default_rng(0)
-    X, y, _ = gaussian_data(30_000, rng)
-    X_test, _, q = gaussian_data(50_000, rng)
-    Sampler = {"under": RandomUnderSampler, "over": RandomOverSampler}[which]
-    sampler = Sampler(sampling_strategy=ratio, random_state=0)
-    X_after, y_after = sampler.fit_resample(X, y)
-    rows = sampler.sample_indices_
-    np.testing.assert_array_equal(y[rows], y_after)
-    assert y_after.sum() == pytest.approx(ratio * (y_after == 0).sum(), rel=0.01)
-    p = corrected(X, y, X_after, y_after, X_test)
-    whole = GaussianNB().fit(X, y).predict_proba(X_test)[:, 1]
-    assert p.mean() == pytest.approx(q.mean(), rel=0.15)  # 600 positives, 4 % deviation, noise
-    # what a sample of 600 negatives costs over all rows: measured up to 1.5e-3
-    assert logloss(q, p) < logloss(q, whole) + 3e-3
-    uncorrected = GaussianNB().fit(X_after, y_after).predict_proba(X_test)[:, 1]
-    assert logloss(q, uncorrected) > logloss(q, p) + 0.02
-
-
 def test_no_shift_corrects_smote() -> None:
     """Interpolated positives have too little variance: another p(x|y), so no constant undoes it."""
     pytest.importorskip("imblearn")
@@ -291,6 +267,7 @@ def test_no_shift_corrects_smote() -> None:
         )
 
     right = excess(RandomOverSampler(random_state=0))[20]
+    assert right < 1e-3  # its copies are corrected by what measured_keep_rates finds
     # measured: 3.6e-4 to 4.1e-4 against 2.1e-3 to 4.2e-3, the best shift chosen by the truth
     assert excess(SMOTE(random_state=0)).min() > 4 * right
 

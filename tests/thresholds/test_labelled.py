@@ -36,18 +36,17 @@ def thresholds():
     return Thresholds([-0.5, 0.75], WORDS)
 
 
-@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead"])
-@pytest.mark.parametrize("low", [0, 1, -3])
-def test_classes_are_those_fitted_on(method, low):
+@each("low", [0, 1, -3])
+@each("how", [
+    {"method": "plugin"}, {"method": "exact"}, {"method": "nelder-mead", "n_starts": 1},
+    {"metric": lambda y, p, w: -np.abs(y - p).mean(), "n_starts": 1},
+])  # fmt: skip
+def test_classes_are_those_fitted_on(low, how):
     y, s = essays(low=low)
-    found = optimize_thresholds(y, s, method=method)
-    classes = apply_thresholds(s, found)
-    assert set(classes) <= set(y)
-    np.testing.assert_array_equal(classes, apply_thresholds(s, found.tolist(), range(low, low + 6)))
-    by_function = optimize_thresholds(
-        y, s, method="nelder-mead", metric=lambda y, p, w: -np.abs(y - p).mean()
-    )
-    assert by_function.labels.tolist() == list(range(low, low + 6))
+    found = optimize_thresholds(y, s, **how)
+    assert found.labels.tolist() == list(range(low, low + 6))
+    classes = apply_thresholds(s, found.tolist(), range(low, low + 6))
+    np.testing.assert_array_equal(apply_thresholds(s, found), classes)
 
 
 @each("words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 20, 10)])
@@ -224,5 +223,3 @@ def test_labels_that_are_no_integers_come_back():
     assert Thresholds.from_json(saved).labels.tolist() == [0.5, 1.5]
     with pytest.raises(ValueError, match="labels must be a list of float"):
         Thresholds.from_json(saved.replace("0.5, 1.5", "0, 1"))
-
-

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.metrics import accuracy_score, cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score
 
 from gbdt_objectives.metrics import ClassMetric, cost_metric, qwk_metric
 from gbdt_objectives.thresholds import (
@@ -60,22 +60,10 @@ def test_plugin_fits_a_line_kept_within_the_labels(weighted):
     np.testing.assert_allclose(alpha + beta * thresholds, t, atol=2e-3)
 
 
-@pytest.mark.parametrize("top", [3.0, 5.0, 50.0])
-def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
-    """As those of a model trained with a clipping objective do."""
-    rng = np.random.default_rng(1)
-    m = rng.uniform(0, 3, 20_000)
-    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
-    at_the_end = m > 2.6
-    drifted = np.where(at_the_end, m + (top - 3) * rng.random(len(m)), m)
-    plain = kappa(y, m, optimize_thresholds(y, m))
-    # half the rows of the top class moved; a line through all rows loses 0.008 and 0.2
-    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
-
-
 @each(("rows", "place"), [(1, 1e6), (26, 1e3), (261, 1e3), (1305, 50.0), (None, 50.0), (1, -1e18)])
 def test_plugin_does_not_mind_clusters_far_out(rows, place):
-    """The line through all rows may lie within the labels, and yet be nobody's."""
+    """As of a model trained with a clipping objective. The line through all rows may lie within
+    the labels, and yet be nobody's."""
     rng = np.random.default_rng(0)
     m = rng.uniform(0, 3, 20_000)
     y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
@@ -126,15 +114,14 @@ def test_search_with_a_function_equals_the_search_with_its_name():
     def qwk(y_true, y_pred, sample_weight):
         return cohen_kappa_score(y_true, y_pred, weights="quadratic", sample_weight=sample_weight)
 
-    w = np.random.default_rng(0).exponential(size=len(y))
-    for weight in (None, w):
-        np.testing.assert_allclose(
+    for w in (None, np.random.default_rng(0).exponential(size=len(y))):
+        by_function, by_name = (
             optimize_thresholds(
-                y, score, method="nelder-mead", metric=qwk, sample_weight=weight, n_starts=2
-            ),
-            optimize_thresholds(y, score, method="nelder-mead", sample_weight=weight, n_starts=2),
-            atol=0.02,
+                y, score, method="nelder-mead", metric=metric, sample_weight=w, n_starts=2
+            )
+            for metric in (qwk, "qwk")
         )
+        np.testing.assert_allclose(by_function, by_name, atol=0.02)
 
 
 @each("weight", [None, np.where(np.arange(80) == 5, 0, np.arange(80) + 1.0)])
