@@ -187,59 +187,90 @@ def cross_validate_thresholds(
     s, position, w, order = read_columns(
         y_true, score, methods.resolve_labels(labels, target), sample_weight, target_prior
     )
-    rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)
+    rows = _Rows(target, order, y, s, w, sort_rows(s, position, w, order, keep_order=True))
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
-
-    thresholds = np.stack([methods.place_thresholds(name, rows, target) for name in chosen])
-    for name, found in zip(chosen, thresholds, strict=True):
-        methods.warn_if_useless(name, found, rows, target)
+    found = [methods.find_thresholds(name, rows.by_score, target).values for name in chosen]
+    held_out = [rows.judge_fold(f, *split, chosen) for f, split in enumerate(splits)]
     predicted = np.empty((len(chosen), len(y)), np.int64)
-    fold_score = np.empty((len(chosen), len(splits)))
-    for f, (train, test) in enumerate(splits):
-        for side, part in (("training", train), ("held-out", test)):
-            if w is not None and not w[part].any():
-                raise ValueError(
-                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
-                    "splitter that shuffles"
-                )
-        times = np.bincount(train, minlength=len(y))[rows.order]  # a split may repeat rows
-        at = np.repeat(np.arange(len(times)), times)
-        fold = rows.take(at, None if rows.weight is None else rows.weight[at])
-        for i, name in enumerate(chosen):
-            cuts = methods.fit_thresholds(name, fold, target)
-            predicted[i, test] = np.searchsorted(cuts, s[test], side="right")
-            weight = None if w is None else w[test]
-            value = score_classes(target, order, y[test], predicted[i, test], weight)
-            if math.isnan(value):
-                held = order[np.unique(y[test])].tolist()
-                raise ValueError(
-                    f"the score of fold {f} is nan, its {len(test)} held-out rows hold the "
-                    f"classes {shown(held)}: use fewer folds or a stratified splitter"
-                )
-            fold_score[i, f] = value
-    in_sample = [np.searchsorted(cuts, s, side="right") for cuts in thresholds]
-    interval = None
-    if n_bootstrap:
-        number = np.arange(len(y)) if group is None else group
-        unit, units = number[rows.order], int(number.max()) + 1
-        resamples = (draw_resample(rng, rows, unit, units) for _ in range(n_bootstrap))
-        fits = [[methods.fit_thresholds(c, r, target) for c in chosen] for r in resamples]
-        draws: Array = np.sort(fits, axis=0)
-        # order statistics, since cuts may be infinite; 200 (1 - .9)/2 is 9.999 in floats
-        outside = math.floor(n_bootstrap * (1 - level) / 2 + 1e-9)
-        interval = np.stack([draws[outside], draws[n_bootstrap - 1 - outside]], axis=1)
+    for (_, test), (classes, _) in zip(splits, held_out, strict=True):
+        predicted[:, test] = classes
+    fits = rows.resampled_fits(
+        chosen, n_bootstrap, np.arange(len(y)) if group is None else group, rng
+    )
     return ThresholdCrossValidation(
         methods=chosen,
         labels=order,
         greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
-        score=np.array([score_classes(target, order, y, p, w) for p in predicted]),
-        fold_score=fold_score,
-        in_sample_score=np.array([score_classes(target, order, y, p, w) for p in in_sample]),
-        thresholds=thresholds,
-        interval=interval,
+        score=np.array([rows.score(p) for p in predicted]),
+        fold_score=np.transpose([scores for _, scores in held_out]),
+        in_sample_score=np.array([rows.score(rows.classes(cuts)) for cuts in found]),
+        thresholds=np.stack(found),
+        interval=percentiles(fits, level) if n_bootstrap else None,
     )
+
+
+ALL = slice(None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that thresholds are fitted to and judged by: (n,) as given, and sorted by score."""
+
+    metric: Target
+    labels: Array
+    y: Array
+    s: Array
+    w: Array | None
+    by_score: ScoredRows
+
+    def classes(self, cuts: Array, at: Any = ALL) -> Array:
+        return np.asarray(np.searchsorted(cuts, self.s[at], side="right"))
+
+    def score(self, predicted: Array, at: Any = ALL) -> float:
+        w = None if self.w is None else self.w[at]
+        return score_classes(self.metric, self.labels, self.y[at], predicted, w)
+
+    def judge_fold(
+        self, f: int, train: Array, test: Array, chosen: Sequence[str]
+    ) -> tuple[list[Array], list[float]]:
+        """Classes of the rows that fold ``f`` holds out, and their score, by each method."""
+        for side, part in (("training", train), ("held-out", test)):
+            if self.w is not None and not self.w[part].any():
+                raise ValueError(
+                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
+                    "splitter that shuffles"
+                )
+        rows = self.by_score
+        times = np.bincount(train, minlength=len(self.y))[rows.order]  # a split may repeat rows
+        at = np.repeat(np.arange(len(times)), times)
+        fold = rows.take(at, None if rows.weight is None else rows.weight[at])
+        fits = (methods.fit_thresholds(name, fold, self.metric) for name in chosen)
+        predicted = [self.classes(cuts, test) for cuts in fits]
+        scores = [self.score(p, test) for p in predicted]
+        if np.isnan(scores).any():
+            held = self.labels[np.unique(self.y[test])].tolist()
+            raise ValueError(
+                f"the score of fold {f} is nan, its {len(test)} held-out rows hold the "
+                f"classes {shown(held)}: use fewer folds or a stratified splitter"
+            )
+        return predicted, scores
+
+    def resampled_fits(self, chosen: Sequence[str], draws: int, unit: Array, rng: Any) -> Array:
+        """Thresholds of each method on bootstrap resamples of units, (draws, m, K-1)."""
+        own, units = unit[self.by_score.order], int(unit.max()) + 1
+        resamples = (draw_resample(rng, self.by_score, own, units) for _ in range(draws))
+        return np.array(
+            [[methods.fit_thresholds(c, r, self.metric) for c in chosen] for r in resamples]
+        )
+
+
+def percentiles(fits: Array, level: float) -> Array:
+    """Lower and upper ends, (m, 2, K-1): order statistics, since cuts may be infinite."""
+    draws, n = np.sort(fits, axis=0), len(fits)
+    outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - .9)/2 is 9.999 in floats
+    return np.stack([draws[outside], draws[n - 1 - outside]], axis=1)
 
 
 def score_classes(

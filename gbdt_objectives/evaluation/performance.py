@@ -354,6 +354,19 @@ def _read(
         w, group = w[keep], _base.take(group, keep)
     _base.check_several_classes(classes[np.unique(position)])
     unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
+    fold = _draw_folds(position, K, rng.choice(2**31 - 1, size=R).tolist(), group, unit)
+    weight = np.ones(n) if w is None else w
+    if not isinstance(target, ClassMetric):
+        methods.check_direction(target, classes[position], weight)
+    return _Rows(
+        X, given, position, classes, weight, w is not None, group, unit, fold, target
+    )  # fmt: skip
+
+
+def _draw_folds(
+    position: Array, K: int, seeds: list[int], group: Array | None, unit: Array
+) -> Array:
+    """The fold of each row, drawn with each of R seeds, (R, n)."""
     units = int(unit.max()) + 1
     if units < 2 * K:
         what = "rows" if group is None else "groups"
@@ -361,21 +374,16 @@ def _read(
             f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}: use "
             "fewer folds or more rows"
         )
-    fold = np.empty((R, n), np.int64)
-    for r, seed in enumerate(rng.choice(2**31 - 1, size=R)):
-        splits = held_out_once(position, K, group, shuffle=True, random_state=int(seed))
+    fold = np.empty((len(seeds), len(position)), np.int64)
+    for own, seed in zip(fold, seeds, strict=True):
+        splits = held_out_once(position, K, group, shuffle=True, random_state=seed)
         for k, (_, test) in enumerate(splits):
-            fold[r, test] = k
+            own[test] = k
             if len(np.unique(unit[test])) < 2:
                 raise ValueError(
                     f"fold {k} holds a single group: use fewer folds, or groups of more equal size"
                 )
-    weight = np.ones(n) if w is None else w
-    if not isinstance(target, ClassMetric):
-        methods.check_direction(target, classes[position], weight)
-    return _Rows(
-        X, given, position, classes, weight, w is not None, group, unit, fold, target
-    )  # fmt: skip
+    return fold
 
 
 def _judge(

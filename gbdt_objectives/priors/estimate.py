@@ -154,9 +154,10 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    return find_prior(
+    _, estimate = find_prior(
         probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
-    )[1]
+    )
+    return estimate
 
 
 def prior_shift_test(
@@ -219,11 +220,11 @@ def prior_shift_test(
     """
     from scipy.special import chdtrc
 
-    found, estimate, pi0 = find_prior(
+    found, estimate = find_prior(
         probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
     )
-    degrees = len(pi0) - 1
-    detectable = detectable_priors(found.expected, pi0)
+    degrees = len(found.pi0) - 1
+    detectable = detectable_priors(found.expected, found.pi0)
     return PriorShiftTest(
         statistic=found.statistic,
         degrees_of_freedom=degrees,
@@ -241,10 +242,8 @@ def find_prior(
     confidence_level: float,
     tol: float,
     max_iter: int,
-) -> tuple[Found, PriorEstimate, Array]:
-    """What was found, the estimate that is made of it, and the prior of training, (K,)."""
-    from scipy.special import ndtri
-
+) -> tuple[Found, PriorEstimate]:
+    """What was found, and the estimate that is made of it."""
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
     if not tol > 0:
@@ -260,18 +259,35 @@ def find_prior(
         pi0 = read_prior("train_prior", train_prior)
         r = probability_columns("probability", probability, len(pi0)) / pi0
         owner, _ = read_groups(groups, len(r), None, len(pi0))
-        find = root if len(pi0) == 2 else maximize_expectation
-        found = likelihood_estimate(r, pi0, *find(r, pi0, tol, max_iter), owner)
+        found = likelihood_estimate(r, pi0, owner, tol, max_iter)
         of_label_1 = np.ndim(train_prior) == 0
     else:
         P, held_out, label = read_out_of_fold(probability, out_of_fold)
         pi0 = np.bincount(label) / len(label)
         owners = read_groups(groups, len(P), len(held_out), len(pi0))
-        found = match_moments(P / pi0, held_out / pi0, label, pi0, tol, max_iter, owners)
+        found = match_moments(Moments(P / pi0, held_out / pi0, label, pi0, owners), tol, max_iter)
         of_label_1 = np.ndim(probability) == 1
-    pi, n = found.pi, np.shape(probability)[0]
+    return found, made_of(found, np.shape(probability)[0], level, tol, of_label_1)
+
+
+def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) -> PriorEstimate:
+    """The estimate from n rows, of label 1 alone or of each class, with a warning if it is none."""
+    from scipy.special import ndtri
+
+    pi = found.pi
     collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
-    _warn(pi, found, collapsed, tol)
+    if collapsed:
+        warn(
+            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
+            "probabilities are best explained without the class, which usually means that they "
+            "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
+            "and do not correct with this prior"
+        )
+    elif not found.converged:
+        warn(
+            f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
+            "max_iter or tol"
+        )
     error = np.sqrt(np.append(np.diag(found.covariance), found.covariance.sum()))
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
@@ -279,21 +295,19 @@ def find_prior(
         interval = np.array([[1 - high, low], [1 - low, high]])
     else:
         interval = np.array([np.maximum(pi - z * error, 0), np.minimum(pi + z * error, 1)])
-    every = 1 if of_label_1 else slice(None)
 
     def shown_as(values: Array) -> float | Array:
         return float(values[1]) if of_label_1 else values
 
-    estimate = PriorEstimate(
+    return PriorEstimate(
         prior=shown_as(pi),
         standard_error=shown_as(error),
-        interval=interval[:, every],
-        train_prior=shown_as(pi0),
+        interval=interval[:, 1] if of_label_1 else interval,
+        train_prior=shown_as(found.pi0),
         n_iter=found.n_iter,
         converged=found.converged,
         collapsed=collapsed,
     )
-    return found, estimate, pi0
 
 
 def detectable_priors(expected: Moment, pi0: Array) -> Array:
@@ -326,33 +340,20 @@ Moment = Callable[[Array], tuple[Array, Array]]
 
 
 class Found(NamedTuple):
-    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation.
+    """What a method finds: a prior (K,), that of training, the covariance of its first K-1
+    classes, its equation.
 
     ``expected`` maps a prior to what is expected of the test's d under it, and d's covariance.
     """
 
     pi: Array
+    pi0: Array
     covariance: Array
     n_iter: int
     converged: bool
     statistic: float
     moment: Moment
     expected: Moment
-
-
-def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
-    if collapsed:
-        warn(
-            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
-            "probabilities are best explained without the class, which usually means that they "
-            "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
-            "and do not correct with this prior"
-        )
-    elif not found.converged:
-        warn(
-            f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
-            "max_iter or tol"
-        )
 
 
 def invert_test(
@@ -429,12 +430,14 @@ def score(r: Array, pi: Array) -> Array:
 
 
 def likelihood_estimate(
-    r: Array, pi0: Array, pi: Array, n_iter: int, converged: bool, owner: Array | None
+    r: Array, pi0: Array, owner: Array | None, tol: float, max_iter: int
 ) -> Found:
     """The prior of greatest likelihood; the observed information gives its covariance.
 
     ``owner``: the number of each row's group, or None.
     """
+    find = root if len(pi0) == 2 else maximize_expectation
+    pi, n_iter, converged = find(r, pi0, tol, max_iter)
     u = score(r, pi)
     if np.linalg.matrix_rank(u, tol=1e-9 * math.sqrt(len(u))) < u.shape[1]:
         raise ValueError(
@@ -461,7 +464,7 @@ def likelihood_estimate(
     of_class = np.divide(of_class, rows, out=np.full_like(of_class, np.nan), where=rows > 0)
     squares = np.array([(u0.T * weight) @ u0 for weight in of_class.T])
     expected = mixture(of_class.T @ u0, squares, pi0, len(r), np.zeros_like(effect), effect)
-    return Found(pi, covariance, n_iter, converged, gain, moment, expected)
+    return Found(pi, pi0, covariance, n_iter, converged, gain, moment, expected)
 
 
 def root(r: Array, pi0: Array, tol: float, max_iter: int) -> tuple[Array, int, bool]:
@@ -497,71 +500,82 @@ def maximize_expectation(
     return pi, n_iter, bool(change <= tol)
 
 
-def match_moments(
-    r: Array,
-    held_out: Array,
-    label: Array,
-    pi0: Array,
-    tol: float,
-    max_iter: int,
-    owners: tuple[Array | None, Array | None],
-) -> Found:
-    """Solve mean u = sum_k pi_k m_k for pi; m_k is the mean of u over held-out rows of class k.
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """mean u = sum_k pi_k m_k, where m_k is the mean of u over held-out rows of class k.
 
-    ``owners``: the numbers of the groups of both kinds of rows, or None.
+    r (n, K), and the same of held-out rows with their labels; ``owners``: the numbers of the
+    groups of both kinds of rows, or None.
     """
-    n, K = len(r), len(pi0)
-    least = COLLAPSED_ROWS / n
-    rows = [held_out[label == k] for k in range(K)]
-    pi, change, n_iter = pi0, np.inf, 0
 
-    def scores(prior: Array) -> tuple[Array, list[Array], Array]:
-        of_class = [score(group, prior) for group in rows]
-        return score(r, prior), of_class, np.array([v.mean(axis=0) for v in of_class])
+    r: Array
+    held_out: Array
+    label: Array
+    pi0: Array
+    owners: tuple[Array | None, Array | None]
 
-    def moment(prior: Array) -> tuple[Array, Array]:
-        u, of_class, m = scores(prior)
-        noise = covariance_of_sum(u, owners[0]) / n**2
-        if owners[1] is None:
+    def by_class(self, prior: Array) -> tuple[list[Array], Array]:
+        """u of the held-out rows of each class, and its means m, (K, K-1)."""
+        v = score(self.held_out, prior)
+        of_class = [v[self.label == k] for k in range(len(self.pi0))]
+        return of_class, np.array([u.mean(axis=0) for u in of_class])
+
+    def moment(self, prior: Array) -> tuple[Array, Array]:
+        """The difference of both sides, which is 0 at the estimate, and its covariance."""
+        u, (of_class, m) = score(self.r, prior), self.by_class(prior)
+        noise = covariance_of_sum(u, self.owners[0]) / len(u) ** 2
+        if self.owners[1] is None:
             for p, v in zip(prior, of_class, strict=True):
                 noise += p**2 * covariance_of_sum(v, None) / len(v) ** 2
         else:
-            each = score(held_out, prior) - m[label]
-            noise += covariance_of_sum(each * (prior / np.bincount(label))[label, None], owners[1])
+            each = score(self.held_out, prior) - m[self.label]
+            share = (prior / np.bincount(self.label))[self.label, None]
+            noise += covariance_of_sum(each * share, self.owners[1])
         return u.mean(axis=0) - prior @ m, noise
 
-    while change > tol and n_iter < max_iter:
-        old = pi
-        u, of_class, m = scores(pi)
+    def step(self, prior: Array) -> tuple[Array, Array]:
+        """The prior that solves the equation at these u, and how the right side moves with it."""
+        of_class, m = self.by_class(prior)
         jacobian = (m[:-1] - m[-1]).T
         largest = max(float(np.abs(v).max()) for v in of_class)
-        if np.linalg.matrix_rank(jacobian, tol=1e-9 * largest) < K - 1:
+        if np.linalg.matrix_rank(jacobian, tol=1e-9 * largest) < len(m) - 1:
             raise ValueError(
                 "the predictions of out_of_fold do not tell the classes apart: their means are "
                 "equal, so that the prior cannot be estimated; use a better model"
             )
-        first = np.linalg.solve(jacobian, u.mean(axis=0) - m[-1])
-        new = np.maximum(np.append(first, 1 - first.sum()), least)
-        new /= new.sum()
-        change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
-        pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
+        first = np.linalg.solve(jacobian, score(self.r, prior).mean(axis=0) - m[-1])
+        new = np.maximum(np.append(first, 1 - first.sum()), COLLAPSED_ROWS / len(self.r))
+        return new / new.sum(), jacobian
+
+
+def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
+    """The prior that solves the equation of the moments."""
+    pi0, n = moments.pi0, len(moments.r)
+    pi, change, n_iter = pi0, np.inf, 0
+    while change > tol and n_iter < max_iter:
+        new, jacobian = moments.step(pi)
+        change, n_iter = np.abs(new / pi - 1).max(), n_iter + 1
+        pi = new if n_iter < DAMPED_FROM else 0.5 * (pi + new)  # plain steps can go in circles
     inverse = np.linalg.inv(jacobian)
-    (u0, of_class, means), v0 = scores(pi0), score(held_out, pi0)
-    d = u0.mean(axis=0) - v0.mean(axis=0)
-    sides = (u0, owners[0]), (v0, owners[1])
-    C = np.sum([covariance_of_sum(u, owner) / len(u) ** 2 for u, owner in sides], axis=0)
-    covariance = inverse @ moment(pi)[1] @ inverse.T
+    covariance = inverse @ moments.moment(pi)[1] @ inverse.T
     if not np.diag(covariance).min() > 1e-24:  # rounding leaves 1e-35
         raise ValueError(
             "probability is equal in all rows, and that of out_of_fold in all rows of a class: "
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
-    statistic = float(d @ np.linalg.solve(C, d))
+    sides = [score(r, pi0) for r in (moments.r, moments.held_out)]
+    d = sides[0].mean(axis=0) - sides[1].mean(axis=0)
+    together, alone = (
+        [covariance_of_sum(u, own) / len(u) ** 2 for u, own in zip(sides, owners, strict=True)]
+        for owners in (moments.owners, (None, None))
+    )
+    C = np.sum(together, axis=0)
+    of_class, means = moments.by_class(pi0)
     squares = np.array([v.T @ v / len(v) for v in of_class])
-    alone = [covariance_of_sum(u, None) / len(u) ** 2 for u, _ in sides]
     effect = group_effect(C, np.sum(alone, axis=0))
+    statistic, converged = float(d @ np.linalg.solve(C, d)), bool(change <= tol)
     expected = mixture(means, squares, pi0, n, alone[1], effect)
-    return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment, expected)
+    return Found(pi, pi0, covariance, n_iter, converged, statistic, moments.moment, expected)
 
 
 def read_groups(

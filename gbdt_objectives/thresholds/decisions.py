@@ -77,17 +77,7 @@ def decide(
     >>> decide(P, cost_metric([[0, 1, 1], [1, 0, 1], [4, 4, 0]]), labels=["a", "b", "c"]).tolist()
     ['a', 'c', 'c']
     """
-    target = resolve_metric(metric)
-    if not isinstance(target, ClassMetric):
-        raise ValueError(
-            "metric is a function, whose costs are unknown: pass a metric of "
-            "gbdt_objectives.metrics, such as 'mae' or cost_metric(matrix)"
-        )
-    if not isinstance(target, RatioMetric):
-        raise ValueError(
-            f"metric {target.name!r} is no ratio of sums over rows: pass one that is, such as "
-            "'kappa' or 'macro_recall'"
-        )
+    target = resolve_ratio(metric)
     P = _checks.probabilities("probability", probability)
     if P.ndim == 1:
         raise ValueError(
@@ -95,19 +85,7 @@ def decide(
             "classes pass numpy.column_stack([1 - p, p])"
         )
     n, K = P.shape
-    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
-    names = getattr(probability, "columns", None)
-    if order is None and names is not None and class_keys(names) != list(range(K)):
-        warn(
-            f"probability has columns named {shown(list(names))}, but without labels= the classes "
-            f"are 0 to {K - 1}: pass labels=[...], the class of each column"
-        )
-    order = np.arange(K) if order is None else order
-    if len(order) != K:
-        raise ValueError(
-            f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "
-            f"{shown(order.tolist())}"
-        )
+    order = resolve_columns(probability, labels, K, target)
     w = _checks.weights("sample_weight", sample_weight, n)
 
     def expected_counts(c: Array) -> Array:
@@ -122,3 +100,39 @@ def decide(
         single=lambda k: np.full(n, k),
     )
     return order[best]
+
+
+def resolve_ratio(metric: MetricArgument) -> RatioMetric:
+    """The metric argument, if it is a ratio of sums over rows."""
+    target = resolve_metric(metric)
+    if not isinstance(target, ClassMetric):
+        raise ValueError(
+            "metric is a function, whose costs are unknown: pass a metric of "
+            "gbdt_objectives.metrics, such as 'mae' or cost_metric(matrix)"
+        )
+    if not isinstance(target, RatioMetric):
+        raise ValueError(
+            f"metric {target.name!r} is no ratio of sums over rows: pass one that is, such as "
+            "'kappa' or 'macro_recall'"
+        )
+    return target
+
+
+def resolve_columns(
+    probability: ArrayLike, labels: ArrayLike | None, K: int, target: RatioMetric
+) -> Array:
+    """The class of each of K columns, in order."""
+    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
+    names = getattr(probability, "columns", None)
+    if order is None and names is not None and class_keys(names) != list(range(K)):
+        warn(
+            f"probability has columns named {shown(list(names))}, but without labels= the classes "
+            f"are 0 to {K - 1}: pass labels=[...], the class of each column"
+        )
+    order = np.arange(K) if order is None else order
+    if len(order) != K:
+        raise ValueError(
+            f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "
+            f"{shown(order.tolist())}"
+        )
+    return np.asarray(order)

@@ -18,6 +18,7 @@ from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, thresho
 from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
+from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
@@ -138,10 +139,11 @@ def search_starts(
     if labels.dtype.kind in "iuf":
         found.append((_rows.midpoints(labels), {}))
     score = curve.low.astype(np.float64)
-    below = curve.C.sum(axis=0) / curve.C[:, -1].sum()
+    own = curve.C[:, -1]
+    below = curve.C.sum(axis=0) / own.sum()
     weight = np.diff(below)
     step = 0.25 * np.sqrt(weight @ (score - weight @ score) ** 2)
-    share = np.cumsum(curve.class_weight)[:-1] / curve.class_weight.sum()
+    share = np.cumsum(own)[:-1] / own.sum()
     generator = _checks.generator(random_state)
     while len(found) < n_starts:
         start = score[np.searchsorted(below[1:-1], share)]
@@ -271,6 +273,13 @@ def check_needs_no_rows(method: str, metric: Target) -> None:
 def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:
     """The labels argument, or the labels of the metric's ``label_range``."""
     return metric.agree_labels(labels, **asked) if isinstance(metric, ClassMetric) else labels
+
+
+def find_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Thresholds:
+    """Thresholds of one method, with the classes they separate; warn if they are useless."""
+    found = place_thresholds(method, rows, metric, **search)
+    warn_if_useless(method, found, rows, metric)
+    return Thresholds(found, rows.labels, _checks.unit_range(rows.score))
 
 
 def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Array:

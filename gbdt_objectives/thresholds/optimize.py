@@ -130,8 +130,6 @@ def optimize_thresholds(
         rows = read_scored_rows(
             y_true, score, order, sample_weight, target_prior, keep_order=of_function
         )
-    found = methods.place_thresholds(
+    return methods.find_thresholds(
         chosen, rows, target, **(search if chosen == "nelder-mead" else {})
     )
-    methods.warn_if_useless(chosen, found, rows, target)
-    return Thresholds(found, rows.labels, _checks.unit_range(rows.score))

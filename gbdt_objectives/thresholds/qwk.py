@@ -16,7 +16,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import dot
-from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
+from gbdt_objectives.thresholds.rows import (
+    LabelCurve,
+    ScoredRows,
+    cut_to_threshold,
+    threshold_to_cut,
+)
 
 BLOCK = 131_072
 LEVEL = 1e-12
@@ -222,7 +227,7 @@ def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
         return dot(np.diff(coarse.N), m * m) - 2 * dot(np.diff(coarse.S), m)
 
     line = min((refit_until_stable(coarse, start) for start in starts), key=misfit)
-    i, j = pools_within(curve, line)
+    i, j = range_within(curve, line)
     if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
     inner = fit_line(curve, line.spread, i, j)
@@ -233,7 +238,7 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
     """The line that is the fit of the rows within it."""
     met: set[tuple[int, int]] = set()
     while True:
-        i, j = pools_within(curve, line)
+        i, j = range_within(curve, line)
         if (i, j) in met or j - i < 2:
             return line
         met.add((i, j))
@@ -243,8 +248,8 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
         line = inner
 
 
-def pools_within(curve: LabelCurve, line: Line) -> tuple[int, int]:
-    """The pools i..j-1 where the line lies within 0..K-1."""
+def range_within(curve: LabelCurve | ScoredRows, line: Line) -> tuple[int, int]:
+    """The pools, or rows, i..j-1 where the line lies within 0..K-1."""
     ends = line.score([-ROUNDING, len(curve.class_weight) - 1 + ROUNDING])
     i, j = np.searchsorted(curve.score, ends)
     return int(i), int(j)

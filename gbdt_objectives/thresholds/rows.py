@@ -41,11 +41,6 @@ class ClassCurve:
     high: Array
     C: Array
 
-    @property
-    def class_weight(self) -> Array:
-        """Total weight of each class, (K,)."""
-        return self.C[:, -1]
-
 
 @dataclass(frozen=True, eq=False)
 class Bins:

@@ -23,7 +23,7 @@ from gbdt_objectives._rows.values import freeze, table
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
-from gbdt_objectives.thresholds.rows import read_columns, sort_rows, without_zero_weights
+from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 ROWS = 20
 """Below, thresholds stay common."""
@@ -255,15 +255,15 @@ def fit_segment_shift(
         _checks.in_memory(name, values)
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     distinct, code = read_segments(segments, len(s), "the labels")
-    s, position, w, counted = without_zero_weights(s, position, w)
-    occurring, code = np.unique(code if counted is None else code[counted], return_inverse=True)
+    rows = sort_rows(s, position, w, order, keep_order=True)
+    occurring, code = np.unique(code[rows.order], return_inverse=True)
     distinct = distinct[occurring]
     if len(distinct) < 2:
         raise ValueError(
             f"segments holds the single segment {shown(distinct[0])}: there must be rows of at "
             "least two segments; without, optimize_thresholds needs the score alone"
         )
-    shifts, k = segment_shifts(position, s, code, w, order, len(distinct))
+    shifts, k = segment_shifts(rows, code)
     return SegmentShift(distinct, shifts, k, handle_unknown)
 
 
@@ -299,14 +299,13 @@ def check_comparable(known: Any, unknown: Any) -> None:
         ) from None
 
 
-def segment_shifts(
-    position: Array, score: Array, code: Array, weight: Array | None, labels: Array, G: int
-) -> tuple[Array, float]:
-    """The shift of each of segments 0..G-1, (G,), in score units, and the k that was chosen.
+def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
+    """The shift of each segment in score units, (G,), and the k that was chosen; ``code``: the
+    number of each row's segment.
 
-    A segment without weight on rows within the line's ends has shift 0.
+    A segment without rows within the line's ends has shift 0.
     """
-    curve = sort_rows(score, position, weight, labels).label_curve
+    curve, G = rows.label_curve, int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(
             f"score is {curve.score[0]} in every row: pass the model's scores, which tell classes "
@@ -315,13 +314,12 @@ def segment_shifts(
     otherwise = "leave the segments out, as scores that tell nothing of the class have no shift"
     _, starts = qwk.check_score_rises(curve, otherwise)
     line = qwk.fit_bounded_line(curve, starts)
-    low, high = line.score([-qwk.ROUNDING, len(labels) - 1 + qwk.ROUNDING])
-    i = np.flatnonzero((score >= low) & (score < high))
-    w = np.ones(len(i)) if weight is None else weight[i].astype(np.float64)
-    u = (score[i].astype(np.float64) - line.origin) / line.spread
+    i = slice(*qwk.range_within(rows, line))
+    u = (rows.score[i].astype(np.float64) - line.origin) / line.spread
+    w = np.ones(len(u)) if rows.weight is None else rows.weight[i].astype(np.float64)
     if w.sum() < ROWS or u.min() == u.max():
         return np.zeros(G), math.inf
-    fit = choose_fit(SegmentedRows(position[i].astype(np.float64), u, code[i], w, G))
+    fit = choose_fit(SegmentedRows(rows.position[i].astype(np.float64), u, code[i], w, G))
     return fit.delta * (line.spread / fit.beta) + 0.0, fit.k  # and no -0
 
 

@@ -317,10 +317,7 @@ class ThresholdStatistics:
             "method", methods.resolve_method(method, target), ("exact", "plugin")
         )
         methods.resolve_labels(self.labels, target)
-        bins = self.bins(target_prior)
-        found = methods.place_thresholds(chosen, bins, target)
-        methods.warn_if_useless(chosen, found, bins, target)
-        return Thresholds(found, self.labels, _checks.unit_range(bins.score))
+        return methods.find_thresholds(chosen, self.bins(target_prior), target)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.

@@ -140,13 +140,6 @@ def test_seeds_of_any_kind(rows, kind) -> None:
     cross_validate_thresholds(y, score, random_state=None, n_bootstrap=1)
 
 
-def test_the_default_method_suits_the_metric(rows) -> None:
-    y, score = rows
-    for metric, method in [("qwk", "plugin"), ("mae", "exact")]:
-        found = cross_validate_thresholds(y, score, metric=metric, n_bootstrap=0, cv=2)
-        assert found.methods == (method,)
-
-
 def test_resamples_of_weighted_rows_are_those_written_out(rows) -> None:
     """The sorted rows are resampled; the same as resampling rows and starting afresh."""
     y, score = (a[:150] for a in rows)
@@ -182,17 +175,6 @@ def test_groups_stay_together(rows) -> None:
         cross_validate_thresholds(y, score, cv=KFold(4, shuffle=True), groups=groups)
     with pytest.raises(ValueError, match="need at least 5 groups, found 3"):
         cross_validate_thresholds(y, score, groups=groups % 3)
-
-
-def test_labels_of_any_type(rows) -> None:
-    y, score = rows
-    names = np.array(["poor", "fair", "good", "best"])
-    options = {"random_state": 0, "n_bootstrap": 5}
-    found = cross_validate_thresholds(names[y], score, labels=names, **options)
-    plain = cross_validate_thresholds(y, score, **options)
-    np.testing.assert_array_equal(found.thresholds, plain.thresholds)
-    np.testing.assert_array_equal(found.fold_score, plain.fold_score)
-    np.testing.assert_array_equal(found.interval, plain.interval)
 
 
 def test_a_function_as_metric(rows) -> None:
@@ -237,34 +219,25 @@ def test_folds_that_cannot_be_scored_are_named(rows) -> None:
         cross_validate_thresholds(y[order], y[order] + 0.1 * score, cv=KFold(20), n_bootstrap=0)
 
 
-def test_falling_scores_are_refused_with_a_hint(rows) -> None:
-    y, score = rows
-    with pytest.raises(ValueError, match="score falls as the class rises.*pass -score"):
-        cross_validate_thresholds(y, -score)
-
-
-def test_target_prior_weighs_all_rows():
+def test_target_prior_weighs_all_rows_and_names_are_irrelevant():
     rng = np.random.default_rng(0)
-    y = np.resize([0, 0, 0, 1, 1, 2], 600)
+    y, names = np.resize([0, 0, 0, 1, 1, 2], 600), ["poor", "fair", "good"]
     score = y + rng.normal(size=600)
-    w = rng.exponential(size=600)
-    prior = {0: 0.1, 1: 0.3, 2: 0.6}
-    for weight in (None, w):
-        options = {"random_state": 0, "method": ["plugin", "exact"], "n_bootstrap": 10}
-        found = cross_validate_thresholds(
-            y, score, sample_weight=weight, target_prior=prior, **options
-        )
+    prior = np.array([0.1, 0.3, 0.6])
+    options = {"random_state": 0, "method": ["plugin", "exact"], "n_bootstrap": 10}
+    for weight in (None, rng.exponential(size=600)):
         totals = np.bincount(y, weight)
-        by_hand = np.array([prior[k] for k in range(3)])[y] / totals[y]
-        by_hand *= (1 if weight is None else weight) * totals.sum()
-        same = cross_validate_thresholds(y, score, sample_weight=by_hand, **options)
+        by_hand = (prior / totals)[y] * (1 if weight is None else weight) * totals.sum()
+        found, same = (
+            cross_validate_thresholds(labels, score, **how, **options)
+            for labels, how in (
+                (np.array(names)[y], {
+                    "labels": names, "sample_weight": weight,
+                    "target_prior": dict(zip(names, prior.tolist(), strict=True)),
+                }),
+                (y, {"sample_weight": by_hand}),
+            )
+        )  # fmt: skip
+        assert found.labels.tolist() == names
         for name in ("score", "fold_score", "thresholds", "interval"):
             np.testing.assert_allclose(getattr(found, name), getattr(same, name), rtol=1e-9)
-        plain = cross_validate_thresholds(y, score, sample_weight=weight, **options)
-        assert (found.thresholds < plain.thresholds).all()  # higher classes are more frequent
-        optimal = optimize_thresholds(
-            y, score, method="exact", sample_weight=weight, target_prior=prior
-        )
-        np.testing.assert_allclose(found.thresholds[1], optimal)
-    with pytest.raises(ValueError, match="target_prior"):
-        cross_validate_thresholds(y, score, target_prior={0: 0.5, 1: 0.5})

@@ -28,7 +28,7 @@ from gbdt_objectives import QWKClassifier, qwk_metric
 from gbdt_objectives.evaluation import compare_performance, estimate_performance
 from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, threshold_metric
-from tests.cases import each, refused
+from tests.cases import each, refusals, refused
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -227,16 +227,14 @@ def test_rows_of_weight_0_are_left_out() -> None:
 def test_labels_of_any_kind() -> None:
     X, y = data()
     names = np.array(["poor", "fair", "good", "best"])
-    classifier = QWKClassifier(LinearRegression(), objective=None, method="plugin", cv=3)
+    how = {"objective": None, "method": "plugin", "cv": 3}
+    classifier = QWKClassifier(LinearRegression(), **how)
     expected = estimate_performance(classifier, X, y, n_repeats=2, cv=3)
     series = pd.Series(pd.Categorical(names[y], categories=names, ordered=True))
-    for given in (series, series.to_numpy(), series.array):
-        options = {} if hasattr(given.dtype, "ordered") else {"labels": names}
-        ours = classifier
-        if options:
-            ours = QWKClassifier(**{**classifier.get_params(deep=False), "labels": names})
-        frame = pd.DataFrame(X, columns=["a", "b", "c"])
-        found = estimate_performance(ours, frame, given, n_repeats=2, cv=3, **options)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for given, labels in ((series, None), (series.to_numpy(), names), (series.array, None)):
+        ours = QWKClassifier(LinearRegression(), labels=labels, **how)
+        found = estimate_performance(ours, frame, given, n_repeats=2, cv=3, labels=labels)
         assert found.estimate == pytest.approx(expected.estimate, rel=1e-12)
         assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
 
@@ -316,19 +314,15 @@ def test_paired_error_of_models_that_are_given() -> None:
 @pytest.mark.xdist_group("two_processes")
 def test_the_same_again_and_on_two_processes() -> None:
     X, y = data()
-    first = estimate_performance(TREE, X, y, n_repeats=2, random_state=3)
-    again = estimate_performance(TREE, X, y, n_repeats=2, random_state=3, n_jobs=2)
-    assert first.estimate == again.estimate
-    other = estimate_performance(TREE, X, y, n_repeats=2, random_state=4)
-    assert first.estimate != other.estimate
-    for state in (np.random.default_rng(3), np.random.RandomState(3)):
-        estimate_performance(TREE, X, y, n_repeats=2, random_state=state)
-    assert (
-        estimate_performance(
-            TREE, X, y, n_repeats=2, random_state=np.random.default_rng(3)
-        ).estimate
-        == first.estimate
-    )
+    first, again, same, other, _ = (
+        estimate_performance(TREE, X, y, n_repeats=2, random_state=state, n_jobs=jobs).estimate
+        for state, jobs in (
+            (3, None), (3, 2), (np.random.default_rng(3), None), (4, None),
+            (np.random.RandomState(3), None),
+        )
+    )  # fmt: skip
+    assert first == again == same
+    assert first != other
 
 
 def test_it_prints() -> None:
@@ -405,10 +399,9 @@ def test_bad_input(change) -> None:
     estimate_performance(X=X, **arguments)
 
 
-def test_comparisons_say_which_is_wrong() -> None:
-    X, y = data()
-    with pytest.raises(ValueError, match="second must predict classes"):
-        compare_performance(TREE, Ridge(), X, y, n_repeats=2)
+test_comparisons_say_which_is_wrong = refusals(
+    (lambda: compare_performance(TREE, Ridge(), *data(), n_repeats=2), "second must predict"),
+)
 
 
 def test_mean_absolute_error_is_of_positions() -> None:

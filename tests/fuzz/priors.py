@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -95,12 +96,8 @@ def draw_correction(draw: Draw, margin: bool) -> Arguments:
     return {"values": values, "description": description}
 
 
-def draw_correct_probability(draw: Draw) -> Arguments:
-    return draw_correction(draw, False)
-
-
-def draw_correct_margin(draw: Draw) -> Arguments:
-    return draw_correction(draw, True)
+draw_correct_probability = partial(draw_correction, margin=False)
+draw_correct_margin = partial(draw_correction, margin=True)
 
 
 def draw_correct_threshold(draw: Draw) -> Arguments:

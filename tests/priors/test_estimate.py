@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 
 import lightgbm as lgb
@@ -16,7 +15,7 @@ from scipy.stats import chi2
 
 from gbdt_objectives import correct_probability, log_odds_shift
 from gbdt_objectives.priors import estimate, estimate_prior, prior_shift_test
-from tests.cases import refusals, refusals_of
+from tests.cases import each, refusals, refusals_of
 
 pytestmark = pytest.mark.slow
 
@@ -51,10 +50,10 @@ def three(n: int, prior: np.ndarray, train_prior: np.ndarray, rng: np.random.Gen
 
 
 @pytest.mark.parametrize(
-    ("probability", "train_prior"),
-    [(FIVE, 0.5), (np.column_stack([1 - FIVE, FIVE]), [0.5, 0.5])],
+    ("columns", "train_prior"), [(False, 0.5), (True, [0.5, 0.5]), (True, 0.5)]
 )
-def test_vector(probability, train_prior) -> None:
+def test_vector(columns, train_prior) -> None:
+    probability = np.column_stack([1 - FIVE, FIVE]) if columns else FIVE
     estimate = estimate_prior(probability, train_prior, tol=1e-10)
     expected = 0.703178 if train_prior == 0.5 else [0.296822, 0.703178]
     assert estimate.prior == pytest.approx(expected, abs=5e-7)  # as printed
@@ -73,12 +72,6 @@ def test_an_iteration_of_expectation_maximisation() -> None:
         estimate = estimate_prior(P, [0.5, 0.25, 0.25], max_iter=1)
     np.testing.assert_allclose(estimate.prior, P.mean(axis=0), rtol=1e-14)
     assert estimate.prior[0] == pytest.approx(0.56)
-
-
-def test_two_columns_and_one_number() -> None:
-    two = np.column_stack([1 - FIVE, FIVE])
-    expected = estimate_prior(FIVE, 0.6).prior
-    assert estimate_prior(two, 0.6).prior == pytest.approx(expected, rel=1e-12)  # sums of columns
 
 
 def test_stops_on_the_change_relative_to_the_class() -> None:
@@ -116,9 +109,8 @@ def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
     assert statistic == pytest.approx(max(2 * log_likelihood(estimate.prior), 0), abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_it_finds_a_known_prior(seed) -> None:
-    rng = np.random.default_rng(seed)
+def test_it_finds_a_known_prior() -> None:
+    rng = np.random.default_rng(0)
     y, p = binary(100_000, 0.02, rng)
     estimate = estimate_prior(p, 0.5)
     assert estimate.prior == pytest.approx(0.02, rel=0.1)  # deviation about 2.5 %
@@ -174,12 +166,11 @@ def test_running_out_of_iterations_warns() -> None:
 # held-out rows
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("distortion", [(2.0, 0.0), (0.6, 0.0), (1.0, 0.7)], ids=str)
+@each("distortion", [(2.0, 0.0), (0.6, 0.0), (1.0, 0.7)])
 @pytest.mark.filterwarnings("ignore:.*collapsed")
-def test_held_out_rows_make_up_for_distorted_probabilities(seed, distortion) -> None:
+def test_held_out_rows_make_up_for_distorted_probabilities(distortion) -> None:
     """Margins too large, as from a model that has overfitted, too small, or moved."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
 
     def distorted(p: np.ndarray) -> np.ndarray:
         return expit(distortion[0] * logit(p) + distortion[1])
@@ -224,7 +215,7 @@ def test_the_prior_of_training_is_that_of_the_held_out_rows() -> None:
     assert prior_shift_test(p, y.mean()).statistic > 100
 
 
-@pytest.mark.parametrize("value", [0.05, 0.1, 0.2, 0.3, 0.37])
+@each("value", [0.05, 0.1, 0.2, 0.3, 0.37])
 def test_equal_held_out_predictions_tell_nothing(value) -> None:
     """Means of equal numbers differ by rounding, which once gave a p-value of 6e-24."""
     y = np.repeat([0, 1], [70, 33])
@@ -408,16 +399,6 @@ def test_size_with_three_classes() -> None:
     assert 0.4 < np.mean(p_values) < 0.6  # uniform
 
 
-# results
-
-
-def test_results_are_frozen() -> None:
-    test = prior_shift_test(FIVE, 0.5)
-    for result in (test, test.estimate):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            result.statistic = 1.0
-
-
 # bad input
 
 
@@ -464,7 +445,7 @@ def test_a_detectable_prior_is_found_four_times_in_five(train_prior, n, held_out
             return prior_shift_test(rows(prior)[1], out_of_fold=rows(train_prior))
         return prior_shift_test(rows(prior)[1], train_prior)
 
-    priors = np.median([test_of(train_prior).detectable for _ in range(10)], axis=0)
+    priors = np.median([test_of(train_prior).detectable for _ in range(4)], axis=0)
     assert priors[0] < train_prior < priors[1]
     request.getfixturevalue("no_detectable")
     for prior in priors:

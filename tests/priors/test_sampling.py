@@ -43,80 +43,17 @@ def within_five_deviations(count: int, rows: int, rate: float) -> bool:
 
 # negative_downsample
 
-
-@each("rate", [0.001, 0.02, 0.5])
-@each("dtype", [np.int64, np.int8, np.float32, np.bool_])
-def test_all_positives_and_a_fraction_of_the_negatives(rate, dtype) -> None:
-    y = RARE.astype(dtype)
-    rows = negative_downsample(y, rate, random_state=0)
-    assert rows.dtype == np.int64
-    assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(rows[y[rows] == 1], np.flatnonzero(RARE))
-    assert within_five_deviations((y[rows] == 0).sum(), (RARE == 0).sum(), rate)
-
-
-def test_each_negative_has_the_same_chance() -> None:
-    """Frequencies of 2000 samples of 200 negatives, by position."""
-    y = np.append(np.zeros(200), 1)
-    rng = np.random.default_rng(0)
-    kept = np.concatenate([negative_downsample(y, 0.3, random_state=rng) for _ in range(2000)])
-    count = np.bincount(kept)[:200]
-    assert all(within_five_deviations(c, 2000, 0.3) for c in count)
-    # independent draws: the counts vary as binomial ones do; 200 of them, so 10 % each way
-    assert count.var() == pytest.approx(2000 * 0.3 * 0.7, rel=0.5)
-
-
-def test_rate_one_keeps_all() -> None:
-    np.testing.assert_array_equal(negative_downsample(RARE, 1, random_state=0), np.arange(n))
-
-
-def test_a_lower_rate_keeps_a_subset() -> None:
-    few, more = (negative_downsample(RARE, rate, random_state=5) for rate in (0.01, 0.03))
-    assert np.isin(few, more).all()
-    assert len(few) < len(more)
-
-
-def test_it_is_resample_with_the_positives_kept() -> None:
-    np.testing.assert_array_equal(
-        negative_downsample(RARE, 0.02, random_state=3),
-        resample_classes(RARE, {0: 0.02, 1: 1}, random_state=3),
-    )
-
-
-# rates by row
-
 RATES = np.random.default_rng(4).choice([0.001, 0.02, 0.3, 1.0], n)
 
 
-def test_each_negative_is_kept_at_its_own_rate() -> None:
-    rows = negative_downsample(RARE, RATES, random_state=0)
+@each("rate", [0.001, 0.02, 0.5, 1, RATES], ids=np.shape)
+@each("dtype", [np.int64, np.int8, np.float32, np.bool_])
+def test_a_negative_is_kept_if_its_random_number_is_below_its_rate(rate, dtype) -> None:
+    """Every positive is; there is a number for each row, in order, so lower rates keep a subset."""
+    rows = negative_downsample(RARE.astype(dtype), rate, random_state=0)
+    assert rows.dtype == np.int64
     uniform = np.random.default_rng(0).random(n)
-    np.testing.assert_array_equal(rows, np.flatnonzero((RARE == 1) | (uniform < RATES)))
-    for rate in np.unique(RATES):
-        own = (rate == RATES) & (RARE == 0)
-        assert within_five_deviations(np.isin(np.flatnonzero(own), rows).sum(), own.sum(), rate)
-
-
-def test_equal_rates_by_row_are_one_rate() -> None:
-    for rate in (0.02, 1.0):
-        np.testing.assert_array_equal(
-            negative_downsample(RARE, np.full(n, rate), random_state=3),
-            negative_downsample(RARE, rate, random_state=3),
-        )
-
-
-def test_lower_rates_by_row_keep_a_subset() -> None:
-    few, more = (negative_downsample(RARE, f * RATES, random_state=5) for f in (0.5, 1))
-    assert np.isin(few, more).all()
-    assert len(few) < len(more)
-
-
-def test_rates_of_positives_are_not_used() -> None:
-    others = np.where(RARE == 1, 1e-9, RATES)
-    np.testing.assert_array_equal(
-        negative_downsample(RARE, RATES, random_state=1),
-        negative_downsample(RARE, others, random_state=1),
-    )
+    np.testing.assert_array_equal(rows, np.flatnonzero((RARE == 1) | (uniform < rate)))
 
 
 def test_rates_and_labels_of_pandas_count_by_position() -> None:
@@ -169,22 +106,15 @@ def test_mean_rate_of_the_negatives_is_what_was_asked_for(seed, mean, share, spr
     assert (np.diff(rates[np.argsort(p)]) >= 0).all()
 
 
-def test_expected_number_kept_by_brute_force() -> None:
-    rng = np.random.default_rng(6)
-    p = expit(2 * rng.normal(size=2000) - 4)
-    y = (rng.random(2000) < p).astype(int)
-    rates = pilot_keep_rates(y, p, 0.1)
-    kept = [len(negative_downsample(y, rates, random_state=k)) - y.sum() for k in range(400)]
-    error = np.sqrt((rates * (1 - rates))[y == 0].sum() / 400)
-    assert np.mean(kept) == pytest.approx(0.1 * (y == 0).sum(), abs=4 * error)
-    assert rates.min() == pytest.approx(0.01)  # a tenth of the mean, unless told otherwise
-
-
 def test_equal_probabilities_give_one_rate() -> None:
     np.testing.assert_allclose(pilot_keep_rates([0, 0, 1], [0.3] * 3, 0.2), 0.2, rtol=1e-12)
     np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0.1, 0.2, 0.3], 1), 1)
     np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0.1, 0.2, 0.3], 0.2, floor=0.2), 0.2)
     np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0, 0, 0.3], 0.2, floor=0.2), 0.2)
+
+
+def test_the_floor_is_a_tenth_of_the_mean_unless_told_otherwise() -> None:
+    assert pilot_keep_rates([0, 0, 1], [1e-9, 0.3, 0.3], 0.1)[0] == pytest.approx(0.01)
 
 
 @refused(
@@ -213,19 +143,9 @@ def test_bad_arguments_of_pilot_keep_rates(change) -> None:
 # seeds
 
 
-@pytest.mark.parametrize("seed", [lambda: 7, lambda: np.int64(7), lambda: np.random.default_rng(7)])
+@each("seed", [int, np.int64, np.random.default_rng, np.random.RandomState])
 def test_reproducible(seed) -> None:
-    first = negative_downsample(RARE, 0.02, random_state=seed())
-    np.testing.assert_array_equal(first, negative_downsample(RARE, 0.02, random_state=seed()))
-    np.testing.assert_array_equal(first, negative_downsample(RARE, 0.02, random_state=7))
-    uniform = np.random.default_rng(7).random(n)  # one for each row, in order
-    np.testing.assert_array_equal(first, np.flatnonzero((RARE == 1) | (uniform < 0.02)))
-
-
-def test_random_state_of_old() -> None:
-    first, second = (
-        negative_downsample(RARE, 0.02, random_state=np.random.RandomState(7)) for _ in range(2)
-    )
+    first, second = (negative_downsample(RARE, 0.02, random_state=seed(7)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
@@ -238,15 +158,15 @@ def test_a_source_moves_on(source) -> None:
 # resample_classes
 
 
-@pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"]), None])
+@pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"], object), None])
 def test_rates_under_and_over_one(names) -> None:
-    position = np.random.default_rng(0).integers(0, 3, n)
+    position = np.random.default_rng(0).integers(0, 3, 30_000)
     names = np.array([0.0, 1.0, 2.5]) if names is None else names
     y = names[position]
     rates = dict(zip(names.tolist(), [0.05, 2.3, 3.0], strict=True))
     rows = resample_classes(y, rates, random_state=0)
     assert (np.diff(rows) >= 0).all()
-    copies = np.bincount(rows, minlength=n)
+    copies = np.bincount(rows, minlength=len(y))
     assert set(copies[position == 0]) == {0, 1}
     assert set(copies[position == 1]) == {2, 3}
     assert set(copies[position == 2]) == {3}
@@ -256,12 +176,6 @@ def test_rates_under_and_over_one(names) -> None:
     measured = measured_keep_rates(y, y[rows])
     assert list(measured) == list(rates)
     assert list(measured.values()) == pytest.approx(list(rates.values()), rel=0.05)
-
-
-def test_object_labels() -> None:
-    y = np.array(["yes", "no", "no"] * 50, dtype=object)
-    rows = resample_classes(y, {"yes": 2, "no": 1}, random_state=0)
-    assert measured_keep_rates(y, y[rows]) == {"no": 1.0, "yes": 2.0}
 
 
 # memory
@@ -294,20 +208,22 @@ def test_measured_rates_give_back_the_class_odds() -> None:
     assert correct_probability([[1 - s, s]], per_class)[0, 1] == pytest.approx(0.01, rel=1e-13)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_downsampled_logistic_regression_corrected_is_that_of_all_rows(seed) -> None:
-    rng = np.random.default_rng(seed)
+def test_downsampled_logistic_regression_corrected_or_weighted_is_that_of_all_rows() -> None:
+    rng = np.random.default_rng(0)
     X = rng.normal(size=(200_000, 2))
-    y = (rng.random(len(X)) < expit(X @ [1.0, -0.5] - 4)).astype(int)
-    rows = negative_downsample(y, 0.1, random_state=rng)
-    downsampled = LogisticRegression(C=np.inf).fit(X[rows], y[rows])
-    shift = log_odds_shift(negative_keep_rate=measured_keep_rates(y, y[rows])[0])
-    p = correct_probability(downsampled.predict_proba(X), shift)[:, 1]
     true = expit(X @ [1.0, -0.5] - 4)
-    # about 5,000 positives: coefficients to .02, so probabilities to about 2 % on average
-    assert np.abs(p / true - 1).mean() < 0.06
-    assert p.mean() == pytest.approx(y.mean(), rel=0.03)
-    assert downsampled.predict_proba(X)[:, 1].mean() > 5 * y.mean()
+    y = (rng.random(len(X)) < true).astype(int)
+    rows = negative_downsample(y, 0.1, random_state=rng)
+    plain, weighted = (
+        LogisticRegression(C=np.inf).fit(X[rows], y[rows], w).predict_proba(X)
+        for w in (None, prior_weights(y[rows], y.mean()))
+    )
+    rates = measured_keep_rates(y, y[rows])
+    for p in (correct_probability(plain, negative_keep_rate=rates[0]), weighted):
+        # about 5,000 positives: coefficients to .02, so probabilities to about 2 % on average
+        assert np.abs(p[:, 1] / true - 1).mean() < 0.06
+        assert p[:, 1].mean() == pytest.approx(y.mean(), rel=0.03)
+    assert plain[:, 1].mean() > 5 * y.mean()
 
 
 # imbalanced-learn
@@ -333,38 +249,12 @@ def corrected(X, y, X_after, y_after, X_test) -> np.ndarray:
     return p
 
 
-@pytest.mark.parametrize("which", ["under", "over"])
-@pytest.mark.parametrize("ratio", [0.1, 1.0])
-def test_random_samplers_of_imbalanced_learn(which, ratio) -> None:
-    pytest.importorskip("imblearn")
-    from imblearn.over_sampling import RandomOverSampler
-    from imblearn.under_sampling import RandomUnderSampler
-
-    rng = np.random.default_rng(0)
-    X, y, _ = gaussian_data(30_000, rng)
-    X_test, _, q = gaussian_data(50_000, rng)
-    Sampler = {"under": RandomUnderSampler, "over": RandomOverSampler}[which]
-    sampler = Sampler(sampling_strategy=ratio, random_state=0)
-    X_after, y_after = sampler.fit_resample(X, y)
-    rows = sampler.sample_indices_
-    np.testing.assert_array_equal(y[rows], y_after)
-    assert y_after.sum() == pytest.approx(ratio * (y_after == 0).sum(), rel=0.01)
-    p = corrected(X, y, X_after, y_after, X_test)
-    whole = GaussianNB().fit(X, y).predict_proba(X_test)[:, 1]
-    assert p.mean() == pytest.approx(q.mean(), rel=0.15)  # 600 positives, 4 % deviation, noise
-    # what a sample of 600 negatives costs over all rows: measured up to 1.5e-3
-    assert logloss(q, p) < logloss(q, whole) + 3e-3
-    uncorrected = GaussianNB().fit(X_after, y_after).predict_proba(X_test)[:, 1]
-    assert logloss(q, uncorrected) > logloss(q, p) + 0.02
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_shift_corrects_smote(seed) -> None:
+def test_no_shift_corrects_smote() -> None:
     """Interpolated positives have too little variance: another p(x|y), so no constant undoes it."""
     pytest.importorskip("imblearn")
     from imblearn.over_sampling import SMOTE, RandomOverSampler
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X, y, _ = gaussian_data(30_000, rng)
     X_test, _, q = gaussian_data(50_000, rng)
 
@@ -376,9 +266,10 @@ def test_no_shift_corrects_smote(seed) -> None:
             q, q
         )
 
-    right = excess(RandomOverSampler(random_state=seed))[20]
+    right = excess(RandomOverSampler(random_state=0))[20]
+    assert right < 1e-3  # its copies are corrected by what measured_keep_rates finds
     # measured: 3.6e-4 to 4.1e-4 against 2.1e-3 to 4.2e-3, the best shift chosen by the truth
-    assert excess(SMOTE(random_state=seed)).min() > 4 * right
+    assert excess(SMOTE(random_state=0)).min() > 4 * right
 
 
 # bad input
@@ -456,12 +347,6 @@ def test_king_and_zeng(positives, negatives, tau) -> None:
     assert by_positive[-1] == pytest.approx(np.exp(-shift), rel=1e-9)
 
 
-def test_negatives_kept_at_a_tenth_weigh_ten() -> None:
-    """Not s/tau, as the short form has it, which is 9.9 here."""
-    y = np.repeat([1, 0], [10, 99])  # of 990 negatives
-    assert prior_weights(y, 0.01, normalize="positive")[-1] == pytest.approx(10, rel=1e-12)
-
-
 @pytest.mark.parametrize("names", [["a", "b", "c"], [0, 1, 2], [-1.5, 0.0, 7.0]])
 def test_several_labels(names) -> None:
     y = np.array(names)[[0, 0, 0, 1, 1, 2]]
@@ -481,19 +366,6 @@ def test_a_mapping_of_two_labels_is_the_float() -> None:
     assert (prior_weights(y, {0: 0.75, 1: 0.25, 2: 0}) == prior_weights(y, 0.25)).all()
     printed = prior_weights(y, {0: 0.7500004, 1: 0.2500004})  # rounded, allowed to 1e-6
     assert printed.mean() == pytest.approx(1, rel=1e-12)
-
-
-def test_weighted_logistic_regression_is_that_of_all_rows() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200_000, 2))
-    true = expit(X @ [1.0, -0.5] - 4)
-    y = (rng.random(len(X)) < true).astype(int)
-    rows = negative_downsample(y, 0.1, random_state=rng)
-    model = LogisticRegression(C=np.inf)
-    model.fit(X[rows], y[rows], sample_weight=prior_weights(y[rows], y.mean()))
-    p = model.predict_proba(X)[:, 1]
-    assert np.abs(p / true - 1).mean() < 0.06  # 5,000 positives: 2 % in the odds, and noise
-    assert p.mean() == pytest.approx(y.mean(), rel=0.03)
 
 
 # bad input
@@ -594,7 +466,7 @@ def test_the_hash_never_changes() -> None:
         np.arange(N) * 2**20,
         np.arange(N) * 10 + 3,
         -np.arange(N),
-        np.array([f"user{i}" for i in range(N)], object),
+        np.array([f"user{i}" for i in range(N // 4)], object),
     ],
     ids=["consecutive", "high bits", "tens", "negative", "strings"],
 )
@@ -615,75 +487,37 @@ def labelled(n: int = N) -> tuple[np.ndarray, np.ndarray]:
     return (np.arange(n) % 50 == 0).astype(int), np.arange(n) // 2
 
 
-def test_the_rate_is_kept_within_its_standard_error() -> None:
-    y, _ = labelled()
-    for rate in (0.001, 0.02, 0.5, 1.0):
-        kept = kept_of(y, np.arange(N), rate)
-        assert kept.dtype == bool
-        assert kept[y == 1].all()
-        found = measured_keep_rates(y, y[kept])[0]
-        m = (y == 0).sum()
-        assert abs(found - rate) <= 4 * (rate * (1 - rate) / m) ** 0.5
-
-
-def test_fate_depends_on_the_key_alone() -> None:
+@each("rate", [0.001, 0.02, 1.0, np.where(np.arange(N) < N // 2, 0.1, 0.3)], ids=np.shape)
+def test_fate_depends_on_the_hash_of_the_key_alone(rate) -> None:
+    """So rows of one key are kept or dropped together, and lower rates keep a subset."""
     y, key = labelled()
-    rng = np.random.default_rng(0)
-    kept = kept_of(y, key, 0.3, random_state=4)
-    order = rng.permutation(N)
-    again = kept_of(y[order], key[order], 0.3, random_state=4)
-    np.testing.assert_array_equal(again, kept[order])
-    part = kept_of(y[5:900], key[5:900], 0.3, random_state=4)
-    np.testing.assert_array_equal(part, kept[5:900])
-    negative = (y == 0).reshape(-1, 2).all(axis=1)
-    pairs = kept.reshape(-1, 2)[negative]
-    assert (pairs[:, 0] == pairs[:, 1]).all()  # rows of one key
-    fewer = kept_of(y, key, 0.1, random_state=4)
-    assert (kept | ~fewer).all()
-    other = kept_of(y, key, 0.3, random_state=5)
-    assert 0.3 < (other != kept)[y == 0].mean() < 0.5  # 2 (.3) (.7)
-    rates = np.where(np.arange(N) < N // 2, 0.1, 0.3)
-    by_row = kept_of(y, key, rates, random_state=4)
-    np.testing.assert_array_equal(by_row, np.where(rates == 0.1, fewer, kept))
+    order = np.random.default_rng(0).permutation(N)
+    for at in (slice(None), order, slice(5, 50_000)):
+        r = rate if np.ndim(rate) == 0 else rate[at]
+        kept = kept_of(y[at], key[at], r, random_state=4)
+        np.testing.assert_array_equal(kept, (y[at] == 1) | (uniform_of_key(key[at], 4) < r))
 
 
-@each(
-    "convert",
-    [
-        list,
-        pd.Series,
-        lambda k: k.astype(np.int32),
-        lambda k: k.astype(np.uint16),
-        lambda k: k.astype(">i8"),
-        lambda k: k.astype(object),
-        lambda k: pd.Series(k, dtype="Int64"),
-        lambda k: pd.Series(k, index=k[::-1]),
-    ],
-)
-def test_a_key_of_any_integer_type_is_the_same_key(convert) -> None:
-    y, key = labelled(2_000)
-    np.testing.assert_array_equal(
-        kept_of(pd.Series(y), convert(key), 0.3),
-        kept_of(y, key, 0.3),
-    )
+INTEGERS = [
+    list, pd.Series, lambda k: k.astype(np.int32), lambda k: k.astype(np.uint16),
+    lambda k: k.astype(">i8"), lambda k: k.astype(object), lambda k: pd.Series(k, dtype="Int64"),
+    lambda k: pd.Series(k, index=k[::-1]),
+]  # fmt: skip
+WORDS = [
+    list, pd.Series, lambda k: k.astype("U"), lambda k: pd.Series(k, dtype="string"),
+    lambda k: pd.Series(k, dtype="category"),
+]  # fmt: skip
 
 
-@each(
-    "convert",
-    [
-        list,
-        pd.Series,
-        lambda k: k.astype("U"),
-        lambda k: pd.Series(k, dtype="string"),
-        lambda k: pd.Series(k, dtype="category"),
-    ],
-)
-def test_a_string_of_any_type_is_the_same_key(convert) -> None:
+def test_a_key_of_any_type_is_the_same_key() -> None:
     y, key = labelled(2_000)
     words = key.astype(str).astype(object)
-    kept = kept_of(y, words, 0.3)
-    np.testing.assert_array_equal(kept_of(y, convert(words), 0.3), kept)
-    assert (kept != kept_of(y, key, 0.3)).any()
+    for keys, kinds in ((key, INTEGERS), (words, WORDS)):
+        expected = uniform_of_key(keys, 0)
+        for convert in kinds:
+            np.testing.assert_array_equal(uniform_of_key(convert(keys), 0), expected)
+            kept_of(pd.Series(y), convert(keys), 0.3)
+    assert (uniform_of_key(words, 0) != uniform_of_key(key, 0)).any()
 
 
 @refused(
@@ -777,8 +611,6 @@ test_refusals = refusals(
                    lambda counts: correct_probability([0.5], class_keep_rates=counts))),
     (lambda: negative_downsample(["0", "1"], 0.5, random_state=0),
      "y must be 0 .negative. or 1 .positive., found dtype", TypeError),
-    (lambda: negative_downsample([0, 0, 1], 1e-9, random_state=0),
-     "y has 2 rows of the label 0, of which the sample has no"),
     *((lambda y=y: measured_keep_rates(np.array(y, object), [0, 1]),
      "y_full must hold labels of one type", TypeError)
       for y in [[0, 1, None], np.array([0, "a"], object)]),

@@ -8,7 +8,6 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import norm
 
 from gbdt_objectives import (
-    ThresholdClassifier,
     apply_thresholds,
     optimize_thresholds,
     quadratic_weighted_kappa,
@@ -16,7 +15,7 @@ from gbdt_objectives import (
 from gbdt_objectives._steps.splines import POOLS, natural_spline
 from gbdt_objectives.thresholds import curved
 from gbdt_objectives.thresholds.rows import read_scored_rows
-from tests.cases import each, refusals
+from tests.cases import each
 
 BENDS = {"none": lambda m: m, "exp": np.exp, "cube": lambda m: m**3 + m / 20}
 
@@ -121,25 +120,11 @@ def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
     assert generalised > np.mean((y - fit.m) ** 2) * 1.01
 
 
-def test_a_line_that_is_better_wins() -> None:
-    C = 50.0 * np.eye(4)
-    wrong, right = curved.Fit(np.full(4, 9.0), 2), curved.Fit(np.arange(4.0), 3)
-    assert curved.choose_fit([wrong, right], C) == 1
-    assert curved.choose_fit([right, wrong], C) == 0
-    assert curved.choose_fit([right, right], C) == 0  # no better
-
-
-def test_rows_of_one_score_share_a_pool() -> None:
-    rng = np.random.default_rng(1)
-    score = rng.integers(0, 30, 5000).astype(float)
-    y = np.clip(rng.poisson(np.exp(score / 20)), 0, 3)
-    s, C = curved.pool_rows(read_scored_rows(y, score, None, None))
+def test_rows_of_one_score_share_a_pool_and_pools_are_of_about_equal_weight() -> None:
+    score = np.random.default_rng(1).integers(0, 30, 5000)
+    s, C = curved.pool_rows(read_scored_rows(score % 4, score.astype(float), None, None))
     np.testing.assert_allclose(s, np.arange(30), rtol=1e-12)
-    np.testing.assert_array_equal(C.sum(axis=1), np.bincount(score.astype(int)))
-    assert np.isfinite(optimize_thresholds(y, score, method="curved")).any()
-
-
-def test_pools_are_of_about_equal_weight() -> None:
+    np.testing.assert_array_equal(C.sum(axis=1), np.bincount(score))
     y, m = draw(20_000, 2)
     s, C = curved.pool_rows(read_scored_rows(y, m, None, None))
     assert len(s) == POOLS
@@ -149,47 +134,34 @@ def test_pools_are_of_about_equal_weight() -> None:
     np.testing.assert_array_equal(C.sum(axis=0), np.bincount(y))
 
 
-@pytest.mark.parametrize("rows", [60, 800, 5000])
-@pytest.mark.parametrize("method", ["plugin", "curved", "exact"])
-def test_a_weight_is_so_many_copies(method: str, rows: int) -> None:
-    for seed in range(5):
-        y, m = draw(rows, seed)
-        w = np.random.default_rng(seed).integers(0, 4, rows)
-        score = np.exp(m + 0.5 * m**2 * (seed > 2))
-        found, copies = (
-            optimize_thresholds(*columns, method=method, labels=range(4))
-            for columns in ((y, score), (np.repeat(y, w), np.repeat(score, w)))
+@each("rows", [60, 800, 5000])
+@each("seed", range(5))
+def test_a_weight_is_so_many_copies(seed: int, rows: int) -> None:
+    y, m = draw(rows, seed)
+    w = np.random.default_rng(seed).integers(0, 4, rows)
+    score = np.exp(m + 0.5 * m**2 * (seed > 2))
+    found, copies, weighted = (
+        optimize_thresholds(*columns, method="curved", labels=range(4), sample_weight=weight)
+        for *columns, weight in (
+            (y, score, None), (np.repeat(y, w), np.repeat(score, w), None), (y, score, w + 0.0)
         )
-        weighted = optimize_thresholds(
-            y, score, method=method, labels=range(4), sample_weight=w.astype(float)
-        )
-        np.testing.assert_allclose(weighted, copies, rtol=1e-9)  # the same sums but for rounding
-        assert not np.array_equal(found, copies)
+    )  # fmt: skip
+    np.testing.assert_allclose(weighted, copies, rtol=1e-9)  # the same sums but for rounding
+    assert not np.array_equal(found, copies)
 
 
-def test_few_rows_and_equal_scores_are_left_to_plug_in() -> None:
+def test_few_rows_are_left_to_plug_in() -> None:
     y, m = draw(19, 4)
     np.testing.assert_array_equal(
         optimize_thresholds(y, np.exp(3 * m), method="curved"),
         optimize_thresholds(y, np.exp(3 * m), method="plugin"),
     )
-    with pytest.warns(UserWarning, match="every row gets the class"):
-        optimize_thresholds([0, 1, 2] * 20, np.ones(60), method="curved")
 
 
 def test_a_threshold_that_no_score_reaches_is_infinite() -> None:
-    s, m = np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.2, 1.2])
-    np.testing.assert_array_equal(
-        curved.score_where(s, m, [0.1, 0.2, 0.7, 1.2, 1.3]), [-np.inf, -np.inf, 3.0, 4.0, np.inf]
-    )
-
-
-def test_in_the_estimator() -> None:
-    y, m = draw(500, 6)
-    classifier = ThresholdClassifier("curved").fit(np.exp(2 * m), y)
-    np.testing.assert_array_equal(
-        classifier.thresholds_, optimize_thresholds(y, np.exp(2 * m), method="curved")
-    )
+    s, m = np.array([1.0, 2.0, 4.0]), np.array([0.25, 0.25, 1.25])
+    at = curved.score_where(s, m, [0.1, 0.25, 0.5, 0.75, 1.25, 1.3])
+    assert at.tolist() == [-np.inf, -np.inf, 2.5, 3.0, 4.0, np.inf]
 
 
 @pytest.mark.parametrize(("rows", "most"), [(60, 2), (250, 2), (350, 3)])
@@ -200,13 +172,6 @@ def test_few_rows_get_few_knots(rows, most) -> None:
     found = [fit.coefficients for fit in curved.fit_splines(C)]
     assert found[0] == 2
     assert max(found) == most
-
-
-def test_where_a_polygon_takes_a_value() -> None:
-    """Between its corners on straight lines; beyond them, nowhere."""
-    s, m = np.array([0.0, 1.0, 3.0]), np.array([0.5, 1.0, 2.0])
-    at = curved.score_where(s, m, [0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5])
-    np.testing.assert_allclose(at, [-np.inf, -np.inf, 0.4, 1.0, 2.0, 3.0, np.inf])
 
 
 def test_a_line_that_does_not_rise_is_the_mean() -> None:
@@ -230,14 +195,3 @@ def test_the_search_starts_at_the_share_of_variance_that_the_curve_leaves(monkey
     ((s, of_pools, R),) = seen
     found = np.interp(score, s, of_pools)
     assert pytest.approx(1 - found.std() / y.std(), abs=0.01) == R  # pools are narrow, not points
-
-
-Y, M = draw(200, 5)
-
-test_refusals = refusals(
-    (lambda: optimize_thresholds(Y, -M, method="curved"), "score falls as the class rises"),
-    (lambda: optimize_thresholds(Y, M, method="curved", metric="accuracy"),
-     "method='curved' is for metric='qwk' only"),
-    (lambda: optimize_thresholds(Y, M, method="curved", metric=lambda y, p, w: 0.0),
-     "method='curved' cannot optimise one"),
-)  # fmt: skip

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
@@ -67,52 +64,9 @@ def test_value_is_the_definition(name, K):
     rng = np.random.default_rng(K)
     for _ in range(20):
         y, _, w = problem(rng, K)
-        p = rng.permutation(y)
+        p = rng.integers(0, K, len(y))  # of some classes that y lacks, without some of y
         sign = 1 if ours.greater_is_better else -1
         assert ours(y, p, w, labels=range(K)) == pytest.approx(sign * value(reference, y, p, w, K))
-
-
-def test_values_equal_scikit_learn():
-    rng = np.random.default_rng(0)
-    y, p, w = rng.integers(0, 4, 500), rng.integers(0, 4, 500), rng.exponential(size=500)
-    for name, weights in [("qwk", "quadratic"), ("linear", "linear"), ("kappa", None)]:
-        theirs = sk.cohen_kappa_score(y, p, weights=weights, sample_weight=w)
-        assert threshold_metric(name)(y, p, w) == pytest.approx(theirs)
-    theirs = sk.balanced_accuracy_score(y, p, sample_weight=w)
-    assert threshold_metric("macro_recall")(y, p, w) == pytest.approx(theirs)
-    theirs = sk.matthews_corrcoef(y, p, sample_weight=w)
-    assert threshold_metric("matthews")(y, p, w) == pytest.approx(theirs)
-    y, p = y > 1, p > 1
-    theirs = sk.fbeta_score(y, p, beta=2, sample_weight=w)
-    assert f_beta_metric(2)(y, p, w, labels=[False, True]) == pytest.approx(theirs)
-    assert threshold_metric("f1")(y, p, w) == pytest.approx(sk.f1_score(y, p, sample_weight=w))
-
-
-THEIRS = {
-    "accuracy": sk.accuracy_score,
-    "mae": sk.mean_absolute_error,
-    "macro_recall": sk.balanced_accuracy_score,
-    "matthews": sk.matthews_corrcoef,
-    "f1": partial(sk.f1_score, zero_division=np.nan),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # what is 0/0, and classes that only y_pred holds
-@pytest.mark.parametrize("name", THEIRS)
-def test_values_of_few_rows_and_absent_classes_equal_scikit_learn(name):
-    K = 2 if name == "f1" else 4
-    rng = np.random.default_rng(1)
-    for _ in range(100):
-        n = int(rng.integers(1, 9))
-        y, p = rng.integers(0, K, (2, n))
-        w = rng.choice([0, 0.5, 1, 3], n)
-        w[rng.integers(n)] = 1
-        theirs = THEIRS[name](y, p, sample_weight=w)
-        if name == "matthews" and len(set(y[w > 0])) < 2:
-            theirs = np.nan  # they call it 0
-        ours = threshold_metric(name)(y, p, w, labels=range(K))
-        assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 def test_matthews_has_exact_thresholds_between_two_classes_only():
@@ -126,24 +80,12 @@ def test_matthews_has_exact_thresholds_between_two_classes_only():
     assert reached >= at_labels > 0.3
 
 
-def test_matthews_of_one_class():
-    metric = threshold_metric("matthews", (0, 1))
-    assert metric([0, 1, 1], [1, 1, 1]) == 0
-    with pytest.warns(UserWarning, match="matthews is 0/0"):
-        assert np.isnan(metric([1, 1], [0, 1]))
-    tiny = [1e-80, 1e-80, 3e-80]  # whose products would vanish
-    assert metric([0, 1, 1], [0, 1, 0], tiny) == pytest.approx(
-        metric([0, 1, 1], [0, 1, 0], [1, 1, 3])
+def test_matthews_of_weights_whose_products_would_vanish():
+    tiny, same = (
+        threshold_metric("matthews")([0, 1, 1], [0, 1, 0], w)
+        for w in ([1e-80, 1e-80, 3e-80], [1, 1, 3])
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "remedy"),
-    [("mcc", "'matthews'"), ("balanced_accuracy", "'macro_recall'"), ("f2", r"f_beta_metric\(2\)")],
-)
-def test_other_names_of_a_metric_are_refused_with_ours(name, remedy):
-    with pytest.raises(ValueError, match=f"{name}' has another name here: pass {remedy}"):
-        optimize_thresholds([0, 1], [0.0, 1.0], metric=name)
+    assert tiny == pytest.approx(same)
 
 
 def test_linear_kappa_at_2000_rows_beats_every_single_move():
@@ -187,8 +129,3 @@ def test_values_of_few_rows_and_classes():
         threshold_metric("mae")([0, 0.5], [0, 1])
     with pytest.raises(TypeError, match="y_true has dtype"):
         threshold_metric("mae")(["a"], ["a"])
-
-
-def test_undefined_kappa_warns_and_is_nan():
-    with pytest.warns(UserWarning, match="0/0"):
-        assert np.isnan(threshold_metric("qwk")([1, 1], [1, 1], labels=[0, 1]))

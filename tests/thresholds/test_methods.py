@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.metrics import accuracy_score, cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score
 
 from gbdt_objectives.metrics import ClassMetric, cost_metric, qwk_metric
 from gbdt_objectives.thresholds import (
@@ -60,22 +60,10 @@ def test_plugin_fits_a_line_kept_within_the_labels(weighted):
     np.testing.assert_allclose(alpha + beta * thresholds, t, atol=2e-3)
 
 
-@pytest.mark.parametrize("top", [3.0, 5.0, 50.0])
-def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
-    """As those of a model trained with a clipping objective do."""
-    rng = np.random.default_rng(1)
-    m = rng.uniform(0, 3, 20_000)
-    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
-    at_the_end = m > 2.6
-    drifted = np.where(at_the_end, m + (top - 3) * rng.random(len(m)), m)
-    plain = kappa(y, m, optimize_thresholds(y, m))
-    # half the rows of the top class moved; a line through all rows loses 0.008 and 0.2
-    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
-
-
 @each(("rows", "place"), [(1, 1e6), (26, 1e3), (261, 1e3), (1305, 50.0), (None, 50.0), (1, -1e18)])
 def test_plugin_does_not_mind_clusters_far_out(rows, place):
-    """The line through all rows may lie within the labels, and yet be nobody's."""
+    """As of a model trained with a clipping objective. The line through all rows may lie within
+    the labels, and yet be nobody's."""
     rng = np.random.default_rng(0)
     m = rng.uniform(0, 3, 20_000)
     y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
@@ -93,17 +81,6 @@ def test_weights_that_rounding_loses_are_refused_as_one_class():
             optimize_thresholds([0, 1], [0, 1.0], sample_weight=w)
 
 
-def test_plugin_survives_a_score_with_hardly_any_signal():
-    rng = np.random.default_rng(2)
-    y, score = rng.integers(0, 3, 5_000), rng.standard_normal(5_000)
-    if np.corrcoef(y, score)[0, 1] < 0:
-        score = -score
-    thresholds = optimize_thresholds(y, score)
-    assert np.isfinite(thresholds).all()
-    assert (np.diff(thresholds) >= 0).all()  # where R is 1 they are one
-    assert kappa(y, score, thresholds) > 0
-
-
 def test_the_default_method_is_the_one_that_suits_the_metric():
     y, score = sample()
     for metric, method in [
@@ -117,13 +94,6 @@ def test_the_default_method_is_the_one_that_suits_the_metric():
             optimize_thresholds(y, score, metric=metric),
             optimize_thresholds(y, score, metric=metric, method=method),
         )
-
-
-def test_rounding_is_midway_between_the_labels():
-    y, score = sample()
-    found = optimize_thresholds(y, score, method="rounding")
-    assert found.tolist() == [0.5, 1.5, 2.5]
-    assert found.labels.tolist() == [0, 1, 2, 3]
 
 
 def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> None:
@@ -144,34 +114,32 @@ def test_search_with_a_function_equals_the_search_with_its_name():
     def qwk(y_true, y_pred, sample_weight):
         return cohen_kappa_score(y_true, y_pred, weights="quadratic", sample_weight=sample_weight)
 
-    w = np.random.default_rng(0).exponential(size=len(y))
-    for weight in (None, w):
-        np.testing.assert_allclose(
+    for w in (None, np.random.default_rng(0).exponential(size=len(y))):
+        by_function, by_name = (
             optimize_thresholds(
-                y, score, method="nelder-mead", metric=qwk, sample_weight=weight, n_starts=2
-            ),
-            optimize_thresholds(y, score, method="nelder-mead", sample_weight=weight, n_starts=2),
-            atol=0.02,
+                y, score, method="nelder-mead", metric=metric, sample_weight=w, n_starts=2
+            )
+            for metric in (qwk, "qwk")
         )
+        np.testing.assert_allclose(by_function, by_name, atol=0.02)
 
 
-def test_search_hands_the_function_labels():
-    y, score = sample()
+@each("weight", [None, np.where(np.arange(80) == 5, 0, np.arange(80) + 1.0)])
+def test_search_hands_the_function_labels_and_rows_in_the_order_given(weight):
+    y, score = sample(80)
     words = np.array(["a", "b", "c", "d"])
-    seen = []
+    counted, seen = np.arange(80) if weight is None else np.delete(np.arange(80), 5), set()
 
     def accuracy(y_true, y_pred, sample_weight):
-        seen.append((set(y_true) | set(y_pred), sample_weight))
-        return accuracy_score(y_true, y_pred)
+        np.testing.assert_array_equal(y_true, words[y[counted]])
+        assert (sample_weight is None) == (weight is None)
+        if weight is not None:
+            np.testing.assert_array_equal(sample_weight, weight[counted])
+        seen.update(y_pred)
+        return (y_true == y_pred).mean()
 
-    thresholds = optimize_thresholds(
-        words[y], score, method="nelder-mead", metric=accuracy, labels=words
-    )
-    assert set.union(*(s for s, _ in seen)) == set("abcd")
-    assert all(w is None for _, w in seen)
-    best = optimize_thresholds(y, score, method="exact", metric="accuracy")
-    reached = (apply_thresholds(score, thresholds) == words[y]).mean()
-    assert 0 <= (apply_thresholds(score, best) == y).mean() - reached < 0.03
+    optimize_thresholds(words[y], score, metric=accuracy, labels=words, sample_weight=weight)
+    assert seen == set("abcd")
 
 
 def test_search_takes_nan_as_worst():
@@ -198,27 +166,6 @@ def test_more_starts_are_never_worse_and_repeatable():
     a, b = (optimize_thresholds(y, score, method="nelder-mead", random_state=3) for _ in range(2))
     np.testing.assert_array_equal(a, b)
     assert (np.diff(a) >= 0).all()
-
-
-@pytest.mark.parametrize("seed", [None, 3, np.random.default_rng(3), np.random.RandomState(3)])
-def test_seeds_of_any_kind(seed):
-    y, score = sample(60)
-    found = optimize_thresholds(y, score, method="nelder-mead", random_state=seed, n_starts=3)
-    assert (np.diff(found) >= 0).all()
-
-
-def test_search_hands_the_function_rows_in_the_order_given():
-    y, score = sample(80)
-    w = np.ones(80)
-    w[5] = 0
-    counted = np.delete(np.arange(80), 5)
-
-    def accuracy(y_true, y_pred, sample_weight):
-        np.testing.assert_array_equal(y_true, y[counted])
-        return (y_true == y_pred).mean()
-
-    found = optimize_thresholds(y, score, metric=accuracy, sample_weight=w, n_starts=1)
-    assert np.isfinite(found).all()
 
 
 LABELS = [0, 1, 2]
@@ -264,12 +211,6 @@ def test_no_search_ends_in_one_class_where_there_are_better_thresholds(method: s
         for name in ("exact", method):
             found = Thresholds(fit_thresholds(name, rows, qwk_metric()), LABELS)
             assert kappa(y, score, found) > 0
-
-
-@pytest.mark.parametrize("method", SEARCHES)
-def test_one_class_for_all_is_said(method: str) -> None:
-    with pytest.warns(UserWarning, match="every row gets the class 1: the scores are all equal"):
-        optimize_thresholds([0, 1, 2] * 20, np.ones(60), method=method)
 
 
 @dataclass(frozen=True, kw_only=True)

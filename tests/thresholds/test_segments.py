@@ -18,7 +18,7 @@ from gbdt_objectives import (
     quadratic_weighted_kappa,
 )
 from gbdt_objectives.thresholds import SegmentShift, fit_segment_shift, segments as module
-from tests.cases import each, refusals_of, refused
+from tests.cases import each, refusals, refusals_of, refused
 
 LABELS = range(6)
 
@@ -207,13 +207,12 @@ def test_small_segments_are_pulled_most_and_shifts_sum_to_zero() -> None:
     assert shift.shifts.sum() == pytest.approx(0, abs=1e-12)
 
 
-@each("shrunk", [lambda n: {"sample_weight": np.full(n, 1 / n)}, lambda n: {}])
-def test_weights_are_rows(shrunk) -> None:
+@each(("n", "weight"), [(2000, np.full(2000, 1 / 2000)), (19, None)])
+def test_weights_are_rows(n: int, weight) -> None:
     """Weights of sum 1 are one row, and of fewer than 20 nothing is fitted."""
-    n = 19 if not shrunk(1) else 2000
     g = np.arange(n) % 2
     y = np.where(np.arange(n) % 4 < 2, 1, 3) + g
-    shift = fit_segment_shift(y, y - 2.0 * g + np.arange(n) / n, g, **shrunk(n))
+    shift = fit_segment_shift(y, y - 2.0 * g + np.arange(n) / n, g, sample_weight=weight)
     assert shift.shrinkage == math.inf
     assert shift.shifts.tolist() == [0, 0]
 
@@ -224,19 +223,6 @@ def test_two_segments_of_one_row_each_stay_common() -> None:
     shift = fit_segment_shift(y, s, np.arange(200))  # every row its own
     assert shift.shrinkage == math.inf
     np.testing.assert_array_equal(shift.apply(s, np.arange(200)), s)
-
-
-def test_positions_and_codes_are_what_the_classifier_has() -> None:
-    (rows, _), _ = draw(0, 500, 4, 0.6)
-    y, s, g = rows
-    expected = fit_segment_shift(y, s, g, labels=LABELS)
-    w = np.append(np.ones(500), 0.0)
-    position = np.append(y, 0).astype(np.int8)
-    shifts, k = module.segment_shifts(
-        position, np.append(s, 9.0), np.append(g, 5), w, np.arange(6), 7
-    )
-    assert k == expected.shrinkage
-    np.testing.assert_allclose(shifts, np.append(expected.shifts, [0, 0, 0]), atol=1e-12)
 
 
 # the value
@@ -262,22 +248,14 @@ def test_apply_adds_the_shift(shift) -> None:
         refused.apply([1, 2], ["up", "south"])
 
 
-@each(
-    "kind",
-    [
-        lambda g: g,
-        list,
-        lambda g: g.astype(np.int8),
-        lambda g: g.astype(float),
-        lambda g: g > 0,
-        lambda g: g.astype(str),
-        lambda g: np.array(["a", "b"], object)[g],
-        lambda g: np.array(["2020-01-01", "2021-05-01"], "datetime64[ns]")[g],
-        lambda g: pd.Series(np.array(["a", "b"])[g]),
-        lambda g: pd.Series(pd.Categorical.from_codes(g, ["y", "x", "unused"])),
-        lambda g: pd.Categorical.from_codes(1 + g, [3, 2, 1]),
-    ],
-)
+@each("kind", [
+    lambda g: g, list, lambda g: g.astype(np.int8), lambda g: g.astype(float), lambda g: g > 0,
+    lambda g: g.astype(str), lambda g: np.array(["a", "b"], object)[g],
+    lambda g: np.array(["2020-01-01", "2021-05-01"], "datetime64[ns]")[g],
+    lambda g: pd.Series(np.array(["a", "b"])[g]),
+    lambda g: pd.Series(pd.Categorical.from_codes(g, ["y", "x", "unused"])),
+    lambda g: pd.Categorical.from_codes(1 + g, [3, 2, 1]),
+])  # fmt: skip
 def test_segments_of_any_type(kind) -> None:
     (rows, _), _ = draw(0, 400, 2, 0.8)
     y, s, g = rows
@@ -288,15 +266,10 @@ def test_segments_of_any_type(kind) -> None:
     np.testing.assert_array_equal(found.apply(s[:1], kind(g)[:1]), expected.apply(s, g)[:1])
 
 
-@each(
-    "kept",
-    [
-        lambda shift: SegmentShift.from_json(shift.to_json()),
-        copy.copy,
-        copy.deepcopy,
-        lambda shift: pickle.loads(pickle.dumps(shift)),
-    ],
-)
+@each("kept", [
+    lambda shift: SegmentShift.from_json(shift.to_json()), copy.copy, copy.deepcopy,
+    lambda shift: pickle.loads(pickle.dumps(shift)),
+])  # fmt: skip
 @each("segments", [["a", "b"], [3, 1], np.array([2, 1], np.int8)])
 @each("k", [0.0, 16.0, math.inf])
 def test_copies_are_the_same(kept, segments, k) -> None:
@@ -337,12 +310,6 @@ def test_segments_of_another_type_are_not_unknown_ones() -> None:
             sites.apply([0.0, 0.0], wrong)
     with pytest.raises(TypeError, match="segments are int, such as 1, but .* 'a', are str"):
         SegmentShift(["a", "b"], [0, 0], handle_unknown="common").apply([0.0], [1])
-
-
-def test_dates_are_not_saved() -> None:
-    days = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
-    with pytest.raises(ValueError, match="segments must be all numbers or all strings to be"):
-        SegmentShift(days, [0, 0]).to_json()
 
 
 def test_nothing_is_written_into_it(shift) -> None:
@@ -414,6 +381,11 @@ test_wrong_ones_cannot_be_made = refusals_of(
     ((["a"], [0], "many"), "shrinkage must be a number", TypeError),
     ((["a"], [0], 1, "zero"), "handle_unknown must be one of 'error', 'common'"),
 )
+
+test_dates_are_not_saved = refusals(
+    (lambda: SegmentShift(np.array(["2020", "2021"], "datetime64[D]"), [0, 0]).to_json(),
+     "segments must be all numbers or all strings to be"),
+)  # fmt: skip
 
 
 def test_a_row_that_decides_the_slope_alone_is_no_evidence() -> None:
