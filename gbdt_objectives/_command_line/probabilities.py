@@ -128,7 +128,7 @@ def calibrate(o: SimpleNamespace) -> None:
     owner = None if g is None else _checks.group_numbers(g, len(y))
     held_out = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
-        cv=held_out_once(y, o.cv, owner, shuffle=True, random_state=o.random_state),
+        cv=held_out_once(y, o.cv, owner, random_state=o.random_state),
         params=rates if w is None else {**rates, "sample_weight": w},
     )  # fmt: skip
     judged = {"as it is": s} if o.input_space == "probability" else {}

@@ -199,9 +199,7 @@ def repair_segments(
     if not isinstance(rows.kept, slice):
         X = _safe_indexing(X, np.flatnonzero(rows.kept))
     _checks.generator(random_state)
-    splits = held_out_once(
-        rows.y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state
-    )
+    splits = held_out_once(rows.y.astype(np.int64), cv, owner, random_state=random_state)
     for train, _ in splits:
         if np.ptp(rows.y[train]) == 0:
             raise ValueError(

@@ -234,7 +234,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _members.check_labels(members, self, classes, goal, target is not None)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
-            position, self.cv, group, shuffle=True, random_state=self.random_state
+            position, self.cv, group, random_state=self.random_state
         )
         if times > 1 and not self.ensemble:
             raise ValueError(

@@ -190,7 +190,7 @@ def cross_validate_thresholds(
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)
     group = None if groups is None else group_numbers(groups, len(y))
-    splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
+    splits = held_out_once(y, cv, group, random_state=random_state)
 
     thresholds = np.stack([methods.place_thresholds(name, rows, target) for name in chosen])
     for name, found in zip(chosen, thresholds, strict=True):

@@ -363,7 +363,7 @@ def _read(
         )
     fold = np.empty((R, n), np.int64)
     for r, seed in enumerate(rng.choice(2**31 - 1, size=R)):
-        splits = held_out_once(position, K, group, shuffle=True, random_state=int(seed))
+        splits = held_out_once(position, K, group, random_state=int(seed))
         for k, (_, test) in enumerate(splits):
             fold[r, test] = k
             if len(np.unique(unit[test])) < 2:
