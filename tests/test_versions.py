@@ -76,7 +76,8 @@ def test_order() -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_missing(library: str, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError):
+    remedy = re.escape(f"pip install 'gbdt_objectives[{library}]'")
+    with pytest.raises(ImportError, match=remedy):
         _versions.check_installed(library)
     _versions.check_loaded()
 

@@ -30,7 +30,17 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
-from tests.matrix.tables import LIBRARIES_OWN, REMEDY, Array, raised_in
+from tests.matrix.tables import (
+    LIBRARIES_OWN,
+    REMEDY,
+    Array,
+    logistic,
+    logistic_loss,
+    of_classes,
+    of_classes_loss,
+    raised_in,
+    squared_error,
+)
 
 N, TRAIN = 900, slice(0, 600)
 TEST = slice(600, N)
@@ -504,33 +514,6 @@ def is_moved(found: Outcome, call: Call) -> bool:
     return abs(np.asarray(found.natural).mean() - call.y.mean()) < 0.1
 
 
-def softmax_of(K: int) -> go.Objective:
-    def gradient(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-        e = np.exp(f - f.max(axis=1, keepdims=True))
-        p = e / e.sum(axis=1, keepdims=True)
-        return p - (y[:, np.newaxis] == np.arange(K)), 2 * p * (1 - p)
-
-    def loss(y: Array, f: Array, w: Array | None) -> float:
-        return float(np.logaddexp.reduce(f, axis=1).sum() - f[:, 0].sum())
-
-    return go.objective(gradient, loss=loss, link="softmax", outputs=K)
-
-
-def logistic(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-    p = expit(f)
-    g, h = p - y, p * (1 - p)
-    return (g, h) if w is None else (w * g, w * h)
-
-
-def logistic_loss(y: Array, f: Array, w: Array | None) -> float:
-    return float((np.logaddexp(0, f) - y * f).sum())
-
-
-def weighted(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-    one = np.ones_like(f) if w is None else np.asarray(w, f.dtype)
-    return one * (f - y), one
-
-
 def unweighted(y: Array, f: Array) -> tuple[Array, Array]:
     return f - y, np.ones_like(f)
 
@@ -559,6 +542,7 @@ NO_CV = {**ELSEWHERE, "cv": NO_PREDICTION}
 ORDER_ONLY = {kind: "it takes no order of labels" for kind in KINDS}
 START = "^boosting starts at"
 QWK = go.qwk_objective()
+OF_CLASSES = go.objective(of_classes, loss=of_classes_loss, link="softmax", outputs=5)
 BY_LIBRARY = {"xgboost", "lightgbm"}
 
 GUARDS = [
@@ -572,7 +556,7 @@ GUARDS = [
                                                               np.ones_like(f)))), level(4.0),
           TRAINS, NO_CV, warns=START),
     Guard("labels: beyond the classes of a softmax",
-          Call(GRADES + 1, softmax_of(5), rounds=3, is_class=True, outputs=5), never,
+          Call(GRADES + 1, OF_CLASSES, rounds=3, is_class=True, outputs=5), never,
           TRAINS | {"cv"}, ELSEWHERE),
     Guard("labels: 1 and 2 under log-odds",
           Call(EVENTS + 1, go.objective(logistic, loss=logistic_loss, link="logit"),
@@ -606,7 +590,7 @@ GUARDS = [
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
                metric="rmse"), reports_probabilities, {"train", "cv", "estimator"},
           {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
-    Guard("weights: of rows", Call(GRADES, go.objective(weighted, link="identity"), HEAVY),
+    Guard("weights: of rows", Call(GRADES, go.objective(squared_error, link="identity"), HEAVY),
           level(0.05), TRAINS, NO_CV),
     Guard("weights: of rows, in decisions", Call(GRADES, None, HEAVY), heavy_grades_count,
           {"wrapped-numbers", "decisions"},

@@ -130,6 +130,11 @@ MORE_TESTS = {
     ),
     "calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",),
     "priors/shift.py": ("tests/checks/test_columns.py",),
+    "_rows/rows.py": (
+        "tests/test_domain.py",
+        "tests/objectives/test_base.py",
+        "tests/objectives/test_qwk.py",
+    ),
 }
 
 
@@ -246,10 +251,12 @@ def stages(file: str) -> Stages:
     inside = Path(file).relative_to(PACKAGE)
     if inside.as_posix() == "_rows/workers.py":
         return [("tests/test_workers.py", "-m", "")]  # all are slow
-    own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
-    mirror = [own] if Path(own).exists() else []
+    room = Path("tests", inside.parts[0].lstrip("_"))
+    own = room / f"test_{inside.stem.lstrip('_')}.py"
+    mirror = [own.as_posix()] if own.exists() else []
     more = MORE_TESTS.get(inside.as_posix(), ())
-    return [(*mirror, *more, file, "-m", "not ci"), (f"tests/{inside.parts[0]}", *FAST)]
+    whole = [(room.as_posix(), *FAST)] if room.exists() else []
+    return [(*mirror, *more, file, "-m", "not ci"), *whole]
 
 
 def run_stages(stages: Stages, modules: Any = None) -> None:
