@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import spellings
@@ -209,7 +209,12 @@ MATCHED: dict[str, Callable[[], Any]] = {
     "sampling by key": lambda: go.priors.negative_downsample_by_key(
         LABELS, turned(pd.Series(range(200))), 0.3),
     "a pair": lambda: go.priors.estimate_prior(P, out_of_fold=(LABELS, turned(P))),
-    "a metric": lambda: go.quadratic_weighted_kappa(LABELS, turned(LABELS)),
+    "kappa": lambda: go.quadratic_weighted_kappa(LABELS, turned(LABELS)),
+    "a metric": lambda: go.metrics.squared_error_metric()(LABELS, turned(P)),
+    "thresholds": lambda: go.optimize_thresholds(LABELS, turned(P)),
+    "Brier score": lambda: go.calibration.brier_score(LABELS, turned(P)),
+    "a calibrator": lambda: go.estimators.LogitCalibrator().fit(P, turned(LABELS)),
+    "QWKClassifier": lambda: go.QWKClassifier(Ridge()).fit(FRAME, turned(LABELS)),
 }  # fmt: skip
 
 
@@ -217,6 +222,15 @@ MATCHED: dict[str, Callable[[], Any]] = {
 def test_rows_of_pandas_are_matched_by_position_at_no_door(door: str) -> None:
     with pytest.raises(ValueError, match=r"the same index in another order, .*pass .*\.loc\["):
         MATCHED[door]()
+
+
+def test_an_index_that_tells_nothing_of_the_order_is_right() -> None:
+    for y, p in (
+        (LABELS, turned(P).reset_index(drop=True)),
+        (LABELS, P.rename(lambda k: k + 1000)),
+        (LABELS.rename(lambda k: k // 2), turned(P).rename(lambda k: k // 2)),
+    ):
+        go.calibration.brier_score(y, p)
 
 
 def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -155,6 +155,7 @@ CALLS = {
     "counts' prior": (go.calibration.empirical_probability, ([3, 4],), {"prior": [0.5, 0.5]},
          "prior"),
     "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
+    "accuracy": (go.metrics.threshold_metric("accuracy"), (Y, Y), {}, 0),
     "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
     "objective": (go.qwk_objective, (Y,), {}, 0),
     "calibrator": (go.estimators.InterceptCalibrator().fit, (P, BINARY), {}, 0),

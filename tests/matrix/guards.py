@@ -100,6 +100,8 @@ class Door:
 
 XGB = {"max_depth": 3, "nthread": 1, "verbosity": 0}
 LGB = {"num_leaves": 7, "num_threads": 1, "verbose": -1, "min_data_in_leaf": 5}
+OURS = {"xgboost": our_xgboost, "lightgbm": our_lightgbm}
+STEPS, STEP = {"xgboost": XGB, "lightgbm": LGB}, {"xgboost": "eta", "lightgbm": "learning_rate"}
 
 
 def flat(values: Any) -> Array:
@@ -120,10 +122,8 @@ def several(call: Call) -> dict[str, int]:
 
 
 def our_train(library: str, call: Call) -> Outcome:
-    adapter, data = (our_xgboost if library == "xgboost" else our_lightgbm), None
-    data = rows_of(library, call, TRAIN)
-    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
-        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    adapter, data = OURS[library], rows_of(library, call, TRAIN)
+    params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     given: dict[str, Any] = {}
     if call.metric is not None:
         given["evals"] = [(rows_of(library, call, TEST, data), "held_out")]
@@ -143,9 +143,8 @@ def our_train(library: str, call: Call) -> Outcome:
 
 
 def our_cv(library: str, call: Call) -> Outcome:
-    adapter = our_xgboost if library == "xgboost" else our_lightgbm
-    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
-        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    adapter = OURS[library]
+    params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     metric = call.metric or go.loss_metric(call.objective)
     given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
     given |= {"as_pandas": False} if library == "xgboost" else {"stratified": False}
@@ -198,8 +197,7 @@ def natural_of(call: Call, margin: Any) -> Array:
 
 def estimator(ours: bool, library: str, call: Call) -> Outcome:
     role = "Classifier" if call.is_class and ours else "Regressor"
-    home = (our_xgboost if library == "xgboost" else our_lightgbm) if ours else (
-        xgb if library == "xgboost" else lgb)  # fmt: skip
+    home = OURS[library] if ours else {"xgboost": xgb, "lightgbm": lgb}[library]
     kind = getattr(home, ("XGB" if library == "xgboost" else "LGBM") + role)
     parameters: dict[str, Any] = {"learning_rate": call.rate, "n_estimators": call.rounds,
                                   "n_jobs": 1, **call.of(library)}  # fmt: skip
