@@ -20,15 +20,15 @@ from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xg
 from tests.matrix.tables import (
     BY_NAME,
     LGB,
-    LGB_SKLEARN,
     ROWS,
+    SKLEARN,
     WEIGHT,
     XGB,
-    XGB_SKLEARN,
     Array,
     Row,
     X,
     dataset,
+    estimator_of,
     matrix,
     poisson,
     right_or_refused,
@@ -113,12 +113,8 @@ def native(library: str, row: Row, model: Any) -> Any:
 
 
 def estimator(library: str, row: Row, model: Any) -> Any:
-    home, prefix, usual = {
-        "xgboost": (our_xgboost, "XGB", XGB_SKLEARN),
-        "lightgbm": (our_lightgbm, "LGBM", LGB_SKLEARN),
-    }[library]
-    kind = getattr(home, prefix + ("Regressor" if row.n_classes is None else "Classifier"))
-    found = kind(objective=row.objective, **usual | {"learning_rate": TINY, "n_estimators": 1})
+    steps = SKLEARN[library] | {"learning_rate": TINY, "n_estimators": 1}
+    found = estimator_of(library, row)(objective=row.objective, **steps)
     y = row.y if row.n_classes is None else row.y.astype(int)
     found.fit(X, y, sample_weight=WEIGHT, **starting_at(library, model))
     return found.get_booster() if library == "xgboost" else found.booster_
