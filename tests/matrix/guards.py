@@ -11,7 +11,6 @@ warn), or it does not apply there, because ... What still falls short is in ``KN
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -313,20 +312,20 @@ def served(library: str, call: Call) -> Outcome:
 
 
 class Refused(ValueError):
-    """What the command line says, in a process of its own."""
+    """What the command line says."""
 
 
 def command(_: str, call: Call) -> Outcome:
     """Thresholds of a file of grades and scores, a grade of which is missing."""
+    from tests.commands import run
+
     words = np.where(np.arange(N) == 7, "NA", call.y.astype(int).astype(str))
     table = pd.DataFrame({"y": words, "p": X[:, :3].sum(1)})
     with TemporaryDirectory() as folder:
-        table.to_csv(f"{folder}/grades.csv", index=False)
-        order = "NA,0,1,2,3,4"
-        arguments = ["thresholds", "grades.csv", "--label", "y", "--score", "p", "--labels", order]
-        run = [sys.executable, "-m", "gbdt_objectives", *arguments]
-        done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
+        path = f"{folder}/grades.csv"
+        table.to_csv(path, index=False)
+        done = run(f"thresholds '{path}' --label y --score p --labels NA,0,1,2,3,4")
+    if done.exit_code:
         raise Refused(done.stderr.strip())
     return Outcome(np.array([len(done.stdout)]))
 
