@@ -32,5 +32,5 @@ def test_more_folds_than_rows_of_any_class() -> None:
     y = np.array([0, 0, 0, 1, 1])
     for group in (None, np.arange(5)):
         with pytest.raises(ValueError, match="^cv = 4 folds need at least 4 rows of a class"):
-            held_out_once(y, 4, group, shuffle=True, random_state=0)
-        assert len(held_out_once(y, 3, group, shuffle=True, random_state=0)) == 3
+            held_out_once(y, 4, group, random_state=0)
+        assert len(held_out_once(y, 3, group, random_state=0)) == 3

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,14 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("builtins." + name, function, raising=False)
 
 
+@cache
 def names(source: str = SOURCE) -> dict[str, Any]:
     found: dict[str, Any] = {}
     exec(last_bits.rewritten(source), found)
     return found
 
 
+@cache
 def plain() -> dict[str, Any]:
     found: dict[str, Any] = {}
     exec(SOURCE, found)

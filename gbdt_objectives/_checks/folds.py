@@ -13,11 +13,9 @@ from gbdt_objectives._checks import Array, RandomState, shown
 Split = tuple[Array, Array]  # row numbers to train on and to hold out
 
 
-def held_out_once(
-    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
-) -> list[Split]:
+def held_out_once(y: Array, cv: Any, group: Array | None, random_state: RandomState) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once; y has class positions."""
-    splits, times = _splits(y, cv, group, shuffle, random_state, least=2)
+    splits, times = _splits(y, cv, group, random_state, shuffle=True, least=2)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
@@ -28,10 +26,10 @@ def held_out_once(
 
 
 def held_out_equally_often(
-    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
+    y: Array, cv: Any, group: Array | None, random_state: RandomState
 ) -> tuple[list[Split], int]:
     """Splits (train, test) that hold out each row equally often or never, and how often."""
-    splits, times = _splits(y, cv, group, shuffle, random_state, least=2)
+    splits, times = _splits(y, cv, group, random_state, shuffle=True, least=2)
     held = np.flatnonzero(times)
     rows = held[times[held].argmin()], held[times[held].argmax()]
     if times[rows[0]] != times[rows[1]]:
@@ -62,63 +60,71 @@ def last_split(y: Array, cv: Any, group: Array | None) -> Split:
 
 
 def _splits(
-    y: Array, cv: Any, group: Array | None, shuffle: bool = False, random_state: RandomState = None,
+    y: Array, cv: Any, group: Array | None, random_state: RandomState = None, shuffle: bool = False,
     least: int = 1,
 ) -> tuple[list[Split], Array]:  # fmt: skip
     """Splits, each of which holds out rows that it does not train on; how often each row is."""
-    from sklearn.model_selection import check_cv
-
-    rows = np.zeros((len(y), 1))
     with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-            given = _folds(y, int(cv), group, shuffle, random_state).split(rows, y, group)
-        elif cv is None:
-            raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
-        elif isinstance(cv, type):
-            raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
-        elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
-            given = cv
-        else:
-            given = check_cv(cv, y, classifier=True).split(rows, y, group)
-        splits = [_read_split(split) for split in given]
+        splits = [_read_split(split) for split in _given(y, cv, group, random_state, shuffle)]
     if not splits:
         raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
     if len(splits) < least:
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
     times = np.zeros(len(y), np.int64)
-    for train, test in splits:
-        if not len(test):
-            raise ValueError("cv gives a split that holds out no row")
-        if not len(train):
-            raise ValueError("cv gives a split that leaves no row to train on")
-        rows = np.concatenate([train, test])
-        if rows.min() < 0 or rows.max() >= len(y):
-            raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
-        held_out = np.zeros(len(y), dtype=bool)
-        held_out[test] = True
-        if held_out[train].any():
-            raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
-        if group is not None:
-            both = np.intersect1d(group[train], group[test])
-            if len(both):
-                raise ValueError(
-                    f"cv puts group number {both[0]} on both sides of a split: use a splitter "
-                    "that heeds groups, such as GroupKFold"
-                )
-        np.add.at(times, test, 1)
+    for split in splits:
+        _check_split(split, len(y), group)
+        np.add.at(times, split[1], 1)
     return splits, times
 
 
-def _folds(y: Array, cv: int, group: Array | None, shuffle: bool, random_state: RandomState) -> Any:
+def _given(
+    y: Array, cv: Any, group: Array | None, random_state: RandomState, shuffle: bool
+) -> Iterable[Any]:
+    """What ``cv`` gives, be it a number of folds, a splitter or splits."""
+    if cv is None:
+        raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
+    if isinstance(cv, type):
+        raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        cv = _folds(y, int(cv), group, random_state, shuffle)
+    elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        return cv
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(cv, y, classifier=True)
+    given: Iterable[Any] = splitter.split(np.zeros((len(y), 1)), y, group)
+    return given
+
+
+def _check_split(split: Split, n: int, group: Array | None) -> None:
+    """Raise if it has no rows on a side, rows that are not there, or some on both sides."""
+    train, test = split
+    if not len(test):
+        raise ValueError("cv gives a split that holds out no row")
+    if not len(train):
+        raise ValueError("cv gives a split that leaves no row to train on")
+    rows = np.concatenate(split)
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"cv gives row numbers outside 0 to {n - 1}")
+    if np.isin(train, test).any():
+        raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
+    if group is not None and len(both := np.intersect1d(group[train], group[test])):
+        raise ValueError(
+            f"cv puts group number {both[0]} on both sides of a split: use a splitter "
+            "that heeds groups, such as GroupKFold"
+        )
+
+
+def _folds(y: Array, cv: int, group: Array | None, random_state: RandomState, shuffle: bool) -> Any:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if cv < 2:
         raise ValueError(f"cv must be at least 2 folds, found {cv}")
-    if group is not None and len(np.unique(group)) < cv:
+    groups = cv if group is None else len(np.unique(group))
+    if groups < cv:
         raise ValueError(
-            f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
-            "use fewer folds"
+            f"cv = {cv} folds need at least {cv} groups, found {groups}: use fewer folds"
         )
     if group is None and len(y) < cv:
         raise ValueError(

@@ -23,6 +23,10 @@ def each_word(rows: Mapping[str, str]) -> dict[str, str]:
     return {word: said for said, words in rows.items() for word in words.split()}
 
 
+def each_row(table: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    return {name: each_word(rows) for name, rows in table.items()}
+
+
 WORDS = {
     "y_true": "y labels target actual y1 rater_a true_labs",
     "y": "y_true labels target",
@@ -71,106 +75,95 @@ WORDS = {
 }  # fmt: skip
 """Our names, and those of the same meaning elsewhere: write ours with the same value."""
 
-SENTENCES: dict[str, dict[str, str]] = {
-    "eval_set": each_word({
+SENTENCES = each_row({
+    "eval_set": {
         "write eval_set=[(X_val, y_val)]":
             "eval_X eval_y X_val y_val validation_data valid_sets evals",
         "set early_stopping_rounds of the estimator": "callbacks early_stopping_rounds",
         "pass the rows themselves, eval_set=[(X_val, y_val)]":
             "validation_fraction validation_split",
-    }),
-    "eval_sample_weight": each_word({
+    },
+    "eval_sample_weight": {
         "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
-    }),
-    "labels": each_word({
+    },
+    "labels": {
         "write labels=range({})": "n_classes num_class num_classes N K",
-        "write labels=, all classes in order": "pos_label label_min label_max min_rating "
-        "max_rating label_range",
-    }),
-    "label_range": each_word({
+        "write labels=, all classes in order":
+            "pos_label label_min label_max min_rating max_rating label_range",
+    },
+    "label_range": {
         "write label_range=(lowest, highest)": "n_classes num_class num_classes min_rating "
         "max_rating label_min label_max min_value max_value y_true labels classes",
-    }),
-    "n_classes": each_word({
+    },
+    "n_classes": {
         "write n_classes=": "num_class num_classes K",
         "write n_classes=, how many there are": "labels label_range classes",
-    }),
-    "outputs": each_word({"write outputs={}": "n_classes num_class num_classes"}),
-    "intercept": each_word({
+    },
+    "outputs": {"write outputs={}": "n_classes num_class num_classes"},
+    "intercept": {
         "write intercept=, the constant to start at, as a margin": "base_score init_score",
-    }),
-    "center": each_word({
+    },
+    "center": {
         "write center= for the mean of the labels and spread= for their variance":
             "a b mean var variance std",
-    }),
-    "delta": each_word({
-        "write delta=, what to add to the log-odds": "offset log_odds intercept base_score",
-    }),
-    "shift": each_word({
+    },
+    "delta": {"write delta=, what to add to the log-odds": "offset log_odds intercept base_score"},
+    "shift": {
         "write shift=, what log_odds_shift returned": "delta log_odds offset",
-        "write shift=log_odds_shift({}=...)": "negative_keep_rate train_prior target_prior "
-        "positive_keep_rate",
+        "write shift=log_odds_shift({}=...)":
+            "negative_keep_rate train_prior target_prior positive_keep_rate",
         "weights of the classes are no sampling rate; pass shift=imbalance_shift(booster), or "
         "class_keep_rates= for rows that were copied": "scale_pos_weight class_weight pos_weight",
-    }),
-    "negative_keep_rate": each_word({
+    },
+    "negative_keep_rate": {
         "for the weight of a negative that was kept write negative_keep_rate=1 / weight":
             "alpha imbalance_alpha",
         "as the share of the negatives that was kept it is negative_keep_rate=": "beta ratio",
-        "as a sampling strategy write negative_keep_rate=, the share of the negatives to keep; "
-        "for k negatives per positive, k * positives / negatives":
+        "as a sampling strategy write negative_keep_rate=, the share of the negatives to keep; for "
+        "k negatives per positive, k * positives / negatives":
             "sampling_strategy ratio neg_pos_ratio n max_samples",
         "a weight of the positives is no sampling rate; for negatives that were sampled write "
         "negative_keep_rate=, for weights sample_weight= where the booster takes it":
             "scale_pos_weight pos_weight class_weight",
         "it starts at the labels' own log-odds; the sampling rate is negative_keep_rate=":
             "init_score base_score offset shift",
-    }),
-    "target_prior": each_word({
+    },
+    "target_prior": {
         "as the share of the positives in the population write target_prior=": "prior",
-        "write target_prior={label: probability}, the classes as they should weigh":
-            "class_weight",
-    }),
-    "sample_weight": each_word({
-        "as the weight of each row write sample_weight=": "weights scale_pos_weight",
-    }),
-    "alpha": each_word({
+        "write target_prior={label: probability}, the classes as they should weigh": "class_weight",
+    },
+    "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
+    "alpha": {
         "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
-    }),
-    "matrix": each_word({
+    },
+    "matrix": {
         "write matrix=, the cost of each true class (rows) and predicted one (columns)":
             "cost_matrix fp fn cost_fp cost_fn utility",
-    }),
-    "cost": each_word({
+    },
+    "cost": {
         "write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
             "weights cost_matrix",
-    }),
-    "confidence_level": each_word({
+    },
+    "confidence_level": {
         "as a level of significance write confidence_level=1 - {}": "alpha significance_level",
-    }),
-    "m": each_word({"as additive smoothing write m=, rows that count as the prior": "alpha "
-                    "laplace"}),
-    "n_bins": each_word({"write n_bins=, their number": "bins"}),
-    "input_space": each_word({"write input_space='margin' for log-odds": "logits input_type"}),
-    "tree": each_word({"write tree=DecisionTreeClassifier({}=...)": "max_depth min_samples_leaf"}),
-    "strategy": each_word({
-        "write strategy='quantile' or 'uniform'": "adaptive equal_intervals",
-    }),
-    "partition": each_word({"write partition=, the pieces within which rows agree": "bins "
-                            "n_bins"}),
-    "ensemble": each_word({
-        "write ensemble=False for one model of all rows, which is refit=True": "refit",
-    }),
-    "early_stopping_rounds": each_word({
-        "write early_stopping_rounds=, after so many rounds without gain": "early_stopping "
-        "callbacks",
-    }),
-    "function": each_word({
+    },
+    "m": {"as additive smoothing write m=, rows that count as the prior": "alpha laplace"},
+    "n_bins": {"write n_bins=, their number": "bins"},
+    "input_space": {"write input_space='margin' for log-odds": "logits input_type"},
+    "tree": {"write tree=DecisionTreeClassifier({}=...)": "max_depth min_samples_leaf"},
+    "strategy": {"write strategy='quantile' or 'uniform'": "adaptive equal_intervals"},
+    "partition": {"write partition=, the pieces within which rows agree": "bins n_bins"},
+    "ensemble": {"write ensemble=False for one model of all rows, which is refit=True": "refit"},
+    "early_stopping_rounds": {
+        "write early_stopping_rounds=, after so many rounds without gain":
+            "early_stopping callbacks",
+    },
+    "function": {
         "write one function of (y_true, margin, sample_weight) that returns both": "grad hess",
-    }),
-    "method": each_word({"write method=, the algorithm's name": "thresholds"}),
-    "groups": each_word({"groups= keeps rows of one split together; write groups=": "group"}),
-}  # fmt: skip
+    },
+    "method": {"write method=, the algorithm's name": "thresholds"},
+    "groups": {"groups= keeps rows of one split together; write groups=": "group"},
+})  # fmt: skip
 """The same where the value changes, or the word means other things elsewhere: what to write."""
 
 LEAVE_OUT = each_word({
@@ -205,102 +198,98 @@ _WRAPPED = "set it on the estimator that is wrapped"
 _ALWAYS_KAPPA = "leave it out: it is judged by quadratic weighted kappa"
 _ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
 
-ARGUMENTS: dict[str, dict[str, str]] = {
-    "CalibratedClassifier": each_word({
+ARGUMENTS = each_row({
+    "CalibratedClassifier": {
         _SIGMOID: "method", _WRAPPED: "n_jobs verbose n_estimators",
         "leave it out: the folds' scores are pooled; cv= says how many folds": "ensemble",
         "write cv=KFold(5, shuffle=True, random_state=...) for folds that are drawn":
             "random_state shuffle",
         "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive",
-    }),
-    "DownsampledClassifier": each_word({_WRAPPED: "n_jobs verbose"}),
-    "QWKClassifier": each_word({
+    },
+    "DownsampledClassifier": {_WRAPPED: "n_jobs verbose"},
+    "QWKClassifier": {
         _ALWAYS_KAPPA: "scoring metric eval_metric",
         "the algorithm that places them is method=": "thresholds",
         "write estimator=, which takes a list too": "estimators",
         "write segment=, the column of X that holds them": "segments",
         _WRAPPED: "n_estimators learning_rate max_depth",
-    }),
-    "QWKClassifier.fit": each_word({
+    },
+    "QWKClassifier.fit": {
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
         "them": "eval_set early_stopping_rounds callbacks",
-    }),
-    "ThresholdClassifier": each_word({
+    },
+    "ThresholdClassifier": {
         "fit finds them; given ones are for apply_thresholds(score, thresholds, labels)":
             "thresholds threshold coef",
         "it takes scores, no estimator: fit(score, y)": "estimator model",
         "leave it out: kappa is quadratic; others are metric=": "weights",
-    }),
-    "Thresholds": {"thresholds": "write values=, which is the first argument"},
-    "VennAbersCalibrator": each_word({
+    },
+    "Thresholds": {"write values=, which is the first argument": "thresholds"},
+    "VennAbersCalibrator": {
         "give the estimator to CalibratedClassifier(estimator, VennAbersCalibrator(), cv=...)":
             "estimator inductive n_splits cal_size random_state",
-    }),
-    "calibration_ratio": each_word({
+    },
+    "calibration_ratio": {
         "one ratio for each group is calibration_ratio_by_segment": "groups segments",
-    }),
-    "choose_calibrator": each_word({
+    },
+    "choose_calibrator": {
         "leave it out: all candidates are compared by log loss": "methods scoring metric",
-    }),
-    "cross_validate_thresholds": each_word({
+    },
+    "cross_validate_thresholds": {
         "leave it out: in_sample_score has it": "return_train_score",
         "leave it out: kappa is quadratic; others are metric=": "weights",
-    }),
-    "cv": each_word({"leave it out: callbacks= sees each booster": "return_cvbooster"}),
-    "decide": each_word({
+    },
+    "cv": {"leave it out: callbacks= sees each booster": "return_cvbooster"},
+    "decide": {
         "one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
         "write metric=cost_metric(matrix)": "cost_matrix utility costs",
-    }),
-    "export": {"labels": "they are those of thresholds=Thresholds(values, labels)"},
-    "export_onnx": {"labels": "they are those of thresholds=Thresholds(values, labels)"},
-    "extended_qwk_metric": each_word({
+    },
+    "export": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
+    "export_onnx": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
+    "extended_qwk_metric": {
         "write y_true= for the label of each row, target_prior={label: probability} for classes":
             "labels n_classes num_class num_classes",
-    }),
-    "fit_segment_shift": each_word({
+    },
+    "fit_segment_shift": {
         "write segments=; groups are rows that share a side of a split": "groups group",
         "write handle_unknown=": "handle_unseen",
-    }),
-    "ReliabilityDisplay.from_predictions": each_word({
+    },
+    "ReliabilityDisplay.from_predictions": {
         "write probability={name: probability}, of several models too": "name",
-    }),
-    "ThresholdDisplay.from_predictions": each_word({
+    },
+    "ThresholdDisplay.from_predictions": {
         "leave it out: the bins of the picture follow the scores": "bins n_bins",
-    }),
-    "check_objective": each_word({
+    },
+    "check_objective": {
         "write y_true= for the labels of rows, n_classes= for how many classes there are": "labels",
-    }),
-    "kappa_objective": {"labels": _ROWS_OR_CLASSES}, "qwk_objective": {"labels": _ROWS_OR_CLASSES},
-    "negative_downsample": each_word({
-        "leave X out: it returns the positions of the rows, X[positions]": "X",
-    }),
-    "normalized_entropy": each_word({
-        "leave it out: the base rate is that of the labels": "base_rate",
-    }),
-    "optimize_thresholds": each_word({
+    },
+    "kappa_objective": {_ROWS_OR_CLASSES: "labels"},
+    "qwk_objective": {_ROWS_OR_CLASSES: "labels"},
+    "negative_downsample": {"leave X out: it returns the positions of the rows, X[positions]": "X"},
+    "normalized_entropy": {"leave it out: the base rate is that of the labels": "base_rate"},
+    "optimize_thresholds": {
         "write metric='macro_f1' or another name of a metric": "average",
         "thresholds for each group are fit_segment_shift(y_true, score, segments); honest scores "
         "of grouped rows cross_validate_thresholds(groups=)": "groups",
-    }),
-    "quadratic_weighted_kappa": each_word({
-        "leave it out, costs are squared; of rows it is sample_weight=; "
-        "linear kappa is kappa_cost_metric(matrix)": "weights",
-    }),
-    "qwk_metric": each_word({
-        "leave it out: the result has a form for each library as an attribute": " ".join(
-            row.title for row in BY_NAME.values()
-        ),
-    }),
-    "shift_intercept": each_word({
+    },
+    "quadratic_weighted_kappa": {
+        "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "
+        "kappa_cost_metric(matrix)": "weights",
+    },
+    "qwk_metric": {
+        "leave it out: the result has a form for each library as an attribute":
+            " ".join(row.title for row in BY_NAME.values()),
+    },
+    "shift_intercept": {
         "write shift=log_odds_shift({}=...)": "target_prior train_prior positive_keep_rate",
         "pass shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance class_weight",
-    }),
-    "train": each_word({
+    },
+    "train": {
         _ON_THE_DATA: "weight sample_weight class_weight",
         "write evals=[(data, name), ...]": "watchlist valid_sets valid_names eval_set",
         "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric metrics",
-    }),
-}  # fmt: skip
+    },
+})  # fmt: skip
 """What one function, class or ``Class.method`` says of a word."""
 
 CALLS = {
@@ -410,36 +399,32 @@ ATTRIBUTES = {
 }  # fmt: skip
 """Ours, and what attributes are called elsewhere."""
 
-OBJECTS: dict[str, dict[str, str]] = {
-    "Thresholds": each_word({
+OBJECTS = each_row({
+    "Thresholds": {
         "it is an array itself: thresholds[0], list(thresholds), thresholds.values":
             "coef_ coef coefficients threshold threshold_ best_threshold_ thresholds_ x",
         "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))": "fun score",
         "gbdt_objectives.plotting.ThresholdDisplay draws them": "plot",
-    }),
-    "ThresholdStatistics": each_word({"add them, one + other": "merge update combine"}),
-    "ReliabilityBins": each_word({
-        "gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot",
-    }),
-    "SegmentRatios": each_word({
+    },
+    "ThresholdStatistics": {"add them, one + other": "merge update combine"},
+    "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
+    "SegmentRatios": {
         "pandas.DataFrame(vars(ratios)) is a frame of them": "to_frame to_pandas to_dict",
-    }),
-    "ServedModel": each_word({
+    },
+    "ServedModel": {
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
         "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
-    }),
-    "RegressorMixin": each_word({
-        "probabilities are those of the Classifier beside it": "predict_proba",
-    }),
-    "Wrapping": each_word({
-        "the fitted members have it, .estimator_ or each of .estimators_": "feature_importances_ "
-        "best_iteration best_iteration_",
-    }),
-    "Objective": each_word({
+    },
+    "RegressorMixin": {"probabilities are those of the Classifier beside it": "predict_proba"},
+    "Wrapping": {
+        "the fitted members have it, .estimator_ or each of .estimators_":
+            "feature_importances_ best_iteration best_iteration_",
+    },
+    "Objective": {
         "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
         "its link turns margins into predictions, objective.link.inverse(margin)": "predict",
-    }),
-}  # fmt: skip
+    },
+})  # fmt: skip
 """What objects of one class say of an attribute."""
 
 SHORT = 25

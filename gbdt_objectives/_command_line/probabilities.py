@@ -148,7 +148,7 @@ def held_out_probabilities(o: SimpleNamespace, rows: Rows, calibrator: Any) -> A
     owner = None if g is None else _checks.group_numbers(g, len(y))
     held_out: Array = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
-        cv=held_out_once(y, o.cv, owner, shuffle=True, random_state=o.random_state),
+        cv=held_out_once(y, o.cv, owner, random_state=o.random_state),
         params=rates if w is None else rows.sampled,
     )  # fmt: skip
     return held_out

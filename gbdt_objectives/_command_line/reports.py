@@ -48,7 +48,7 @@ def word(value: Any) -> str:
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
-    from gbdt_objectives._rows.values import columns_text
+    from gbdt_objectives._rows.values import table
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""
@@ -59,7 +59,7 @@ def columns_as_text(columns: Mapping[str, Any]) -> str:
             ], object)
             for name, values in arrays.items()
         }  # fmt: skip
-        lines = [line.rstrip() for line in columns_text(shortened, least=least).splitlines()]
+        lines = [line.rstrip() for line in table(least, **shortened).splitlines()]
         text = "\n".join(lines)
         if max(map(len, lines)) <= WIDTH:
             break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -144,13 +143,8 @@ def read_row_values(name: str, values: ArrayLike) -> RowValues:
     return RowValues(array.astype(array.dtype.newbyteorder("="), copy=False))
 
 
-def table(**columns: Array) -> str:
-    """Columns of words, and of numbers in four digits, under their names."""
-    return columns_text(columns, least=8)
-
-
-def columns_text(columns: Mapping[str, Array], *, least: int) -> str:
-    """:func:`table`, of columns that are at least so wide."""
+def table(least: int = 8, /, **columns: Array) -> str:
+    """Columns of words, and of numbers in four digits, under their names, at least so wide."""
     n = len(next(iter(columns.values())))
     shown = np.arange(n) if n <= LONGEST else np.r_[: LONGEST // 2, n - LONGEST // 2 : n]
     cells = [[name, *map(cell_text, np.asarray(column)[shown])] for name, column in columns.items()]

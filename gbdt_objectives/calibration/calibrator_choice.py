@@ -159,7 +159,7 @@ def choose_calibrator(
         )
     _checks.generator(random_state)
     group = rows.owners(groups)
-    splits = held_out_once(rows.y, cv, group, shuffle=True, random_state=random_state)
+    splits = held_out_once(rows.y, cv, group, random_state=random_state)
     named = {type(one).__name__: one for one in CANDIDATES}
     held_out = {name: held_out_losses(one, rows, splits, offset) for name, one in named.items()}
     W = float(rows.w.sum())

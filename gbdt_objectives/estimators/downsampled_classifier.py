@@ -318,9 +318,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         model.set_params(**states)
         if _wrapped.find_stopping_rounds(model) is not None and held_out is None:
             own = _base.take(group, rows)
-            (train, held), *_ = held_out_once(
-                data[1][rows], HELD_OUT_FOLDS, own, shuffle=True, random_state=seed
-            )
+            (train, held), *_ = held_out_once(data[1][rows], HELD_OUT_FOLDS, own, random_state=seed)
             held_out = _weigh_back(_base.take_rows(data, rows[held]), kept)
             rows = rows[train]
         sampled = _base.take_rows(data, rows)

@@ -336,7 +336,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """The folds, and how often they hold each row out."""
         group = None if groups is None else group_numbers(groups, len(rows.goal))
         splits, times = held_out_equally_often(
-            rows.position, self.cv, group, shuffle=True, random_state=self.random_state
+            rows.position, self.cv, group, random_state=self.random_state
         )
         if times > 1 and not self.ensemble:
             raise ValueError(

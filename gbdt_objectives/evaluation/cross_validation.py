@@ -190,7 +190,7 @@ def cross_validate_thresholds(
     y = position.astype(np.int64)
     rows = _Rows(target, order, y, s, w, sort_rows(s, position, w, order, keep_order=True))
     group = None if groups is None else group_numbers(groups, len(y))
-    splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
+    splits = held_out_once(y, cv, group, random_state=random_state)
     found = [methods.find_thresholds(name, rows.by_score, target).values for name in chosen]
     held_out = [rows.judge_fold(f, *split, chosen) for f, split in enumerate(splits)]
     predicted = np.empty((len(chosen), len(y)), np.int64)

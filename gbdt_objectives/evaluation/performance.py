@@ -376,7 +376,7 @@ def _draw_folds(
         )
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):
-        splits = held_out_once(position, K, group, shuffle=True, random_state=seed)
+        splits = held_out_once(position, K, group, random_state=seed)
         for k, (_, test) in enumerate(splits):
             own[test] = k
             if len(np.unique(unit[test])) < 2:

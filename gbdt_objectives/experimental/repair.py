@@ -306,7 +306,7 @@ def try_trees(held: HeldOut, splits: list[Split], max_trees: int) -> tuple[int, 
 def read_folds(y: Array, cv: Any, owner: Array | None, random_state: RandomState) -> list[Split]:
     """Splits that hold each row out once, with both labels in each training part."""
     _checks.generator(random_state)
-    splits = held_out_once(y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state)
+    splits = held_out_once(y.astype(np.int64), cv, owner, random_state=random_state)
     for train, _ in splits:
         if np.ptp(y[train]) == 0:
             raise ValueError(

@@ -100,6 +100,7 @@ def in_bins(y, score, weight=None):
 
 SEGMENTS = np.arange(40) % 3
 SHIFT = go.thresholds.fit_segment_shift(Y, S, SEGMENTS)
+CALIBRATED = go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator())
 CALLS = {
     "shift y": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 0),
     "shift score": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 1),
@@ -154,28 +155,14 @@ CALLS = {
     "counts' prior": (go.calibration.empirical_probability, ([3, 4],), {"prior": [0.5, 0.5]},
          "prior"),
     "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
+    "accuracy": (go.metrics.threshold_metric("accuracy"), (Y, Y), {}, 0),
     "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
     "objective": (go.qwk_objective, (Y,), {}, 0),
     "calibrator": (go.calibration.InterceptCalibrator().fit, (P, BINARY), {}, 0),
     "calibrator y": (go.calibration.InterceptCalibrator().fit, (P, BINARY), {}, 1),
-    "calibrated X": (
-        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
-        (X, BINARY),
-        {},
-        0,
-    ),
-    "calibrated y": (
-        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
-        (X, BINARY),
-        {},
-        1,
-    ),
-    "calibrated weight": (
-        go.CalibratedClassifier(LogisticRegression(), go.calibration.LogitCalibrator()).fit,
-        (X, BINARY),
-        {"sample_weight": P},
-        "sample_weight",
-    ),
+    "calibrated X": (CALIBRATED.fit, (X, BINARY), {}, 0),
+    "calibrated y": (CALIBRATED.fit, (X, BINARY), {}, 1),
+    "calibrated weight": (CALIBRATED.fit, (X, BINARY), {"sample_weight": P}, "sample_weight"),
     "downsampled y": (go.DownsampledClassifier(LogisticRegression(), 0.5).fit, (X, BINARY), {}, 1),
     "QWK y": (go.QWKClassifier(LinearRegression(), objective=None).fit, (X, Y), {}, 1),
     "tree y": (go.estimators.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
@@ -188,22 +175,22 @@ CALLS = {
 }  # fmt: skip
 
 
-@each("name", CALLS)
-@each("hidden", [True, False], ids=["masked", "nothing masked"])
-def test_masked_arrays_are_refused(name, hidden):
+def called(name, change):
+    """The call with its argument changed."""
     call, args, kwargs, where = CALLS[name]
     args, kwargs = list(args), dict(kwargs)
     holder = args if isinstance(where, int) else kwargs
-    array = masked(holder[where]) if hidden else np.ma.array(np.asarray(holder[where]))
-    holder[where] = array
+    holder[where] = change(holder[where])
+    return call(*args, **kwargs)
+
+
+@each("name", CALLS)
+@each("change", [masked, lambda values: np.ma.array(np.asarray(values))])
+def test_masked_arrays_are_refused(name, change):
     with pytest.raises(TypeError, match=r"is a masked array, with \d+ of \d+ .*\.compressed\(\)"):
-        call(*args, **kwargs)
-    holder[where] = array.data
-    if call not in (
-        go.plotting.ReliabilityDisplay.from_predictions,
-        go.plotting.ThresholdDisplay.from_predictions,
-    ):
-        call(*args, **kwargs)
+        called(name, change)
+    if name not in ("reliability", "display"):
+        called(name, lambda values: change(values).data)
 
 
 def of_module(module, kind, **members):
@@ -222,21 +209,14 @@ NOT_HERE = {
 @each("remedy", NOT_HERE)
 @each("name", [name for name in CALLS if name not in ("prior", "shift")])  # or one number
 def test_what_holds_no_numbers_yet_is_refused_with_the_call_that_gets_them(name, remedy):
-    call, args, kwargs, where = CALLS[name]
-    args, kwargs = list(args), dict(kwargs)
-    (args if isinstance(where, int) else kwargs)[where] = NOT_HERE[remedy]
     with pytest.raises(TypeError, match=remedy):
-        call(*args, **kwargs)
+        called(name, lambda _: NOT_HERE[remedy])
 
 
 @each("name", ["optimize y", "optimize score", "optimize weight", "kappa", "objective", "brier p"])
 def test_decimals_are_refused_with_the_conversion(name):
-    call, args, kwargs, where = CALLS[name]
-    args, kwargs = list(args), dict(kwargs)
-    holder = args if isinstance(where, int) else kwargs
-    holder[where] = [Decimal(str(value)) for value in holder[where]]
     with pytest.raises(TypeError, match=r"Decimal numbers, .*numpy.asarray\(..., float\)"):
-        call(*args, **kwargs)
+        called(name, lambda values: [Decimal(str(value)) for value in values])
 
 
 TAKEN = {
@@ -253,26 +233,26 @@ TAKEN = {
 def test_dask_collections_are_refused(name):
     """Whose rows numpy would gather, in silence."""
     da = pytest.importorskip("dask.array")
-    call, args, kwargs, where = CALLS[name]
-    args, kwargs = list(args), dict(kwargs)
-    holder = args if isinstance(where, int) else kwargs
-    array = np.asarray(holder[where])
-    holder[where] = da.from_array(array, chunks=-1)
+    call, _, _, where = CALLS[name]
+
+    def lazy(values):
+        return da.from_array(np.asarray(values), chunks=-1)
+
     if name in ("apply score", "measured full", "measured sampled", "prior weights", "objective"):
         assert call in TAKEN  # the only column of its rows
-        assert str(np.asarray(call(*args, **kwargs))) == str(
-            np.asarray(call(*CALLS[name][1], **CALLS[name][2]))
-        )
+        found, expected = called(name, lazy), called(name, lambda values: values)
+        assert str(np.asarray(found)) == str(np.asarray(expected))
         return
     refused = r"Dask Array, .*\.compute\(\)|y is a Dask Array, whose rows have no positions"
     if call in TAKEN and name not in ("apply thresholds", "apply labels") and where != "labels":
         refused = "but .* a Dask collection: pass both as Dask collections"
     with pytest.raises(TypeError, match=refused):
-        call(*args, **kwargs)
+        called(name, lazy)
 
 
-MANY = list(range(100_000))
-LONG = "x" * 100_000
+MANY = list(range(10_000))
+LONG = "x" * 10_000
+SAVED = go.ThresholdClassifier().fit(S, Y).to_json()
 
 LONG_CALLS = {
     "one class": lambda: go.optimize_thresholds([LONG] * 9, range(9), labels=[LONG, "a"]),
@@ -306,16 +286,10 @@ LONG_CALLS = {
     "classifier groups": lambda: go.ThresholdClassifier().fit([LONG], Y),
     "json": lambda: go.ThresholdClassifier.from_json(LONG),
     "json classes": lambda: go.ThresholdClassifier.from_json(
-        go.ThresholdClassifier()
-        .fit(S, Y)
-        .to_json()
-        .replace('"labels": [', f'"labels": {MANY}, "c": [')
+        SAVED.replace('"labels": [', f'"labels": {MANY}, "c": [')
     ),
     "json thresholds": lambda: go.ThresholdClassifier.from_json(
-        go.ThresholdClassifier()
-        .fit(S, Y)
-        .to_json()
-        .replace('thresholds": [', f'thresholds": [{MANY},')
+        SAVED.replace('thresholds": [', f'thresholds": [{MANY},')
     ),
     "shift by position": lambda: go.correct_probability(0.5, MANY),
     "shift": lambda: go.correct_probability(0.5, shift={LONG: MANY}),
@@ -342,9 +316,7 @@ LONG_CALLS = {
     "tree": lambda: go.estimators.ProbabilityEstimationTree(tree=MANY).fit(X, BINARY),
     "one kind of row": lambda: go.estimators.ProbabilityEstimationTree().fit(X[:1], [LONG]),
     "calibrated": lambda: go.CalibratedClassifier(MANY, MANY).fit(X, BINARY),
-    "classes": lambda: go.CalibratedClassifier(
-        LogisticRegression(), go.calibration.LogitCalibrator()
-    ).fit(np.ones((999, 1)), MANY[:999]),
+    "classes": lambda: CALIBRATED.fit(np.ones((999, 1)), MANY[:999]),
 }
 
 

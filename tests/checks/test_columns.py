@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
 
 import gbdt_objectives as go
 from gbdt_objectives import calibration, metrics, priors
@@ -102,26 +100,3 @@ def test_rates_of_swapped_labels_are_refused() -> None:
     copied = np.repeat([0, 1], [1000, 1000])  # by an oversampler
     assert priors.measured_keep_rates(full, copied) == {0: 1, 1: 50}
     assert priors.measured_keep_rates(full, np.repeat(full, 2)) == {0: 2, 1: 2}
-
-
-X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
-LABELS, SCORE = pd.Series(y), pd.Series(p)
-OF_COLUMNS = {
-    "brier_score": lambda a, b: calibration.brier_score(a, b),
-    "optimize_thresholds": lambda a, b: go.optimize_thresholds(a, b),
-    "quadratic_weighted_kappa": lambda a, b: go.quadratic_weighted_kappa(a, (b > 0.5).astype(int)),
-    "a metric": lambda a, b: metrics.squared_error_metric()(a, b),
-    "QWKClassifier": lambda a, b: go.QWKClassifier(Ridge()).fit(X.set_index(b.index), a),
-    "its weights": lambda a, b: go.QWKClassifier(Ridge()).fit(X, a, sample_weight=b),
-    "LogitCalibrator": lambda a, b: calibration.LogitCalibrator().fit(b, a),
-}
-
-
-@each("use", OF_COLUMNS.values(), ids=OF_COLUMNS)
-def test_columns_in_another_order_are_refused(use) -> None:
-    use(LABELS, SCORE)
-    use(LABELS, SCORE.sample(frac=1, random_state=0).reset_index(drop=True))
-    use(LABELS, SCORE.rename(lambda k: k + 1000))  # rows that other names tell nothing of
-    use(LABELS.rename(lambda k: k // 2), SCORE.rename(lambda k: k // 2))
-    with pytest.raises(ValueError, match=r"the same index in another order.*pass \w+\.loc\[\w+\.i"):
-        use(LABELS, SCORE.sample(frac=1, random_state=0))

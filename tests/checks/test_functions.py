@@ -26,6 +26,9 @@ def metric(y_pred, y_true, w):
 
 DOORS: dict[str, Callable[[], Any]] = {
     "objective": lambda: go.objective(gradient),
+    "objective, of weights": lambda: go.objective(lambda preds, labels, weight: (preds, 1.0)),
+    "objective, as XGBoost's": lambda: go.objective(lambda predt, dtrain, w: (predt, 1.0)),
+    "objective, of margins": lambda: go.objective(lambda margin, y, w: (margin - y, 1.0)),
     "objective, loss": lambda: go.objective(lambda y, f, w: (f - y, 1.0), loss=metric),
     "objective_from_loss": lambda: go.objective_from_loss(lambda p, y, w: ((p - y) ** 2).sum()),
     "ratio_objective": lambda: ratio_objective(lambda p, y: (p, 1.0), lambda y, p: (p, 1.0)),

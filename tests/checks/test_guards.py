@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import warnings
 from typing import Any
@@ -324,11 +323,3 @@ def test_a_guard_asks_no_more_than_its_facts(name: str) -> None:
                     "objective_fits_estimator", "stops_on_held_out", "earlier_model_fits",
                     "stops_on_a_metric_of_ours", "metric_reads_predictions"):  # fmt: skip
         GUARDS[name](Facts())  # a door that knows nothing is not refused
-
-
-def test_facts_are_frozen_and_compared_with_nothing() -> None:
-    facts = Facts(start=1.0)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        facts.start = 2.0  # type: ignore[misc]
-    assert facts != Facts(start=1.0)
-    assert np.isfinite(facts.start or np.nan)

@@ -1,4 +1,4 @@
-"""Labels as users hold them: pandas Categoricals, integers as objects, masked arrays."""
+"""Labels as users hold them: pandas Categoricals, integers as objects."""
 
 from __future__ import annotations
 
@@ -107,12 +107,6 @@ def test_missing_integers_as_objects():
         go.optimize_thresholds(with_none, score[:4])
     with pytest.raises(TypeError, match=r"but labels have int64.*\.astype\(int\)"):
         go.optimize_thresholds(y.astype(object), score, labels=[0, 1, 2])
-
-
-@every_use
-def test_masked_arrays_are_refused(use):
-    with pytest.raises(TypeError, match="masked array, with 1 of 90 elements masked: leave"):
-        use(np.ma.masked_array(y, mask=np.arange(90) == 5))
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")

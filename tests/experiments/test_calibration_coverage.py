@@ -1,4 +1,4 @@
-"""Coverage of calibration ratios and errors: a quick run, and the committed results."""
+"""Coverage of calibration ratios and errors: its truth, and the committed results."""
 
 from __future__ import annotations
 
@@ -10,20 +10,6 @@ from experiments import _common
 from experiments.calibration_coverage import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "within 0.02 of nominal" in capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "summary.csv",
-        "table.md",
-        "environment.json",
-    }
-    # populations and rates, models, six segments and one error, and two more errors
-    # and of users, with groups and without, six segments and one error
-    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2) + 2 * 2 * 7
 
 
 def test_the_error_of_a_population_is_that_of_its_bins() -> None:

@@ -1,9 +1,8 @@
-"""The command that the smaller experiments share, and the records of their committed runs."""
+"""The command that the smaller experiments share."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,21 +11,6 @@ from experiments import _common
 from experiments._common import Findings, InputError
 
 pytestmark = pytest.mark.slow
-
-EXPERIMENTS = Path(_common.__file__).parent
-SHARED = (
-    "averaged_probabilities", "bag_averages", "calibration_coverage", "calibrators",
-    "comparison_level", "curvature", "decisions", "few_events", "focal",
-    "ordinal_probabilities", "prior_uncertainty",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SHARED)
-def test_results_belong_to_the_configuration(name) -> None:
-    folder = EXPERIMENTS / name
-    record = json.loads((folder / "results/environment.json").read_text(encoding="utf-8"))
-    configuration = _common.configuration_record(folder / "config.json")
-    assert record["settings"] == configuration | {"quick": False}
 
 
 @pytest.fixture

@@ -71,11 +71,6 @@ def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
     assert (hessian > 1e-6).all()  # another hessian is another model
 
 
-def test_missing_folder_is_an_error_without_a_traceback(tmp_path, capsys) -> None:
-    assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
-    assert "mammography.csv' not found" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("kind", [WEIGHTED, POSITIVES, OFFSET])
 def test_every_kind_of_training_has_the_population_as_its_target(data, kind) -> None:
     """The constant of least loss is the base rate's log-odds once the shift is added."""

@@ -1,4 +1,4 @@
-"""Labels that have not arrived: a quick run, and the committed results beside the README."""
+"""Labels that have not arrived: what is drawn, the rule, and the committed results."""
 
 from __future__ import annotations
 
@@ -12,18 +12,6 @@ from experiments.delayed_labels import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 SETTINGS = read_json(experiment.CONFIG)
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "the objective with estimated delays has a lower log loss" in capsys.readouterr().out
-    names = {"cells.csv", "summary.csv", "comparison.csv", "table.md", "environment.json"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    summary = pd.read_csv(tmp_path / "summary.csv")
-    assert len(summary) == 4 * 2 * 7  # delays, boosters, methods
-    assert np.isfinite(summary.excess).all()
-    assert (summary.excess[summary.method == experiment.COMPLETE] == 0).all()
 
 
 @pytest.mark.parametrize("name", SETTINGS["delays"])
@@ -57,10 +45,7 @@ def test_the_rule_counts_errors() -> None:
     assert found.gated.tolist() == [True, True, False]
 
 
-def test_readme_says_what_the_results_say() -> None:
-    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
-    for table in (experiment.RESULTS / "table.md").read_text(encoding="utf-8").split("\n\n"):
-        assert table.strip() in readme
+def test_the_claim_holds() -> None:
     summary, comparison = (
         pd.read_csv(experiment.RESULTS / f"{name}.csv") for name in ("summary", "comparison")
     )

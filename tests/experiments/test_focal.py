@@ -1,8 +1,7 @@
-"""Focal, weighted and plain log loss: a quick run, and what the committed results show."""
+"""Focal, weighted and plain log loss: what the committed results show."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,22 +9,6 @@ from experiments import _common
 from experiments.focal import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "sigma of a focal margin is a worse probability" in capsys.readouterr().out
-    names = {"cells.csv", "summary.csv", "table.md", "environment.json"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    cells = pd.read_csv(tmp_path / "cells.csv")
-    assert len(cells) == 2 * 2 * 6  # folds, models, methods
-    assert np.isfinite(cells[list(experiment.MEASURES)]).all(axis=None)
-
-
-def test_missing_folder_is_an_error_without_a_traceback(tmp_path, capsys) -> None:
-    assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
-    assert "mammography.csv' not found" in capsys.readouterr().err
 
 
 def focal_and_weighted() -> tuple[pd.DataFrame, pd.DataFrame]:

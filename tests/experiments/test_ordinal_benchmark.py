@@ -146,24 +146,14 @@ def test_a_run_without_folder_does_not_touch_the_results(capsys) -> None:
     assert "FOLDER is missing" in capsys.readouterr().err
 
 
-def test_missing_files_are_an_error_without_a_traceback(tmp_path, capsys) -> None:
-    assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
-    assert "winequality-white.csv' not found" in capsys.readouterr().err
-
-
-def test_results_belong_to_the_configuration() -> None:
+def test_results_are_of_all_files_and_peers() -> None:
     record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    found = {**record["settings"]}
-    assert set(found.pop("data")) == set(SETTINGS["files"])
-    assert found.pop("peers") == sorted(arms.PEERS)
-    assert found == _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert set(record["settings"]["data"]) == set(SETTINGS["files"])
+    assert record["settings"]["peers"] == sorted(arms.PEERS)
 
 
-def test_readme_says_what_the_results_say() -> None:
-    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+def test_verdicts_are_those_of_the_figures() -> None:
     table = (experiment.RESULTS / "table.md").read_text(encoding="utf-8")
-    for block in table.strip().split("\n\n"):
-        assert block in readme
     summary, gains = (
         pd.read_csv(experiment.RESULTS / name) for name in ("summary.csv", "gains.csv")
     )
@@ -182,22 +172,16 @@ VERDICTS = (False, False)
     [
         (DEFAULT, "folds averaged, Nelder-Mead", "all", 7, 0, 0.0202),
         (DEFAULT, "QWKClassifier, QWK objective", "all", 2, 0, None),
-        (BLEND, DEFAULT, "LightGBM", 4, 0, 0.0139),
-        (BLEND, DEFAULT, "XGBoost", 8, 0, 0.0191),
-        (BLEND, DEFAULT, "CatBoost", 1, 1, 0.0098),
-        (BLEND, "QWKClassifier, ridge", "none", 6, 1, 0.0703),
         (BLEND, "blend, equal weights", "none", 3, 0, 0.0086),
     ],
 )
 def test_findings_are_those_of_the_results(arm, other, booster, better, worse, mean) -> None:
     gains = pd.read_csv(experiment.RESULTS / "gains.csv")
-    own = gains[(gains.metric == "qwk") & (gains.arm == arm)]
-    own = own[(own.other == other) & (own.other_booster == booster)]
+    gains = gains[gains.metric == "qwk"]
+    own = gains[(gains.arm == arm) & (gains.other == other) & (gains.other_booster == booster)]
     assert len(own) == len(SETTINGS["files"])
     assert ((own.verdict == "better").sum(), (own.verdict == "worse").sum()) == (better, worse)
     if mean is not None:
         assert f"{own.gain.mean():.4f}" == f"{mean:.4f}"
-        readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
-        assert f"{mean:.4f}" in readme
-    if arm == BLEND:
-        assert not (own.verdict_corrected == "worse").any()
+        assert f"{mean:.4f}" in (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    assert not (gains.verdict_corrected[gains.arm == BLEND] == "worse").any()

@@ -1,30 +1,14 @@
-"""Coverage of performance estimates: a quick run, and the committed results beside the README."""
+"""Coverage of performance estimates: its figures, and the committed results."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import _common
 from experiments.performance_coverage import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "within 0.03 of nominal" in capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "summary.csv",
-        "table.md",
-        "environment.json",
-    }
-    cells = sum(len(s["metrics"]) for s in _common.read_json(experiment.CONFIG)["settings"])
-    assert len(pd.read_csv(tmp_path / "summary.csv")) == cells
 
 
 def test_summary_counts_what_is_covered() -> None:
@@ -40,12 +24,6 @@ def test_summary_counts_what_is_covered() -> None:
     assert (row.below, row.above, row.holds) == (0.25, 0.25, True)
     assert row.bias == pytest.approx(0.0125)
     assert row.rmse == pytest.approx(np.sqrt((0.2**2 + 2 * 0.05**2 + 0.15**2) / 4))
-
-
-def test_results_belong_to_the_configuration() -> None:
-    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
-    assert record["settings"] == expected
 
 
 def test_readme_says_what_the_results_say() -> None:

@@ -1,4 +1,4 @@
-"""Coverage of the estimated prior: a quick run, and the committed results."""
+"""Coverage of the estimated prior: its rows, and the committed results."""
 
 from __future__ import annotations
 
@@ -9,18 +9,6 @@ import pytest
 from experiments.prior_uncertainty import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "held-out rows, and true probabilities" in capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "summary.csv",
-        "table.md",
-        "environment.json",
-    }
-    assert len(pd.read_csv(tmp_path / "summary.csv")) == 3 * 3 * 2  # models, priors, ways
 
 
 def test_only_the_prior_differs_between_populations() -> None:

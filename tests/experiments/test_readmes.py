@@ -1,4 +1,5 @@
-"""Every table of a study's README is that of its results, and so are figures of its prose."""
+"""Every table of a study's README is that of its results, and so are figures of its prose; the
+results are of the committed configuration."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import _common
 from tests.pages.cited import results, settings
 
 FOLDER = Path(__file__).parents[2] / "experiments"
@@ -214,3 +216,44 @@ def test_figures_with_errors_are_in_a_table(readme: Path) -> None:
     tables += [path.read_text(encoding="utf-8") for path in readme.parent.rglob("results/**/*.md")]
     missing = figures(prose) - figures(" ".join(tables))
     assert missing == ELSEWHERE.get(readme.parent.name, set())
+
+
+IN_PART = {
+    "bag_averages", "calibration_coverage", "curvature", "focal", "negative_downsampling/files",
+    "negative_downsampling/published", "ordinal_data/skill-no-clip",
+    "ordinal_data/winequality-white-no-clip", "ordinal_probabilities", "performance_coverage",
+    "prior_uncertainty", "threshold_study", "threshold_study/rare",
+}  # fmt: skip
+"""Tables of results that a README shows in part or in another form."""
+
+
+def name_of(file: Path) -> str:
+    """The study and the part of it whose results these are."""
+    study, _, *part = file.parent.relative_to(FOLDER).parts
+    return "/".join([study, *part])
+
+
+@pytest.mark.parametrize("table", sorted(FOLDER.glob("*/results/**/table.md")), ids=name_of)
+def test_tables_and_verdicts_of_the_results_are_in_the_readme(table: Path) -> None:
+    lines = table.read_text(encoding="utf-8").splitlines()
+    shown = ("- ",) if name_of(table) in IN_PART else ("- ", "|")
+    wanted = {line for line in lines if line.startswith(shown)}
+    if name_of(table) == "threshold_study/rare":  # its verdict is a paragraph
+        wanted.clear()
+    readme = FOLDER / name_of(table).partition("/")[0] / "README.md"
+    assert sorted(wanted - set(readme.read_text(encoding="utf-8").splitlines())) == []
+
+
+@pytest.mark.parametrize(
+    "record", sorted(FOLDER.glob("*/results/**/environment.json")), ids=name_of
+)
+def test_results_are_of_the_committed_configuration(record: Path) -> None:
+    found = _common.read_json(record)["settings"]
+    if name_of(record) == "ordinal_data/ordinal-logit":
+        assert found == settings("ordinal_data", "ordinal_logit")
+    elif name_of(record).partition("/")[0] not in ("ordinal_data", "qwk_synthetic"):
+        study, _, part = name_of(record).partition("/")
+        own, usual = (FOLDER / study / f"{name}.json" for name in (part or "config", "config"))
+        wanted = _common.configuration_record(own if own.exists() else usual)
+        assert {name: found[name] for name in wanted} == wanted
+        assert found.get("scale") == "full" or found["quick"] is False

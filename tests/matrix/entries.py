@@ -17,7 +17,14 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import REAL, Loss
-from tests.matrix.tables import focal, poisson, poisson_loss, squared_error, squared_loss
+from tests.matrix.tables import (
+    focal,
+    mean_qwk_loss,
+    poisson,
+    poisson_loss,
+    squared_error,
+    squared_loss,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -78,13 +85,6 @@ def qwk_gradient(y: Array, f: Array, w: Array) -> Array:
     return w * (p - y - share * (p - a))
 
 
-def qwk_loss(y: Array, f: Array, w: Array) -> float:
-    a, p = np.average(y, weights=w), np.clip(f, y.min(), y.max())
-    return float(
-        (w * (p - y) ** 2).sum() / (w * ((p - a) ** 2 + np.average((y - a) ** 2, weights=w))).sum()
-    )
-
-
 def focal_gradient(y: Array, f: Array, w: Array) -> Array:
     step = 1e-6
     return w * (focal(y, f + step) - focal(y, f - step)) / (2 * step)
@@ -116,7 +116,7 @@ CASES = {
              lambda y, f, w: np.average(np.logaddexp(0, f) - y * f, weights=w)),
         Case("row-wise-score", go.focal_objective(2.0), EVENTS, focal_gradient,
              lambda y, f, w: np.average(focal(y, f), weights=w), tolerance=1e-5),
-        Case("coupled", go.qwk_objective(), GRADES, qwk_gradient, qwk_loss),
+        Case("coupled", go.qwk_objective(), GRADES, qwk_gradient, mean_qwk_loss),
         Case("coupled-of-a-user", go.objective(LogSquaredError()), GRADES, log_squared_gradient,
              lambda y, f, w: np.log((w * (f - y) ** 2).sum()) / 2),
         Case("function-log", go.objective(poisson, loss=poisson_loss, link="log"), COUNTS,

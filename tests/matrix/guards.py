@@ -11,7 +11,6 @@ warn), or it does not apply there, because ... What still falls short is in ``KN
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -30,7 +29,17 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
-from tests.matrix.tables import LIBRARIES_OWN, REMEDY, Array, raised_in
+from tests.matrix.tables import (
+    LIBRARIES_OWN,
+    REMEDY,
+    Array,
+    logistic,
+    logistic_loss,
+    of_classes,
+    of_classes_loss,
+    raised_in,
+    squared_error,
+)
 
 N, TRAIN = 900, slice(0, 600)
 TEST = slice(600, N)
@@ -90,6 +99,8 @@ class Door:
 
 XGB = {"max_depth": 3, "nthread": 1, "verbosity": 0}
 LGB = {"num_leaves": 7, "num_threads": 1, "verbose": -1, "min_data_in_leaf": 5}
+OURS = {"xgboost": our_xgboost, "lightgbm": our_lightgbm}
+STEPS, STEP = {"xgboost": XGB, "lightgbm": LGB}, {"xgboost": "eta", "lightgbm": "learning_rate"}
 
 
 def flat(values: Any) -> Array:
@@ -110,10 +121,8 @@ def several(call: Call) -> dict[str, int]:
 
 
 def our_train(library: str, call: Call) -> Outcome:
-    adapter, data = (our_xgboost if library == "xgboost" else our_lightgbm), None
-    data = rows_of(library, call, TRAIN)
-    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
-        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    adapter, data = OURS[library], rows_of(library, call, TRAIN)
+    params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     given: dict[str, Any] = {}
     if call.metric is not None:
         given["evals"] = [(rows_of(library, call, TEST, data), "held_out")]
@@ -133,9 +142,8 @@ def our_train(library: str, call: Call) -> Outcome:
 
 
 def our_cv(library: str, call: Call) -> Outcome:
-    adapter = our_xgboost if library == "xgboost" else our_lightgbm
-    params = {**(XGB | {"eta": call.rate} if library == "xgboost" else LGB | {
-        "learning_rate": call.rate}), **call.of(library)}  # fmt: skip
+    adapter = OURS[library]
+    params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     metric = call.metric or go.loss_metric(call.objective)
     given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
     given |= {"as_pandas": False} if library == "xgboost" else {"stratified": False}
@@ -188,8 +196,7 @@ def natural_of(call: Call, margin: Any) -> Array:
 
 def estimator(ours: bool, library: str, call: Call) -> Outcome:
     role = "Classifier" if call.is_class and ours else "Regressor"
-    home = (our_xgboost if library == "xgboost" else our_lightgbm) if ours else (
-        xgb if library == "xgboost" else lgb)  # fmt: skip
+    home = OURS[library] if ours else {"xgboost": xgb, "lightgbm": lgb}[library]
     kind = getattr(home, ("XGB" if library == "xgboost" else "LGBM") + role)
     parameters: dict[str, Any] = {"learning_rate": call.rate, "n_estimators": call.rounds,
                                   "n_jobs": 1, **call.of(library)}  # fmt: skip
@@ -305,20 +312,20 @@ def served(library: str, call: Call) -> Outcome:
 
 
 class Refused(ValueError):
-    """What the command line says, in a process of its own."""
+    """What the command line says."""
 
 
 def command(_: str, call: Call) -> Outcome:
     """Thresholds of a file of grades and scores, a grade of which is missing."""
+    from tests.commands import run
+
     words = np.where(np.arange(N) == 7, "NA", call.y.astype(int).astype(str))
     table = pd.DataFrame({"y": words, "p": X[:, :3].sum(1)})
     with TemporaryDirectory() as folder:
-        table.to_csv(f"{folder}/grades.csv", index=False)
-        order = "NA,0,1,2,3,4"
-        arguments = ["thresholds", "grades.csv", "--label", "y", "--score", "p", "--labels", order]
-        run = [sys.executable, "-m", "gbdt_objectives", *arguments]
-        done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
+        path = f"{folder}/grades.csv"
+        table.to_csv(path, index=False)
+        done = run(f"thresholds '{path}' --label y --score p --labels NA,0,1,2,3,4")
+    if done.exit_code:
         raise Refused(done.stderr.strip())
     return Outcome(np.array([len(done.stdout)]))
 
@@ -504,33 +511,6 @@ def is_moved(found: Outcome, call: Call) -> bool:
     return abs(np.asarray(found.natural).mean() - call.y.mean()) < 0.1
 
 
-def softmax_of(K: int) -> go.Objective:
-    def gradient(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-        e = np.exp(f - f.max(axis=1, keepdims=True))
-        p = e / e.sum(axis=1, keepdims=True)
-        return p - (y[:, np.newaxis] == np.arange(K)), 2 * p * (1 - p)
-
-    def loss(y: Array, f: Array, w: Array | None) -> float:
-        return float(np.logaddexp.reduce(f, axis=1).sum() - f[:, 0].sum())
-
-    return go.objective(gradient, loss=loss, link="softmax", outputs=K)
-
-
-def logistic(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-    p = expit(f)
-    g, h = p - y, p * (1 - p)
-    return (g, h) if w is None else (w * g, w * h)
-
-
-def logistic_loss(y: Array, f: Array, w: Array | None) -> float:
-    return float((np.logaddexp(0, f) - y * f).sum())
-
-
-def weighted(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
-    one = np.ones_like(f) if w is None else np.asarray(w, f.dtype)
-    return one * (f - y), one
-
-
 def unweighted(y: Array, f: Array) -> tuple[Array, Array]:
     return f - y, np.ones_like(f)
 
@@ -559,6 +539,7 @@ NO_CV = {**ELSEWHERE, "cv": NO_PREDICTION}
 ORDER_ONLY = {kind: "it takes no order of labels" for kind in KINDS}
 START = "^boosting starts at"
 QWK = go.qwk_objective()
+OF_CLASSES = go.objective(of_classes, loss=of_classes_loss, link="softmax", outputs=5)
 BY_LIBRARY = {"xgboost", "lightgbm"}
 
 GUARDS = [
@@ -572,7 +553,7 @@ GUARDS = [
                                                               np.ones_like(f)))), level(4.0),
           TRAINS, NO_CV, warns=START),
     Guard("labels: beyond the classes of a softmax",
-          Call(GRADES + 1, softmax_of(5), rounds=3, is_class=True, outputs=5), never,
+          Call(GRADES + 1, OF_CLASSES, rounds=3, is_class=True, outputs=5), never,
           TRAINS | {"cv"}, ELSEWHERE),
     Guard("labels: 1 and 2 under log-odds",
           Call(EVENTS + 1, go.objective(logistic, loss=logistic_loss, link="logit"),
@@ -606,7 +587,7 @@ GUARDS = [
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
                metric="rmse"), reports_probabilities, {"train", "cv", "estimator"},
           {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
-    Guard("weights: of rows", Call(GRADES, go.objective(weighted, link="identity"), HEAVY),
+    Guard("weights: of rows", Call(GRADES, go.objective(squared_error, link="identity"), HEAVY),
           level(0.05), TRAINS, NO_CV),
     Guard("weights: of rows, in decisions", Call(GRADES, None, HEAVY), heavy_grades_count,
           {"wrapped-numbers", "decisions"},

@@ -289,6 +289,18 @@ class Found:
         np.testing.assert_allclose(found, truth, rtol=0, atol=CLOSE)
 
 
+SKLEARN = {"xgboost": XGB_SKLEARN, "lightgbm": LGB_SKLEARN}
+
+
+def estimator_of(library: str, row: Row, *, ours: bool = True) -> Any:
+    """The estimator for such labels."""
+    of_us, theirs, prefix = {
+        "xgboost": (our_xgboost, xgb, "XGB"), "lightgbm": (our_lightgbm, lgb, "LGBM")
+    }[library]  # fmt: skip
+    role = "Regressor" if row.n_classes is None else "Classifier"
+    return getattr(of_us if ours else theirs, prefix + role)
+
+
 def natural_of_booster(row: Row, predictions: Array) -> Found:
     """What a booster's ``predict`` gives: the margin, where only the objective can read it."""
     if row.objective.link.is_of_objective or not row.objective.link.is_declared:

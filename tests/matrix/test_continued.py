@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import lightgbm as lgb
@@ -20,15 +20,15 @@ from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xg
 from tests.matrix.tables import (
     BY_NAME,
     LGB,
-    LGB_SKLEARN,
     ROWS,
+    SKLEARN,
     WEIGHT,
     XGB,
-    XGB_SKLEARN,
     Array,
     Row,
     X,
     dataset,
+    estimator_of,
     matrix,
     poisson,
     right_or_refused,
@@ -93,51 +93,37 @@ def natural(booster: Any) -> Array:
     return booster.predict(xgb.DMatrix(X) if isinstance(booster, xgb.Booster) else X)
 
 
-def xgboost_train(row: Row, model: Any) -> Any:
-    params = {**XGB, "eta": TINY}
-    return our_xgboost.train(params, matrix(row), 1, objective=row.objective, xgb_model=model)
+def starting_at(library: str, model: Any) -> dict[str, Any]:
+    return {"xgb_model" if library == "xgboost" else "init_model": model}
 
 
-def xgboost_native(row: Row, model: Any) -> Any:
-    params = {**XGB, "eta": TINY, **several(row)}
-    return xgb.train(params, matrix(row), 1, obj=row.objective, xgb_model=model)
+def train(library: str, row: Row, model: Any) -> Any:
+    given = {"objective": row.objective, **starting_at(library, model)}
+    if library == "xgboost":
+        return our_xgboost.train({**XGB, "eta": TINY}, matrix(row), 1, **given)
+    return our_lightgbm.train({**LGB, "learning_rate": TINY}, dataset(row), 1, **given)
 
 
-def xgboost_estimator(row: Row, model: Any) -> Any:
-    kind = our_xgboost.XGBRegressor if row.n_classes is None else our_xgboost.XGBClassifier
-    found = kind(
-        objective=row.objective, **{**XGB_SKLEARN, "learning_rate": TINY, "n_estimators": 1}
-    )
-    y = row.y if row.n_classes is None else row.y.astype(int)
-    return found.fit(X, y, sample_weight=WEIGHT, xgb_model=model).get_booster()
-
-
-def lightgbm_train(row: Row, model: Any) -> Any:
-    params = {**LGB, "learning_rate": TINY}
-    return our_lightgbm.train(params, dataset(row), 1, objective=row.objective, init_model=model)
-
-
-def lightgbm_native(row: Row, model: Any) -> Any:
+def native(library: str, row: Row, model: Any) -> Any:
+    if library == "xgboost":
+        params = {**XGB, "eta": TINY, **several(row)}
+        return xgb.train(params, matrix(row), 1, obj=row.objective, xgb_model=model)
     params = {**LGB, "learning_rate": TINY, "objective": row.objective, **several(row)}
     return lgb.train(params, dataset(row), 1, init_model=model)
 
 
-def lightgbm_estimator(row: Row, model: Any) -> Any:
-    kind = our_lightgbm.LGBMRegressor if row.n_classes is None else our_lightgbm.LGBMClassifier
-    found = kind(
-        objective=row.objective, **{**LGB_SKLEARN, "learning_rate": TINY, "n_estimators": 1}
-    )
+def estimator(library: str, row: Row, model: Any) -> Any:
+    steps = SKLEARN[library] | {"learning_rate": TINY, "n_estimators": 1}
+    found = estimator_of(library, row)(objective=row.objective, **steps)
     y = row.y if row.n_classes is None else row.y.astype(int)
-    return found.fit(X, y, sample_weight=WEIGHT, init_model=model).booster_
+    found.fit(X, y, sample_weight=WEIGHT, **starting_at(library, model))
+    return found.get_booster() if library == "xgboost" else found.booster_
 
 
 WAYS = [
-    Way("xgboost", "train", xgboost_train, True),
-    Way("xgboost", "native", xgboost_native, False),
-    Way("xgboost", "estimator", xgboost_estimator, True),
-    Way("lightgbm", "train", lightgbm_train, True),
-    Way("lightgbm", "native", lightgbm_native, False),
-    Way("lightgbm", "estimator", lightgbm_estimator, True),
+    Way(library, go_on.__name__, partial(go_on, library), go_on is not native)
+    for library in ("xgboost", "lightgbm")
+    for go_on in (train, native, estimator)
 ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import lightgbm as lgb
@@ -23,14 +24,14 @@ from tests.matrix.tables import (
     BY_NAME,
     GROUP,
     LGB,
-    LGB_SKLEARN,
+    SKLEARN,
     WEIGHT,
     XGB,
-    XGB_SKLEARN,
     Array,
     Row,
     X,
     dataset,
+    estimator_of,
     matrix,
     patch_train,
     right_or_refused,
@@ -182,95 +183,66 @@ class Place:
         return f"{self.library}-{self.name}"
 
 
-def xgboost_train(model: Model, metric: Any) -> Report:
-    data, history = matrix(model.row), {}
-    booster = our_xgboost.train(
-        {**XGB, "eta": STEP}, data, ROUNDS, objective=model.row.objective, metric=metric,
-        evals=[(data, "v")], evals_result=history,
-    )  # fmt: skip
-    return history["v"], booster.predict(data, output_margin=True)
-
-
-def xgboost_native(model: Model, metric: Any) -> Report:
-    data, history, row = matrix(model.row), {}, model.row
-    params = {**XGB, "eta": STEP, **several(row)}
-    given: dict[str, Any] = {}
-    if model.names:
-        params["objective"] = model.name("xgboost")
-    else:
-        given["obj"] = row.objective
-    if callable(metric):
-        given["custom_metric"] = metric
-    booster = xgb.train(params, data, ROUNDS, evals=[(data, "v")], evals_result=history,
-                        verbose_eval=False, **given)  # fmt: skip
-    return history["v"], booster.predict(data, output_margin=True)
-
-
-def xgboost_estimator(regressor: Any, classifier: Any) -> Callable[[Model, Any], Report]:
-    def report(model: Model, metric: Any) -> Report:
-        row = model.row
-        kind = regressor if row.n_classes is None else classifier
-        found = kind(
-            objective=model.name("xgboost") if model.names else row.objective, eval_metric=metric,
-            **{**XGB_SKLEARN, "learning_rate": STEP, "n_estimators": ROUNDS},
+def train(library: str, model: Model, metric: Any) -> Report:
+    row, history = model.row, {}
+    if library == "xgboost":
+        data = matrix(row)
+        booster = our_xgboost.train(
+            {**XGB, "eta": STEP}, data, ROUNDS, objective=row.objective, metric=metric,
+            evals=[(data, "v")], evals_result=history,
         )  # fmt: skip
-        y = row.y if row.n_classes is None else row.y.astype(int)
-        found.fit(X, y, sample_weight=WEIGHT, eval_set=[(X, y)],
-                  sample_weight_eval_set=[WEIGHT], verbose=False)  # fmt: skip
-        return found.evals_result()["validation_0"], found.predict(X, output_margin=True)
-
-    return report
-
-
-def lightgbm_train(model: Model, metric: Any) -> Report:
-    data, history = dataset(model.row), {}
+        return history["v"], booster.predict(data, output_margin=True)
+    data = dataset(row)
     booster = our_lightgbm.train(
-        {**LGB, "learning_rate": STEP}, data, ROUNDS, objective=model.row.objective, metric=metric,
+        {**LGB, "learning_rate": STEP}, data, ROUNDS, objective=row.objective, metric=metric,
         evals=[(data, "v")], callbacks=[lgb.record_evaluation(history)],
     )  # fmt: skip
     return next(iter(history.values())), booster.predict(X, raw_score=True)
 
 
-def lightgbm_native(model: Model, metric: Any) -> Report:
-    data, history, row = dataset(model.row), {}, model.row
-    objective = model.name("lightgbm") if model.names else row.objective
-    params = {**LGB, "learning_rate": STEP, **several(row), "objective": objective}
+def native(library: str, model: Model, metric: Any) -> Report:
+    row, history = model.row, {}
+    named = {"objective": model.name(library)} if model.names else {}
+    if library == "xgboost":
+        data, params = matrix(row), {**XGB, "eta": STEP, **several(row), **named}
+        given = {} if named else {"obj": row.objective}
+        given |= {"custom_metric": metric} if callable(metric) else {}
+        booster = xgb.train(params, data, ROUNDS, evals=[(data, "v")], evals_result=history,
+                            verbose_eval=False, **given)  # fmt: skip
+        return history["v"], booster.predict(data, output_margin=True)
+    params = {**LGB, "learning_rate": STEP, **several(row), "objective": row.objective, **named}
+    data = dataset(row)
     booster = lgb.train(params, data, ROUNDS, feval=metric, valid_sets=[data], valid_names=["v"],
                         callbacks=[lgb.record_evaluation(history)])  # fmt: skip
     return next(iter(history.values())), booster.predict(X, raw_score=True)
 
 
-def lightgbm_estimator(regressor: Any, classifier: Any) -> Callable[[Model, Any], Report]:
-    def report(model: Model, metric: Any) -> Report:
-        row = model.row
-        kind = regressor if row.n_classes is None else classifier
-        found = kind(
-            objective=model.name("lightgbm") if model.names else row.objective,
-            **{**LGB_SKLEARN, "learning_rate": STEP, "n_estimators": ROUNDS},
-        )  # fmt: skip
-        y = row.y if row.n_classes is None else row.y.astype(int)
-        given = {} if metric is None else {"eval_metric": metric}
-        found.fit(X, y, sample_weight=WEIGHT, eval_set=[(X.copy(), y)],
-                  eval_sample_weight=[WEIGHT], **given)  # fmt: skip
-        history: dict[str, Any] = found.evals_result_ or {"v": {}}
-        return next(iter(history.values())), found.predict(X, raw_score=True)
-
-    return report
+def estimator(library: str, model: Model, metric: Any, *, ours: bool) -> Report:
+    row, of_xgboost = model.row, library == "xgboost"
+    found = estimator_of(library, row, ours=ours)(
+        objective=model.name(library) if model.names else row.objective,
+        **SKLEARN[library] | {"learning_rate": STEP, "n_estimators": ROUNDS},
+        **({"eval_metric": metric} if of_xgboost else {}),
+    )
+    y = row.y if row.n_classes is None else row.y.astype(int)
+    weights = {"sample_weight_eval_set" if of_xgboost else "eval_sample_weight": [WEIGHT]}
+    given = {"verbose": False} if of_xgboost else {"eval_metric": metric} if metric else {}
+    found.fit(X, y, sample_weight=WEIGHT, eval_set=[(X.copy(), y)], **weights, **given)
+    history: dict[str, Any] = found.evals_result() if of_xgboost else found.evals_result_
+    flag = {"output_margin": True} if of_xgboost else {"raw_score": True}
+    return next(iter((history or {"v": {}}).values())), found.predict(X, **flag)
 
 
 PLACES = [
-    Place("xgboost", "train", xgboost_train, True),
-    Place("xgboost", "our-estimator",
-          xgboost_estimator(our_xgboost.XGBRegressor, our_xgboost.XGBClassifier), True),
-    Place("xgboost", "native", xgboost_native, False),
-    Place("xgboost", "estimator", xgboost_estimator(xgb.XGBRegressor, xgb.XGBClassifier), False),
-    Place("lightgbm", "train", lightgbm_train, True),
-    Place("lightgbm", "our-estimator",
-          lightgbm_estimator(our_lightgbm.LGBMRegressor, our_lightgbm.LGBMClassifier), True),
-    Place("lightgbm", "native", lightgbm_native, False),
-    Place("lightgbm", "estimator",
-          lightgbm_estimator(lgb.LGBMRegressor, lgb.LGBMClassifier), False),
-]  # fmt: skip
+    Place(library, name, partial(report, library), ours)
+    for library in ("xgboost", "lightgbm")
+    for name, report, ours in (
+        ("train", train, True),
+        ("our-estimator", partial(estimator, ours=True), True),
+        ("native", native, False),
+        ("estimator", partial(estimator, ours=False), False),
+    )
+]
 
 
 def is_asked(model: Model, measure: Measure, place: Place) -> bool:

@@ -51,86 +51,33 @@ FAST = ("-m", "not slow and not ci")
 NOT_SEEN = ("strict", "copy", "stacklevel")
 """Arguments by name that guard what the lines above have made sure of, or show in no result."""
 MORE_TESTS = {
-    "adapters/__init__.py": (
-        "tests/adapters/test_imbalance.py",
-        "tests/adapters/test_intercept.py",
-        "tests/adapters/test_class_probability.py",
-    ),
-    "adapters/_estimators.py": (
-        "tests/adapters/test_natural_units.py",
-        "tests/adapters/test_silently_wrong.py",
-    ),
-    "adapters/lightgbm/_train.py": (
-        "tests/adapters/test_cv.py",
-        "tests/adapters/test_natural_units.py",
-    ),
-    "adapters/xgboost/_train.py": (
-        "tests/adapters/test_cv.py",
-        "tests/adapters/test_natural_units.py",
-    ),
-    "adapters/_arguments.py": (
-        "tests/adapters/test_train.py",
-        "tests/adapters/test_parameters.py",
-        "tests/adapters/test_intercept.py",
-        "tests/adapters/test_silently_wrong.py",
-    ),
-    "adapters/_docstrings.py": (f"{PACKAGE}/adapters",),
-    "adapters/_files.py": (
-        "tests/command_line/test_options.py",
-        "tests/test_commands.py",
-        "tests/adapters/test_files.py",
-    ),
-    "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
-    "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
-    "adapters/_wrapped.py": (
-        "tests/estimators/test_members.py",
-        "tests/estimators/test_downsampled_classifier.py",
-        "tests/estimators/test_calibrated_classifier.py",
-    ),
-    "adapters/lightgbm/estimators.py": (
-        "tests/adapters/test_spellings.py",
-        "tests/adapters/test_parameters.py",
-    ),
-    "adapters/lightgbm/intercept.py": (
-        "tests/adapters/test_imbalance.py",
-        "tests/adapters/test_conversion.py",
-        "tests/estimators/test_downsampled_classifier.py",
-    ),
-    "adapters/lightgbm/parameters.py": ("tests/adapters/test_spellings.py",),
-    "adapters/lightgbm/serving.py": (
-        "tests/serving/test_silently_wrong.py",
-        "tests/serving/test_nonsense.py",
-        "tests/serving/test_contract.py",
-    ),
-    "adapters/xgboost/estimators.py": ("tests/adapters/test_natural_units.py",),
-    "adapters/xgboost/intercept.py": (
-        "tests/adapters/test_imbalance.py",
-        "tests/adapters/test_conversion.py",
-        "tests/estimators/test_downsampled_classifier.py",
-    ),
-    "adapters/xgboost/parameters.py": ("tests/adapters/test_spellings.py",),
-    "adapters/xgboost/serving.py": (
-        "tests/serving/test_silently_wrong.py",
-        "tests/serving/test_nonsense.py",
-        "tests/serving/test_contract.py",
-    ),
-    "adapters/xgboost/stopping.py": (
-        "tests/adapters/test_cv.py",
-        "tests/adapters/test_estimators.py",
-        "tests/adapters/test_natural_units.py",
-        "tests/adapters/test_silently_wrong.py",
-    ),
-    "calibration/likelihood.py": (
-        "tests/estimators/test_calibrators.py",
-        "tests/estimators/test_spline_calibrator.py",
-    ),
-    "calibration/significance.py": (
-        "tests/calibration/test_sampled_rows.py",
-        "tests/calibration/test_segments.py",
-    ),
-    "calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",),
-    "priors/shift.py": ("tests/checks/test_columns.py",),
+    "adapters/__init__.py": "adapters/test_imbalance adapters/test_intercept "
+    "adapters/test_class_probability",
+    "adapters/_arguments.py": "adapters/test_train adapters/test_parameters "
+    "adapters/test_intercept adapters/test_silently_wrong",
+    "adapters/_docstrings.py": f"{PACKAGE}/adapters",
+    "adapters/_estimators.py": "adapters/test_natural_units adapters/test_silently_wrong",
+    "adapters/_files.py": "command_line/test_options test_commands adapters/test_files",
+    "adapters/_imbalance.py": "adapters/test_conversion",
+    "adapters/_train.py": "adapters/test_cv adapters/test_natural_units",
+    "adapters/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
+    "estimators/test_calibrated_classifier",
+    "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
+    "adapters/test_natural_units",
+    "adapters/intercept.py": "adapters/test_imbalance adapters/test_conversion "
+    "estimators/test_downsampled_classifier",
+    "adapters/parameters.py": "adapters/test_spellings",
+    "adapters/serving.py": "serving/test_silently_wrong serving/test_nonsense "
+    "serving/test_contract",
+    "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
+    "adapters/test_natural_units adapters/test_silently_wrong",
+    "calibration/likelihood.py": "estimators/test_calibrators estimators/test_spline_calibrator",
+    "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
+    "calibration/smoothing.py": "estimators/test_probability_tree",
+    "priors/shift.py": "checks/test_columns",
+    "_rows/rows.py": "test_domain objectives/test_base objectives/test_qwk",
 }
+"""Of a module, in any library's folder: files in tests, or a folder with doctests."""
 
 
 class Mutant(NamedTuple):
@@ -246,10 +193,15 @@ def stages(file: str) -> Stages:
     inside = Path(file).relative_to(PACKAGE)
     if inside.as_posix() == "_rows/workers.py":
         return [("tests/test_workers.py", "-m", "")]  # all are slow
-    own = f"tests/{inside.parts[0]}/test_{inside.stem.lstrip('_')}.py"
-    mirror = [own] if Path(own).exists() else []
-    more = MORE_TESTS.get(inside.as_posix(), ())
-    return [(*mirror, *more, file, "-m", "not ci"), (f"tests/{inside.parts[0]}", *FAST)]
+    room = Path("tests", inside.parts[0].lstrip("_"))
+    own = room / f"test_{inside.stem.lstrip('_')}.py"
+    mirror = [own.as_posix()] if own.exists() else []
+    more = [
+        name if name.startswith(PACKAGE) else f"tests/{name}.py"
+        for name in MORE_TESTS.get(f"{inside.parts[0]}/{inside.name}", "").split()
+    ]
+    whole = [(room.as_posix(), *FAST)] if room.exists() else []
+    return [(*mirror, *more, file, "-m", "not ci"), *whole]
 
 
 def run_stages(stages: Stages, modules: Any = None) -> None:

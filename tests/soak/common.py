@@ -97,31 +97,10 @@ def fit_one(library: str, seed: int = 0) -> np.ndarray:
     return model.fit(X, y).predict(X)
 
 
-# The state of this process, as Linux tells it.
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-def threads() -> int:
-    """Threads of the process, also those that Python does not know."""
-    return len(os.listdir("/proc/self/task"))
-
-
-def objects() -> int:
-    gc.collect()
-    return len(gc.get_objects())
-
-
 @dataclass
 class Flat:
-    """Whether the process stays as it was after a warm-up: sampled a hundred times or more."""
+    """Whether the process stays as it was after a warm-up, as Linux tells of it: sampled a hundred
+    times or more."""
 
     name: str
     promised: float = 0.05  # how much of its memory a process may gain
@@ -132,8 +111,11 @@ class Flat:
 
     def sample(self, k: int) -> None:
         self.at.append(k)
-        count = objects()  # first, as it collects garbage
-        self.samples.append((resident_bytes(), open_files(), threads(), count))
+        gc.collect()
+        held = len(gc.get_objects())
+        memory = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        files, threads = (len(os.listdir(f"/proc/self/{kind}")) for kind in ("fd", "task"))
+        self.samples.append((memory, files, threads, held))
 
     def figures(self) -> list[Figure]:
         memory, files, running, held = np.array(self.samples, float).T

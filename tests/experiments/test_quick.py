@@ -1,0 +1,136 @@
+"""Studies in small write all their results; without their files they say so."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import _common
+from experiments.performance_coverage import __main__ as performance_coverage
+
+pytestmark = pytest.mark.slow
+
+
+class Quick(NamedTuple):
+    """A study, the rows of its tables (None: not counted), columns of the first that are finite,
+    and a part of what it prints."""
+
+    study: str
+    rows: dict[str, int | None]
+    finite: tuple[str, ...] = ()
+    says: str = ""
+
+
+METRICS = [one["metrics"] for one in _common.read_json(performance_coverage.CONFIG)["settings"]]
+KAPPAS = ("common", "shifts", "separate plug-in", "separate exact", "true shifts")
+
+QUICK = [
+    Quick(
+        "averaged_probabilities",
+        {"cells": 2 * 2 * 5, "summary": None, "rules": None},
+        ("log_loss", "slope", "expected", "realised"),
+    ),
+    Quick(
+        "bag_averages",
+        {"cells": 2 * 4 * 5, "summary": None},  # folds, models, one bag, two averages of 5 and 10
+        ("logloss",),
+        "averaged probabilities never lose to one bag",
+    ),
+    Quick(
+        "calibration_coverage",
+        # populations and rates, models, six segments and one error, and two more errors
+        # and of users, with groups and without, six segments and one error
+        {"summary": 4 * (3 * 7 + 2) + 2 * 2 * 7},
+        says="within 0.02 of nominal",
+    ),
+    Quick("comparison_level", {"summary": 10 * 6}, ("error",)),
+    Quick("decisions", {"cells": 2 * 2 * 3, "differences": None}, ("decide", "thresholds")),
+    Quick(
+        "delayed_labels",
+        {"summary": 4 * 2 * 7, "cells": None, "comparison": None},  # delays, boosters, methods
+        ("excess",),
+        "the objective with estimated delays has a lower log loss",
+    ),
+    Quick(
+        "few_events",
+        {"summary": 6 * 6, "comparison": None, "kept": None},  # distortions, calibrators
+        ("excess",),
+        "shrinking better with few events",
+    ),
+    Quick(
+        "focal",
+        {"cells": 2 * 2 * 6, "summary": None},  # folds, models, methods
+        ("auc", "average_precision", "sigma", "class_probability", "calibrated"),
+        "sigma of a focal margin is a worse probability",
+    ),
+    Quick(
+        "ordinal_probabilities",
+        {"cells": 2 * 2 * 5, "differences": None},
+        ("log_loss", "ranked_probability_score"),
+    ),
+    Quick(
+        "performance_coverage",
+        {"summary": sum(map(len, METRICS))},
+        says="within 0.03 of nominal",
+    ),
+    Quick(
+        "prior_uncertainty",
+        {"summary": 3 * 3 * 2},  # models, priors, ways
+        says="held-out rows, and true probabilities",
+    ),
+    Quick(
+        "qwk_default",
+        {"cells": 2 * 2 * 2 * 6, "differences": None, "seconds": None},  # files, draws, boosters
+        ("qwk", "seconds"),
+    ),
+    Quick(
+        "qwk_draws",
+        {"cells": 4 * 4, "summary": None},  # draws, methods
+        says="within two standard deviations of one test draw",
+    ),
+    Quick("segment_thresholds", {"draws": 3 * 2 * 2, "simulated": None}, KAPPAS),  # effects, sizes
+]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("quick", QUICK, ids=[quick.study for quick in QUICK])
+def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys) -> None:
+    experiment = import_module(f"experiments.{quick.study}.__main__")
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert quick.says in capsys.readouterr().out
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {*(f"{name}.csv" for name in quick.rows), "table.md", "environment.json"}
+    tables = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in quick.rows}
+    assert {name: rows and len(tables[name]) for name, rows in quick.rows.items()} == quick.rows
+    first = next(iter(tables.values()))
+    assert np.isfinite(first[list(quick.finite)]).all(axis=None)
+    if quick.study == "comparison_level":
+        assert (first.error > 0).all()
+    if quick.study == "delayed_labels":
+        assert (first.excess[first.method == "complete labels"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("study", "arguments", "said"),
+    [
+        ("bag_averages.__main__", [], "mammography.csv' not found"),
+        ("curvature.__main__", [], "mammography.csv' not found"),
+        ("focal.__main__", [], "mammography.csv' not found"),
+        ("ordinal_benchmark.__main__", [], "winequality-white.csv' not found"),
+        ("ordinal_data.ordinal_logit", [], "winequality-white.csv' not found"),
+        ("negative_downsampling.__main__", ["files"],
+         "mammography.csv' not found: give the folder that holds it .* or leave the folder out for "
+         "simulated rows"),
+    ],
+)  # fmt: skip
+def test_missing_files_are_an_error_without_a_traceback(
+    study, arguments, said, tmp_path, capsys
+) -> None:
+    experiment = import_module(f"experiments.{study}")
+    assert experiment.main([*arguments, str(tmp_path), "--output", str(tmp_path / "out")]) == 2
+    assert re.search(said, capsys.readouterr().err)
