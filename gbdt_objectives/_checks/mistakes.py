@@ -154,7 +154,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for theirs in same and kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
-        if any_named(args) or any_named(kwargs.values()):
+        if any_named((*args, *kwargs.values())):
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_index(given)
             check_classes(given)
@@ -227,7 +227,7 @@ def any_named(values: Iterable[Any]) -> bool:
             parts = value.values() if kind is dict else value
             if len(value) < MOST_COLUMNS and any_named(parts):
                 return True
-        elif kind.__module__.startswith("pandas") or hasattr(value, "columns"):
+        elif kind.__module__.startswith("pandas") or hasattr(kind, "columns"):
             return True
     return False
 

@@ -33,6 +33,8 @@ def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
     """Slices of rows, of at most ``size`` bytes each, that cover an array."""
     n = len(array)
     rows = max(1, size // (array.itemsize * math.prod(array.shape[1:])))
+    if 0 < n <= rows:
+        return [slice(0, n)]
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 

@@ -227,19 +227,17 @@ def fit_rising_spline(
         prior = as_it_is(parts, given, w, offset)
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
     level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
-    best, root = find_penalty(remembered(searched), D, W, np.append(np.zeros(K - 1), level))
+    start, lowest = (np.append(np.zeros(K - 1), last) for last in (level, -np.inf))
+    best, root = find_penalty(remembered(searched), D, W, start, lowest)
     if grouped:
-        best = minimize_convex(penalized(loss, D * root), [best], lowest_of(K))
+        best = minimize_convex(penalized(loss, D * root), [best], lowest)
     start = best[-1] - best[:-1] @ centers
     return knots * unit, best[:-1] / spread / unit, float(start)
 
 
-def lowest_of(K: int) -> Array:
-    """The least of each parameter: no slope falls, and the level is free."""
-    return np.append(np.zeros(K - 1), -np.inf)
-
-
-def find_penalty(loss: Loss, D: Array, W: float, start: Array) -> tuple[Array, float]:
+def find_penalty(
+    loss: Loss, D: Array, W: float, start: Array, lowest: Array
+) -> tuple[Array, float]:
     """The parameters at the penalty of greatest marginal likelihood, and the penalty's root, a row.
 
     ``loss`` is the mean of rows of weight W, and |D theta|^2 / 2 what the penalty multiplies.
@@ -252,7 +250,7 @@ def find_penalty(loss: Loss, D: Array, W: float, start: Array) -> tuple[Array, f
         """Minus twice the log marginal likelihood, for a penalty a row."""
         nonlocal best
         total = penalized(loss, D * np.exp(log_penalty / 2))
-        best = minimize_convex(total, [best], lowest_of(len(start)))
+        best = minimize_convex(total, [best], lowest)
         value, _, hessian = total(best)
         _, log_determinant = np.linalg.slogdet(hessian)
         return float(2 * W * value + log_determinant - len(D) * log_penalty)

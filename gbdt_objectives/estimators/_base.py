@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,16 @@ class Wrapping(Exported):
             each[-1] if isinstance(each, tuple | list) and each else each
             for each in (given if isinstance(given, list) else [given])
         ]
-        if not wrapped or any([isinstance(one, type) for one in wrapped]):
+        inner = [
+            get_tags(each)
+            for each in wrapped
+            if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
+        ]
+        if not inner or len(inner) < len(wrapped):
             return tags
-        if not all([hasattr(one, "__sklearn_tags__") for one in wrapped]):
-            return tags
-        inner = [get_tags(each) for each in wrapped]
         for name in ("sparse", "allow_nan", "categorical"):
-            setattr(tags.input_tags, name, all([getattr(t.input_tags, name) for t in inner]))
+            of_all = map(attrgetter(f"input_tags.{name}"), inner)
+            setattr(tags.input_tags, name, all(of_all))
         if tags.classifier_tags and inner[0].classifier_tags:
             tags.classifier_tags.multi_class = inner[0].classifier_tags.multi_class
         return tags
