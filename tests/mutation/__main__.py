@@ -129,6 +129,9 @@ MORE_TESTS = {
         "tests/calibration/test_segments.py",
     ),
     "calibration/smoothing.py": ("tests/estimators/test_probability_tree.py",),
+    "experimental/delayed.py": ("tests/objectives/test_contract.py",),
+    "experimental/repair_lightgbm.py": ("tests/experimental/test_repair.py",),
+    "experimental/repair_xgboost.py": ("tests/experimental/test_repair.py",),
     "priors/shift.py": ("tests/checks/test_columns.py",),
 }
 
