@@ -25,13 +25,21 @@ def rows(seed, n=2000, a=0.6, b=1.4, c=0.3):
     return p, (rng.random(n) < q).astype(int)
 
 
+BOUNDS = [(0, None), (0, None), (None, None)]
+
+
 def log_loss(abc, p, y, w=1.0):
     m = abc[0] * np.log(p) - abc[1] * np.log1p(-p) + abc[2]
     return float((w * (np.logaddexp(0, m) - y * m)).sum())
 
 
-@pytest.mark.parametrize("seed", range(10))
+def least_loss(p, y, *starts):
+    """Of a minimiser of scipy."""
+    return min(minimize(log_loss, at, (p, y), bounds=BOUNDS, tol=1e-15).fun for at in starts)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
+@each("seed", range(10))
 def test_is_betacal_whose_optimiser_converges(monkeypatch, seed, weighted) -> None:
     p, y = rows(seed)
     w = np.random.default_rng(seed).integers(0, 4, len(y)) if weighted else None
@@ -41,10 +49,10 @@ def test_is_betacal_whose_optimiser_converges(monkeypatch, seed, weighted) -> No
         # it stops at a gradient of 1e-4 in features of spread 2
         np.testing.assert_allclose(ours.predict(p), theirs.predict(p), rtol=0, atol=1e-3)
         exact = partial(LogisticRegression, solver="newton-cholesky", tol=1e-14)
-        monkeypatch.setattr(
-            betacal.beta_calibration, "LogisticRegression", lambda C: exact(C=np.inf)
-        )
-        theirs = betacal.BetaCalibration("abm").fit(p, y, w)
+        with monkeypatch.context() as patched:
+            of = betacal.beta_calibration
+            patched.setattr(of, "LogisticRegression", lambda C: exact(C=np.inf))
+            theirs = betacal.BetaCalibration("abm").fit(p, y, w)
     assert theirs.calibrator_.map_[:2] == pytest.approx([ours.a_, ours.b_], rel=1e-9)
     np.testing.assert_allclose(ours.predict(p), theirs.predict(p), rtol=1e-9)
 
@@ -67,13 +75,7 @@ def test_coefficients_are_not_negative(case, seed) -> None:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         ours = BetaCalibrator().fit(p, y)
-    mean = logit(y.mean())
-    best = min(
-        minimize(
-            log_loss, start, (p, y), bounds=[(0, None), (0, None), (None, None)], tol=1e-15
-        ).fun
-        for start in ([0, 0, mean], [1, 0, 0], [0, 1, 0])
-    )
+    best = least_loss(p, y, [0, 0, logit(y.mean())], [1, 0, 0], [0, 1, 0])
     # a loss of 600 known to 1e-13 of it, finite differences ending earlier
     assert log_loss([ours.a_, ours.b_, ours.c_], p, y) <= best + 1e-9
     assert ours.a_ >= 0 <= ours.b_
@@ -88,8 +90,7 @@ def test_labels_that_a_line_in_both_features_separates() -> None:
     p = np.array([0.001, 0.01, 0.3, 0.5, 0.7, 0.99, 0.999, 0.9999])
     y = np.array([0, 0, 1, 1, 1, 0, 0, 1])
     ours = BetaCalibrator().fit(p, y)
-    found = minimize(log_loss, [1, 0, 0], (p, y), bounds=[(0, None), (0, None), (None, None)])
-    assert log_loss([ours.a_, ours.b_, ours.c_], p, y) <= found.fun + 1e-9
+    assert log_loss([ours.a_, ours.b_, ours.c_], p, y) <= least_loss(p, y, [1, 0, 0]) + 1e-9
     assert ours.b_ == 0
 
 
@@ -97,9 +98,8 @@ def test_perfect_separation_is_fitted_to_platts_targets() -> None:
     p, y = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.8]), np.array([0, 0, 0, 1, 1, 1])
     ours = BetaCalibrator().fit(p, y)
     target = np.where(y == 1, 4 / 5, 1 / 5)
-    bounds = [(0, None), (0, None), (None, None)]
-    found = minimize(log_loss, [1, 1, 0], (p, target), bounds=bounds, tol=1e-15)
-    assert log_loss([ours.a_, ours.b_, ours.c_], p, target) <= found.fun + 1e-12
+    best = least_loss(p, target, [1, 1, 0])
+    assert log_loss([ours.a_, ours.b_, ours.c_], p, target) <= best + 1e-12
     # copies are weights, and ties across the labels separate them still
     twice = BetaCalibrator().fit(p, y, np.full(6, 2.0))
     copies = BetaCalibrator().fit(np.repeat(p, 2), np.repeat(y, 2))

@@ -58,6 +58,11 @@ def test_three_standard_errors() -> None:
         loss = other + gap - gap.mean() - distance * error
         assert clearly_less(loss, other, np.ones(1000), None) == expected
         assert clearly_less(loss, other, np.full(1000, 2.0), None) == expected  # no more rows
+        own = np.arange(1000)
+        assert clearly_less(loss, other, np.ones(1000), own) == expected
+        copies = [np.repeat(values, 9) for values in (loss, other, np.ones(1000))]
+        assert clearly_less(*copies, None)  # as if nine times as many
+        assert clearly_less(*copies, np.repeat(own, 9)) == expected
     assert not clearly_less(np.full(2, np.inf), np.full(2, np.inf), np.ones(2), None)
     assert clearly_less(np.ones(2), np.full(2, np.inf), np.ones(2), None)
 

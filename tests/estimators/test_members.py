@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import partial
 
 import lightgbm as lgb
 import numpy as np
@@ -18,7 +19,12 @@ from sklearn.ensemble import BaggingRegressor, StackingRegressor, VotingRegresso
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import GammaRegressor, LogisticRegression, Ridge
 from sklearn.metrics import cohen_kappa_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    PredefinedSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,15 +43,22 @@ from gbdt_objectives import (
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators._members import blend_weights
 from gbdt_objectives.objectives import Objective
-from tests.cases import each, refused
+from tests.cases import each, refusals, refused
+
+LGBM = partial(lgb.LGBMRegressor, n_estimators=20, n_jobs=1, verbose=-1)
 
 
-def LGBM(**parameters):
-    return lgb.LGBMRegressor(**{"n_estimators": 20, "n_jobs": 1, "verbose": -1, **parameters})
+XGB = partial(xgb.XGBRegressor, n_estimators=20, max_depth=3, n_jobs=1)
 
 
-def XGB(**parameters):
-    return xgb.XGBRegressor(**{"n_estimators": 20, "max_depth": 3, "n_jobs": 1, **parameters})
+def two(**parameters):
+    """The path of a blend of a tree and a line."""
+    tree = DecisionTreeRegressor(max_depth=2)
+    return QWKClassifier([("tree", tree), ("ridge", Ridge())], **parameters)
+
+
+def averaged(folds, X, beta):
+    return np.mean([np.column_stack([m.predict(X) for m in fold]) @ beta for fold in folds], axis=0)
 
 
 def made(n, seed=0):
@@ -70,17 +83,13 @@ def blend(data):
 # --- the weights ------------------------------------------------------------------------------
 
 
-def in_folds(n, K=5):
-    return [np.flatnonzero(np.arange(n) % K == k) for k in range(K)]
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 3))
 def test_weights_are_non_negative_least_squares(seed, M, repeats) -> None:
     """Of columns beside which each fold has a constant; weights are copies."""
     rng = np.random.default_rng(seed)
     o, w = rng.normal(size=(60, M)), rng.integers(0, 4, 60)
     goal = o @ rng.normal(size=M) + rng.normal(size=60)
-    folds = in_folds(60)
+    folds = [np.arange(k, 60, 5) for k in range(5)]
     copies = np.repeat(np.arange(60), w)
     constant = np.equal.outer(copies % 5, np.arange(5)).astype(float)
     residual = [c - constant @ np.linalg.lstsq(constant, c, rcond=None)[0]
@@ -91,16 +100,7 @@ def test_weights_are_non_negative_least_squares(seed, M, repeats) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_no_weights_lie_nearer_to_the_goal() -> None:
-    rng = np.random.default_rng(0)
-    o = rng.normal(size=(200, 2))
-    goal = o @ [0.2, 0.6] + rng.normal(size=200)
-    found = blend_weights(goal, o, None, [np.arange(200)])
-    correlation = [np.corrcoef(o @ [t, 1 - t], goal)[0, 1] for t in np.linspace(0, 1, 2001)]
-    assert found[0] == pytest.approx(np.argmax(correlation) / 2000, abs=1e-3)  # the grid's step
-
-
-def test_rows_that_no_fold_holds_out_have_no_say(data) -> None:
+def test_rows_that_no_fold_holds_out_have_no_say() -> None:
     rng = np.random.default_rng(0)
     o, goal = rng.normal(size=(100, 2)), rng.normal(size=100)
     half = blend_weights(goal, o, None, [np.arange(50)])
@@ -129,10 +129,7 @@ def test_the_path_written_out(data, blend) -> None:
     np.testing.assert_allclose(blend.oof_score_, score, rtol=1e-6)
     expected = optimize_thresholds(y, blend.oof_score_, method="curved")
     np.testing.assert_allclose(blend.thresholds_, expected)
-    average = np.mean(
-        [np.column_stack([m.predict(X) for m in fold]) @ beta for fold in models], axis=0
-    )
-    expected = score.mean() + blend.stretch_ * (average - score.mean())
+    expected = score.mean() + blend.stretch_ * (averaged(models, X, beta) - score.mean())
     np.testing.assert_allclose(blend.predict_score(X), expected, rtol=1e-6)
 
 
@@ -141,13 +138,7 @@ def test_averages_of_blends_get_the_spread_of_the_blends_held_out(data) -> None:
     trees = [("deep", DecisionTreeRegressor(random_state=0)),
              ("less deep", DecisionTreeRegressor(max_depth=6, random_state=0))]  # fmt: skip
     found = QWKClassifier(trees).fit(X, y)
-    average = np.mean(
-        [
-            np.column_stack([m.predict(X) for m in fold]) @ found.weights_
-            for fold in found.estimators_
-        ],
-        axis=0,
-    )
+    average = averaged(found.estimators_, X, found.weights_)
     covariance = np.cov(found.oof_score_, average, bias=True)
     stretch = np.sqrt(covariance[0, 0] / covariance[0, 1])
     assert stretch > 1.02
@@ -179,26 +170,22 @@ def test_a_member_that_learns_nothing_gets_no_weight_and_is_not_asked(data, monk
     )
 
 
-def test_given_weights(data) -> None:
+@each("weights, beta", [([3, 1], [0.75, 0.25]), ([1e308, 1e308], [0.5, 0.5])])
+def test_given_weights(data, weights, beta) -> None:
     X, y, _ = data
-    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
-    found = QWKClassifier(members, weights=[3, 1], cv=3).fit(X, y)
-    np.testing.assert_allclose(found.weights_, [0.75, 0.25])
-    tree, ridge = found.member_oof_scores_.values()
-    np.testing.assert_allclose(found.oof_score_, 0.75 * tree + 0.25 * ridge)
+    found = two(weights=weights, cv=3).fit(X, y)
+    np.testing.assert_array_equal(found.weights_, beta)
+    scores = np.column_stack(list(found.member_oof_scores_.values()))
+    np.testing.assert_allclose(found.oof_score_, scores @ beta)
 
 
 def test_weights_of_rows_are_copies(data) -> None:
     X, y = data[0][:200], data[1][:200]
     w = np.random.default_rng(0).integers(0, 4, len(y))
     fold, copies = np.arange(len(y)) % 4, np.repeat(np.arange(len(y)), w)
-    members = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
 
     def fitted(rows, weight):
-        splits = [
-            (np.flatnonzero(fold[rows] != f), np.flatnonzero(fold[rows] == f)) for f in range(4)
-        ]
-        return QWKClassifier(members, cv=splits).fit(X[rows], y[rows], weight)
+        return two(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows], weight)
 
     a, b = fitted(np.arange(len(y)), w), fitted(copies, None)
     np.testing.assert_allclose(a.weights_, b.weights_, atol=1e-9)
@@ -267,36 +254,34 @@ def test_parameters_have_the_members_names(data, blend) -> None:
 
 def test_a_fit_on_one_regressor_forgets_the_blend(data) -> None:
     X, y, _ = data
-    found = QWKClassifier([("tree", DecisionTreeRegressor()), ("ridge", Ridge())], cv=2).fit(X, y)
+    found = two(cv=2).fit(X, y)
     found.set_params(estimator=Ridge()).fit(X, y)
     assert not hasattr(found, "member_oof_scores_")
     np.testing.assert_array_equal(found.weights_, [1])
 
 
-class Changing(RegressorMixin, BaseEstimator):
-    """A regressor that copies a list it is given, as CatBoost does: it cannot be cloned."""
+class Column(RegressorMixin, BaseEstimator):
+    """A regressor that predicts the first feature."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+class Changing(Column):
+    """It copies a list it is given, as CatBoost does: it cannot be cloned."""
 
     def __init__(self, columns=()):
         self.columns = type(columns)(columns) if isinstance(columns, list | dict) else columns
 
-    def fit(self, X, y):
-        return self
 
-    def predict(self, X):
-        return X[:, 0]
-
-
-class Stopping(RegressorMixin, BaseEstimator):
-    """A regressor that stops early on rows given to fit, as CatBoost does."""
+class Stopping(Column):
+    """It stops early on rows given to fit, as CatBoost does."""
 
     def __init__(self, early_stopping_rounds=None):
         self.early_stopping_rounds = early_stopping_rounds
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return X[:, 0]
 
 
 class Untyped:
@@ -305,14 +290,11 @@ class Untyped:
     predict = None
 
 
-class Several(RegressorMixin, BaseEstimator):
-    """Predicts two numbers for each row, as for a mean and a variance, or none."""
+class Several(Column):
+    """It predicts two numbers for each row, as for a mean and a variance, or none."""
 
     def __init__(self, nan=False):
         self.nan = nan
-
-    def fit(self, X, y):
-        return self
 
     def predict(self, X):
         return X[:, 0] * np.nan if self.nan else X[:, :2]
@@ -375,39 +357,29 @@ def test_what_is_refused(data, estimator, options) -> None:
         QWKClassifier(estimator, **options).fit(X, y)
 
 
-@pytest.mark.parametrize("estimator", [[Ridge(), LGBM()], [], [("a", Ridge(), 1)]])
-def test_a_list_without_pairs_is_refused_inside_other_tools(data, estimator) -> None:
+@refused(
+    ([Ridge(), LGBM()], "estimator holds Ridge", TypeError),
+    ([], "estimator is a list of 0"),
+    ([("a", Ridge(), 1)], "estimator holds .'a'", TypeError),
+    ([("a", Ridge()), ("b", Changing([0, 1]))], r"a tuple for each list, columns=\[0, 1\]"),
+)
+def test_what_is_refused_inside_other_tools(data, estimator) -> None:
     """scikit-learn asks for the tags before fit."""
     X, y, _ = data
-    with pytest.raises((TypeError, ValueError), match="estimator (holds|is a list of 0)"):
-        cross_val_score(QWKClassifier(estimator), X, y, error_score="raise")
     assert "QWKClassifier" in QWKClassifier(estimator)._repr_html_()
+    cross_val_score(QWKClassifier(estimator), X, y, error_score="raise")
 
 
-def test_what_cannot_be_cloned_is_refused_inside_other_tools(data) -> None:
-    X, y, _ = data
-    members = [("a", Ridge()), ("b", Changing([0, 1]))]
-    with pytest.raises(ValueError, match=r"give a tuple for each list, columns=\[0, 1\]"):
-        cross_val_score(QWKClassifier(members), X, y)
-
-
-def test_names_of_other_libraries() -> None:
-    with pytest.raises(TypeError, match="no argument 'estimators': write estimator="):
-        QWKClassifier(estimators=[("a", Ridge()), ("b", LGBM())])
-    with pytest.raises(TypeError, match="no argument 'segments': write segment="):
-        QWKClassifier(Ridge(), segments="site")
-    several = QWKClassifier([("lgb", LGBM()), ("ridge", Ridge())])
-    with pytest.raises(ValueError, match="'estimator__alpha' .* NAME__PARAMETER, .* lgb, ridge"):
-        several.set_params(estimator__alpha=2)
-    with pytest.raises(ValueError, match="'estimator__lgb__max_depth' .* of the names lgb, ridge"):
-        several.set_params(estimator__lgb__max_depth=2)
-
-
-def test_large_weights_do_not_overflow(data) -> None:
-    X, y, _ = data
-    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
-    found = QWKClassifier(members, weights=[1e308, 1e308], cv=2).fit(X, y)
-    np.testing.assert_array_equal(found.weights_, [0.5, 0.5])
+test_names_of_other_libraries = refusals(
+    (lambda: QWKClassifier(estimators=[("a", Ridge()), ("b", LGBM())]),
+     "no argument 'estimators': write estimator=", TypeError),
+    (lambda: QWKClassifier(Ridge(), segments="site"),
+     "no argument 'segments': write segment=", TypeError),
+    (lambda: two().set_params(estimator__alpha=2),
+     "'estimator__alpha' .* NAME__PARAMETER, .* tree, ridge"),
+    (lambda: two().set_params(estimator__tree__max_depth=2),
+     "'estimator__tree__max_depth' .* of the names tree, ridge"),
+)  # fmt: skip
 
 
 def test_a_stack_is_a_regressor(data) -> None:
@@ -431,19 +403,13 @@ def test_catboost(data) -> None:
     frame = pd.DataFrame(X).assign(step=np.where(X[:, 1] > 0, "up", "down")).drop(columns=1)
     frame.columns = frame.columns.astype(str)
 
-    def cat(columns):
-        return catboost.CatBoostRegressor(
-            iterations=30,
-            verbose=0,
-            allow_writing_files=False,
-            thread_count=1,
-            cat_features=columns,
-        )
-
-    members = [("cat", cat(("step",))), ("other", cat(("step",)).set_params(depth=2))]
+    few = {"iterations": 30, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    cat = partial(catboost.CatBoostRegressor, **few)
+    both = cat(cat_features=("step",)), cat(cat_features=("step",), depth=2)
+    members = list(zip(("cat", "other"), both, strict=True))
     assert QWKClassifier(members, cv=3).fit(frame, y).score(frame, y) > 0.75
     with pytest.raises(ValueError, match=r"give a tuple for each list, cat_features=\['step'\]"):
-        QWKClassifier(cat(["step"]), cv=3).fit(frame, y)
+        QWKClassifier(cat(cat_features=["step"]), cv=3).fit(frame, y)
 
 
 # --- a finer target ---------------------------------------------------------------------------
@@ -473,10 +439,7 @@ def test_a_target_is_worth_it_where_grades_are_coarse() -> None:
     assert np.mean(gains) > 2 * np.std(gains, ddof=1) / np.sqrt(len(gains))
 
 
-FIFTHS = [
-    (np.flatnonzero(np.arange(600) % 5 != k), np.flatnonzero(np.arange(600) % 5 == k))
-    for k in range(5)
-]
+FIFTHS = PredefinedSplit(np.arange(600) % 5)
 
 
 @pytest.mark.parametrize("kind", ["float", "Int64", "None", "ordered"])
@@ -491,7 +454,7 @@ def test_y_may_be_missing_where_the_target_is_known(data, kind) -> None:
     }[kind]  # fmt: skip
     found = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, given, target=latent)
     oof = np.empty(len(y))
-    for train, test in FIFTHS:
+    for train, test in FIFTHS.split():
         oof[test] = Ridge().fit(X[train], latent[train]).predict(X[test])  # all rows teach it
     np.testing.assert_allclose(found.oof_score_, oof)
     expected = optimize_thresholds(y[~gone], oof[~gone], method="curved")
@@ -501,11 +464,9 @@ def test_y_may_be_missing_where_the_target_is_known(data, kind) -> None:
 
 def test_several_regressors_learn_the_target(data) -> None:
     X, y, latent = data
-    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
-    found = QWKClassifier(members).fit(X, y, target=latent)
+    found = two(cv=FIFTHS).fit(X, y, target=latent)
     oof = np.column_stack(list(found.member_oof_scores_.values()))
-    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
-    folds = [test for _, test in splits]
+    folds = [test for _, test in FIFTHS.split()]
     np.testing.assert_allclose(found.weights_, blend_weights(latent, oof, None, folds))
 
 
@@ -519,12 +480,16 @@ def test_several_regressors_learn_the_target(data) -> None:
     ({}, {"method": "rounding"}, "scores as class positions.*unit of target"),
     ({"y": lambda y, t: np.full(len(y), np.nan)}, {}, "y is missing in all rows"),
     ({"y": lambda y, t: t}, {}, "Unknown label type"),
-)
+    ({"y": lambda y, t: np.where(np.arange(600) == 7, np.nan, y), "target": lambda y, t: None},
+     {}, "nan at row 7, leave such rows out, or pass target="),
+    ({"y": lambda y, t: np.where(np.arange(600) < 9, np.nan, y)},
+     {"estimator": LGBM(class_weight={3: 9})}, "needs the class of every row: leave it out"),
+)  # fmt: skip
 def test_targets_that_are_refused(data, change, options) -> None:
     X, y, latent = data
     arguments = {"y": lambda y, t: y, "target": lambda y, t: t, **change}
     made = {name: make(y, latent) for name, make in arguments.items()}
-    QWKClassifier(LGBM(), **options).fit(X, **made)
+    QWKClassifier(**{"estimator": LGBM(), **options}).fit(X, **made)
 
 
 def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
@@ -540,12 +505,6 @@ def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
             QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, np.arange(len(y)) >= counted, target=latent)
 
 
-def test_without_a_target_missing_labels_are_refused(data) -> None:
-    X, y, _ = data
-    with pytest.raises(ValueError, match="nan at row 7, leave such rows out, or pass target="):
-        QWKClassifier(Ridge()).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
-
-
 # --- what a regressor says of labels, while it is trained on their positions -------------------
 
 
@@ -553,29 +512,31 @@ WORDS = np.array(["poor", "fair", "good", "best"])
 
 
 @pytest.mark.parametrize("weight", ["balanced", {"best": 20, "poor": 0.5}], ids=str)
-def test_class_weight_is_a_weight_of_rows(data, weight) -> None:
+@each(
+    "make",
+    [
+        partial(LGBM, n_estimators=5),
+        partial(XGB, n_estimators=5),
+        lambda **given: make_pipeline(StandardScaler(), LGBM(n_estimators=5, **given)),
+        lambda **given: [("a", LGBM(n_estimators=5, **given)), ("b", XGB(n_estimators=5, **given))],
+    ],
+)
+def test_class_weight_is_a_weight_of_rows(data, make, weight) -> None:
     """That of scikit-learn, by label, for regressors and thresholds; the regressor keeps it."""
     X, y, _ = data
     name, w = WORDS[y], np.linspace(0.5, 1.5, 600)
-    by_class = compute_sample_weight(weight, name)
 
-    def fitted(made, v):
-        return QWKClassifier(made, cv=2, labels=WORDS).fit(X, name, sample_weight=v)
+    def fitted(regressor, v):
+        return QWKClassifier(regressor, cv=2, labels=WORDS).fit(X, name, sample_weight=v)
 
-    small = {"n_estimators": 5}
-    made = [LGBM(**small), XGB(**small), make_pipeline(StandardScaler(), LGBM(**small)),
-            [("a", LGBM(**small)), ("b", XGB(**small))]]  # fmt: skip
-    for plain in made:
-        weighing = (
-            clone(plain) if not isinstance(plain, list) else [(n, clone(e)) for n, e in plain]
-        )
-        for each_of in [e for _, e in weighing] if isinstance(weighing, list) else [weighing]:
-            last_step(each_of).set_params(class_weight=weight)
-        found, expected = fitted(weighing, w), fitted(plain, w * by_class)
-        np.testing.assert_allclose(found.thresholds_, expected.thresholds_, rtol=1e-5)
-        np.testing.assert_allclose(found.predict_score(X), expected.predict_score(X), rtol=1e-5)
-        assert np.abs(fitted(plain, w).predict_score(X) - found.predict_score(X)).max() > 0.1
-        assert last_step(each_of).get_params()["class_weight"] == weight
+    weighing = make(class_weight=weight)
+    found = fitted(weighing, w)
+    expected = fitted(make(), w * compute_sample_weight(weight, name))
+    np.testing.assert_allclose(found.thresholds_, expected.thresholds_, rtol=1e-5)
+    np.testing.assert_allclose(found.predict_score(X), expected.predict_score(X), rtol=1e-5)
+    assert np.abs(fitted(make(), w).predict_score(X) - found.predict_score(X)).max() > 0.1
+    for one in [one for _, one in weighing] if isinstance(weighing, list) else [weighing]:
+        assert last_step(one).get_params()["class_weight"] == weight
 
 
 def test_class_weight_is_of_the_classes_beside_a_target(data) -> None:
@@ -635,13 +596,6 @@ def test_words_for_labels_are_not_read_as_of_positions(data, estimator, options)
     QWKClassifier(estimator, cv=3, **options).fit(X, y + 1)
 
 
-def test_class_weight_needs_classes(data) -> None:
-    X, y, total = data
-    missing = np.where(np.arange(600) < 9, np.nan, y)
-    with pytest.raises(ValueError, match="needs the class of every row: leave it out"):
-        QWKClassifier(LGBM(class_weight={3: 9}), cv=3).fit(X, missing, target=total)
-
-
 @each(
     ("estimator", "learns_labels"),
     [
@@ -674,7 +628,8 @@ def test_folds_stop_on_the_metric_of_the_regressor(data, make, name) -> None:
     X, y, _ = data
     (train, test), *_ = splits = list(StratifiedKFold(2).split(X, y))
     booster = make(n_estimators=60, **{name: qwk_metric()})
-    model = QWKClassifier(booster, cv=splits, labels=WORDS, early_stopping_rounds=8)
+    options = {"cv": splits, "early_stopping_rounds": 8}
+    model = QWKClassifier(booster, labels=WORDS, **options).fit(X, WORDS[y])
     fitted = make(n_estimators=60).fit(X[train], y[train].astype(float))
     best, highest = 0, -1.0
     for k in range(1, 61):
@@ -685,13 +640,9 @@ def test_folds_stop_on_the_metric_of_the_regressor(data, make, name) -> None:
             best, highest = k, kappa
         elif k - best >= 8:
             break
-    assert model.fit(X, WORDS[y]).best_iterations_[0] == best
-    assert (
-        QWKClassifier(make(n_estimators=60), cv=splits, early_stopping_rounds=8)
-        .fit(X, y)
-        .best_iterations_[0]
-        != best
-    )  # of squared error
+    assert model.best_iterations_[0] == best
+    of_squared_error = QWKClassifier(make(n_estimators=60), **options).fit(X, y)
+    assert of_squared_error.best_iterations_[0] != best
 
 
 def measured_about_3(y, f):

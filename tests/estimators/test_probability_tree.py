@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from functools import partial
 
 import lightgbm as lgb
@@ -29,7 +28,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
-from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
@@ -38,6 +36,7 @@ from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_probabili
 from gbdt_objectives.estimators.probability_tree import _leaf_indices as leaf_indices
 from tests.calibration.reference import half_squared_error
 from tests.cases import each, refused
+from tests.estimators.checks import TAGS, check_all
 
 
 def made(n, seed=0):
@@ -67,6 +66,9 @@ def native_lightgbm(X, y):
     return lgb.train(params, lgb.Dataset(X, y), 3)
 
 
+LGBM = lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1)
+
+
 def three(model):
     return lambda X, y: model.fit(X, y + (X[:, 0] > 1))
 
@@ -82,11 +84,8 @@ MODELS = {
     "xgboost forest": (lambda X, y: xgb.XGBRFClassifier(n_estimators=3, n_jobs=1).fit(X, y), 3),
     "xgboost of three": (three(xgb.XGBClassifier(n_estimators=3, n_jobs=1)), 9),
     "native xgboost": (native_xgboost, 3),
-    "lightgbm": (
-        lambda X, y: lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1).fit(X, y),
-        3,
-    ),
-    "lightgbm of three": (three(lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1)), 9),
+    "lightgbm": (lambda X, y: clone(LGBM).fit(X, y), 3),
+    "lightgbm of three": (three(clone(LGBM)), 9),
     "native lightgbm": (native_lightgbm, 3),
 }
 
@@ -97,23 +96,18 @@ MODELS = {
 def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
     fit, T = MODELS[name]
     model = fit(*data)
-    X, y = new[0][:300], new[1][:300] + (new[0][:300, 0] > 1)
-    if "three" not in name:
-        y = new[1][:300]
+    X, query = new[0][:300], new[0][300:400]
+    y = new[1][:300] + ("three" in name) * (X[:, 0] > 1)
     w = np.random.default_rng(0).integers(0, 3, 300) if weighted else np.ones(300)
     K = y.max() + 1
     pi = np.arange(1, K + 1) / np.arange(1, K + 1).sum()
     found = leaf_probability(model, X, y, m=1.5, prior=pi, sample_weight=w if weighted else None)
 
-    leaf, query = leaf_indices(model, X), leaf_indices(model, new[0][300:400])
-    assert leaf.shape == (300, T)
-    expected = np.zeros((100, K))
-    for i in range(100):
-        for t in range(T):
-            same = leaf[:, t] == query[i, t]
-            counts = [w[same & (y == k)].sum() for k in range(K)]
-            expected[i] += empirical_probability(counts, m=1.5, prior=pi) / T
-    np.testing.assert_allclose(found.predict_proba(new[0][300:400]), expected, rtol=1e-12)
+    same = leaf_indices(model, query)[:, None] == leaf_indices(model, X)  # (100, 300, T)
+    assert same.shape == (100, 300, T)
+    counts = np.stack([(w * (y == k)) @ same for k in range(K)], axis=-1)
+    expected = np.mean([empirical_probability(n, m=1.5, prior=pi) for n in counts], axis=1)
+    np.testing.assert_allclose(found.predict_proba(query), expected, rtol=1e-12)
     np.testing.assert_array_equal(found.classes_, np.arange(K))
 
 
@@ -176,15 +170,9 @@ def test_classes_are_those_of_the_model(data) -> None:
 
 
 def test_the_best_rounds_of_xgboost_are_those_of_its_classifier(data, new) -> None:
-    stopping = xgb.XGBClassifier(
-        n_estimators=200,
-        learning_rate=0.5,
-        early_stopping_rounds=5,
-        n_jobs=1,
-        eval_metric="logloss",
-    )
-    model = stopping.fit(*data, eval_set=[new], verbose=False)
-    booster = model.get_booster()
+    few = {"n_estimators": 200, "learning_rate": 0.5, "n_jobs": 1, "eval_metric": "logloss"}
+    model = xgb.XGBClassifier(early_stopping_rounds=5, **few)
+    booster = model.fit(*data, eval_set=[new], verbose=False).get_booster()
     rounds = model.best_iteration + 1
     assert rounds < booster.num_boosted_rounds()
     for kind in (model, booster):
@@ -203,7 +191,7 @@ def test_native_xgboost_with_categories(data) -> None:
 def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     """He et al.: leaves as features beat the features as they are, and the leaves' average."""
     (X, y), (X_line, y_line), (X_test, y_test) = (made(20_000, seed) for seed in (2, 3, 4))
-    booster = lgb.LGBMClassifier(n_estimators=30, num_leaves=8, n_jobs=1, verbose=-1).fit(X, y)
+    booster = clone(LGBM).set_params(n_estimators=30, num_leaves=8).fit(X, y)
     hybrid = make_pipeline(
         FunctionTransformer(partial(booster.predict, pred_leaf=True)),
         OneHotEncoder(handle_unknown="ignore"),
@@ -211,12 +199,11 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     ).fit(X_line, y_line)
     plain = LogisticRegression().fit(X_line, y_line)
     average = leaf_probability(booster, X_line, y_line)
-    entropy = {
-        model: go.calibration.normalized_entropy(y_test, model.predict_proba(X_test)[:, 1])
+    of_hybrid, *others = (
+        go.calibration.normalized_entropy(y_test, model.predict_proba(X_test)[:, 1])
         for model in (hybrid, plain, average)
-    }
-    assert entropy[hybrid] < entropy[plain] - 0.02
-    assert entropy[hybrid] < entropy[average] - 0.02
+    )
+    assert of_hybrid < min(others) - 0.02
 
 
 @refused(
@@ -298,9 +285,8 @@ def test_smoothed_unpruned_trees_rank_and_fit_better(data, new) -> None:
         assert roc_auc_score(new[1], p) > roc_auc_score(new[1], raw[:, 1]) + 0.02
         entropy[prior] = go.calibration.normalized_entropy(new[1], p)
     assert entropy["base_rate"] < entropy[None] < np.inf
-    assert (
-        go.calibration.normalized_entropy(new[1], raw) == np.inf
-    )  # leaves of one class, and wrong
+    # leaves of one class, and wrong
+    assert go.calibration.normalized_entropy(new[1], raw) == np.inf
     np.testing.assert_array_equal(pet.tree_.apply(new[0]), tree.apply(new[0]))
 
 
@@ -325,22 +311,26 @@ def test_clone_pickle_search(data, new) -> None:
     assert calibrated.predict_proba(new[0]).shape == (4000, 2)
 
 
-def test_bad_trees(data) -> None:
+BAD = "tree must be a DecisionTreeClassifier\\(\\), found"
+
+
+@refused(
+    *(({"tree": tree}, BAD, TypeError) for tree in (
+        DecisionTreeRegressor(), DecisionTreeClassifier, LogisticRegression(), "gini",
+        RandomForestClassifier(3), xgb.XGBClassifier(), GradientBoostingClassifier(),
+    )),
+    ({"m": -1}, "m must not be negative"),
+    ({"prior": [0.2, 0.3, 0.5]}, "prior has 3 classes, but there are 2"),
+    ({"y": np.ones(1000, int)}, "one class only, found \\[1\\]"),
+)  # fmt: skip
+def test_bad_trees(data, parameters) -> None:
     X, y = data
-    trees = [DecisionTreeRegressor(), DecisionTreeClassifier, LogisticRegression(), "gini"]
-    boosters = [RandomForestClassifier(3), xgb.XGBClassifier(), GradientBoostingClassifier()]
-    for tree in trees + boosters:
-        with pytest.raises(TypeError, match="tree must be a DecisionTreeClassifier\\(\\), found"):
-            ProbabilityEstimationTree(tree).fit(X, y)
-    unfitted = ProbabilityEstimationTree(m=-1)
-    with pytest.raises(ValueError, match="m must not be negative"):
-        unfitted.fit(X, y)
-    with pytest.raises(NotFittedError):
-        unfitted.predict_proba(X)
-    with pytest.raises(ValueError, match="prior has 3 classes, but there are 2"):
-        ProbabilityEstimationTree(prior=[0.2, 0.3, 0.5]).fit(X, y)
-    with pytest.raises(ValueError, match="one class only, found \\[1\\]"):
-        ProbabilityEstimationTree().fit(X, np.ones(len(y), int))
+    pet = ProbabilityEstimationTree(**{k: v for k, v in parameters.items() if k != "y"})
+    try:
+        pet.fit(X, parameters.get("y", y))
+    finally:
+        with pytest.raises(NotFittedError):
+            pet.predict_proba(X)
 
 
 def with_holes(X, seed=0):
@@ -368,18 +358,17 @@ def test_rows_go_where_the_tree_sends_them(data, new, name, holes) -> None:
         X, query = with_holes(X), with_holes(query, 1)
         X[:, 3] = np.where(data[1] == 1, np.nan, 1.0)  # only whether it is missing tells
         X[::5, 3] = 2.0
+        query = np.concatenate([query, np.full((1, 4), np.nan)])
     pet = ProbabilityEstimationTree(TREES[name]).fit(X, data[1])
     at = pet.tree_.tree_.threshold[pet.tree_.tree_.feature >= 0]
     if holes and name == "deep":
         assert np.isinf(at).any()  # that is how it splits missing values from all others
-    at = at[np.isfinite(at)]
-    query = np.concatenate([query, np.tile(at[:, None], 4)])  # on the thresholds too
-    if holes:
-        query = np.concatenate([query, np.full((1, 4), np.nan)])
+    on = np.tile(at[np.isfinite(at), None], 4)
+    query = np.concatenate([query, on])
     expected = leaf_probability(pet.tree_, X, data[1]).predict_proba(query)
-    np.testing.assert_array_equal(pet.predict_proba(query), expected)
     loaded = pickle.loads(pickle.dumps(pet))
-    np.testing.assert_array_equal(loaded.predict_proba(query), expected)
+    for one in (pet, loaded):
+        np.testing.assert_array_equal(one.predict_proba(query), expected)
     if not holes:
         arrays = [csr_array] if version >= parse_version("1.3") else []  # older trees take none
         for sparse in (csr_matrix, *arrays, csc_matrix):
@@ -415,18 +404,11 @@ def test_what_the_tree_refuses_is_refused(data) -> None:
         pet.predict_proba(np.full((1, 4), np.inf))
     with pytest.raises(ValueError, match="contains NaN"):
         pet.predict_proba(csr_matrix(with_holes(data[0])))
-    with pytest.raises(NotFittedError):
-        ProbabilityEstimationTree().predict_proba(data[0])
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    parse_version(sklearn.__version__) < parse_version("1.6"),
-    reason="check_estimator cannot be told of expected failures",
-)
+@TAGS
 @pytest.mark.parametrize("parameters", [{}, {"m": 5, "prior": "base_rate"}, {"m": 0}])
 def test_check_estimator(parameters) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = DecisionTreeClassifier(random_state=0)
-        check_estimator(ProbabilityEstimationTree(tree, **parameters), expected_failed_checks={})
+    tree = DecisionTreeClassifier(random_state=0)
+    check_all(ProbabilityEstimationTree(tree, **parameters))

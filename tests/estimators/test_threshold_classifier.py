@@ -8,16 +8,15 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import estimator_checks
-from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives import ThresholdClassifier, optimize_thresholds, quadratic_weighted_kappa
 from gbdt_objectives.metrics import cost_metric
 from tests.cases import each, refusals_of, refused
+from tests.estimators.checks import TAGS
 
 
 @pytest.fixture
@@ -28,12 +27,13 @@ def rows():
     return 3.5 + 0.6 * latent, y
 
 
-@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead"])
-def test_is_optimize_thresholds(rows, method) -> None:
+@each("method", ["plugin", "exact", "nelder-mead"])
+@each("prior", [None, {2: 0.4, 3: 0.3, 4: 0.2, 5: 0.1}])
+def test_is_optimize_thresholds(rows, method, prior) -> None:
     score, y = rows
     w = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
-    classifier = ThresholdClassifier(method).fit(score, y, w)
-    expected = optimize_thresholds(y, score, method=method, sample_weight=w)
+    classifier = clone(ThresholdClassifier(method, target_prior=prior)).fit(score, y, w)
+    expected = optimize_thresholds(y, score, method=method, sample_weight=w, target_prior=prior)
     np.testing.assert_array_equal(classifier.thresholds_, expected)
     np.testing.assert_array_equal(classifier.classes_, [2, 3, 4, 5])
     column = classifier.predict(score[:, None])
@@ -78,36 +78,35 @@ def test_costs_are_negated_for_score(rows) -> None:
     assert classifier.score(score, y) == pytest.approx(-error)
 
 
-CHECKS = [
-    "check_classifiers_one_label", "check_classifiers_regression_target",
-    "check_estimator_cloneable", "check_estimator_repr", "check_estimators_dtypes",
-    "check_estimators_fit_returns_self", "check_estimators_overwrite_params",
-    "check_estimators_pickle", "check_estimators_unfitted", "check_fit_check_is_fitted",
-    "check_fit_idempotent", "check_fit_score_takes_y", "check_get_params_invariance",
-    "check_mixin_order", "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible", "check_pipeline_consistency",
-    "check_readonly_memmap_input", "check_sample_weights_list",
-    "check_sample_weights_pandas_series", "check_set_params", "check_valid_tag_types",
-]  # fmt: skip
+CHECKS = (
+    "classifiers_one_label classifiers_regression_target estimator_cloneable estimator_repr "
+    "estimators_dtypes estimators_fit_returns_self estimators_overwrite_params "
+    "estimators_pickle estimators_unfitted fit_check_is_fitted fit_idempotent fit_score_takes_y "
+    "get_params_invariance mixin_order no_attributes_set_in_init "
+    "parameters_default_constructible pipeline_consistency readonly_memmap_input "
+    "sample_weights_list sample_weights_pandas_series set_params valid_tag_types"
+)
 
 
-@pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.6"), reason="no tags")
-@each("check", CHECKS)
+@TAGS
+@each("check", CHECKS.split())
 def test_scikit_learn_checks(check) -> None:
     """Those that can be run on one column: check_estimator itself skips such estimators."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        getattr(estimator_checks, check)("ThresholdClassifier", ThresholdClassifier("exact"))
+        run = getattr(estimator_checks, f"check_{check}")
+        run("ThresholdClassifier", ThresholdClassifier("exact"))
 
 
 def test_scikit_learn(rows) -> None:
     score, y = rows
-    classifier = ThresholdClassifier(
-        "exact", labels=[2, 3, 4, 5], metric=cost_metric(1 - np.eye(4))
-    )
+    metric = cost_metric(1 - np.eye(4))
+    classifier = ThresholdClassifier("exact", labels=[2, 3, 4, 5], metric=metric)
     assert clone(classifier).get_params() == classifier.get_params()
     fitted = pickle.loads(pickle.dumps(classifier.fit(score, y)))
     np.testing.assert_array_equal(fitted.predict(score), classifier.predict(score))
+    with pytest.raises(ValueError, match="has no name that JSON could hold"):
+        classifier.to_json()
     assert cross_val_score(ThresholdClassifier(), score[:, None], y).min() > 0.2
     search = GridSearchCV(ThresholdClassifier(), {"method": ["plugin", "exact"]}, cv=2)
     assert search.fit(score[:, None], y).best_score_ > 0.2
@@ -163,6 +162,7 @@ GOOD = {
     ({"thresholds": [float("nan"), 1.5]}, "text holds NaN"),
     ({"thresholds": [0.5, float("inf")]}, "text holds Infinity"),
     ({"thresholds": [0.5, [1]]}, "thresholds must be numbers.*found \\[1\\]"),
+    ({"thresholds": [0.5, 10**400]}, "thresholds must be numbers"),
     ({"labels": [0, 1, 1]}, "labels must be different"),
     ({"labels": [0, 1, "2"]}, "labels must be a list of int"),
     ({"labels": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
@@ -182,13 +182,9 @@ def test_foreign_json_is_refused(text) -> None:
     ThresholdClassifier.from_json(text if isinstance(text, str) else json.dumps(GOOD | text))
 
 
-def test_json_refuses_what_it_cannot_hold(rows) -> None:
-    score, y = rows
+def test_json_is_text_of_a_fitted_classifier() -> None:
     with pytest.raises(NotFittedError):
         ThresholdClassifier().to_json()
-    classifier = ThresholdClassifier("exact", metric=cost_metric(1 - np.eye(4))).fit(score, y)
-    with pytest.raises(ValueError, match="has no name that JSON could hold"):
-        classifier.to_json()
     with pytest.raises(TypeError, match="text must be a str, found bytes"):
         ThresholdClassifier.from_json(b"{}")
 
@@ -197,6 +193,8 @@ def test_json_refuses_what_it_cannot_hold(rows) -> None:
     ({"method": "best"}, [0, 1], [0, 1], "method must be one of.*found 'best'"),
     ({}, [[0, 1], [1, 2]], [0, 1], "\\(n, 1\\), found \\(2, 2\\)"),
     ({}, [0.0, np.nan], [0, 1], "score must be finite, found nan at row 1"),
+    ({}, np.array(["0.1", "0.2"], object), [0, 1], "must hold real numbers, found str", TypeError),
+    ({}, np.array([0.1, "a"], object), [0, 1], "must hold real numbers, found str", TypeError),
     ({}, [0.0, 1.0], [0, 0], "single class 0"),
     ({}, [0.0, 1.0], ["a", "b"], "pass labels=", TypeError),
     ({}, [0.0, 1.0], [0, 5], "2 rows for the 6 classes"),
@@ -221,27 +219,3 @@ test_rounding_checks_what_it_does_not_use = refusals_of(
     (([0.1, 0.2, 0.3], [0, 1, 2]), {"metric": "nonsense"}, "nonsense"),
     (([0.1, 0.2], [0, 1], [-1, 3]), {"labels": [0, 1, 2]}, "must not be negative"),
 )
-
-
-@pytest.mark.parametrize("score", [np.array(["0.1", "0.2"], object), np.array([0.1, "a"], object)])
-def test_strings_are_no_scores(score):
-    with pytest.raises(TypeError, match="score must hold real numbers, found str"):
-        ThresholdClassifier().fit(score, [0, 1])
-
-
-def test_a_number_beyond_floats_in_json_is_refused():
-    text = ThresholdClassifier().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]).to_json()
-    data = json.loads(text) | {"thresholds": [10**400]}
-    with pytest.raises(ValueError, match="thresholds must be numbers"):
-        ThresholdClassifier.from_json(json.dumps(data))
-
-
-@pytest.mark.parametrize("method", ["plugin", "exact"])
-def test_target_prior_is_that_of_optimize_thresholds(method):
-    rng = np.random.default_rng(0)
-    y = np.resize([0, 0, 0, 1, 1, 2], 600)
-    score, prior = y + rng.normal(size=600), {0: 0.1, 1: 0.3, 2: 0.6}
-    found = clone(ThresholdClassifier(method, target_prior=prior)).fit(score, y).thresholds_
-    expected = optimize_thresholds(y, score, method=method, target_prior=prior)
-    assert found.tolist() == expected.tolist()
-    assert (found < ThresholdClassifier(method).fit(score, y).thresholds_).all()

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression, isotonic_regression
 
 from gbdt_objectives.calibration import VennAbersCalibrator
+from tests.cases import each
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +54,7 @@ def test_is_isotonic_regression_with_a_row_added(data, n) -> None:
     np.testing.assert_allclose(calibrator.predict(new), p1 / (1 - p0 + p1), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_more_rows(seed) -> None:
     rng = np.random.default_rng(seed)
     n = 300
@@ -65,8 +66,8 @@ def test_more_rows(seed) -> None:
     np.testing.assert_allclose(found, by_adding_a_row(score, y, w, new), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("decimals", [1, 2, 3, 16])
-@pytest.mark.parametrize("n", [50, 3000])
+@each("decimals", [1, 2, 3, 16])
+@each("n", [50, 3000])
 def test_is_the_package_venn_abers(decimals, n) -> None:
     package = pytest.importorskip("venn_abers")
     rng = np.random.default_rng(decimals)

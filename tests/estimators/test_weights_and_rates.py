@@ -5,19 +5,17 @@ from __future__ import annotations
 import lightgbm as lgb
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.special import expit
 
-from gbdt_objectives import CalibratedClassifier, offset_logloss_objective
+from gbdt_objectives import offset_logloss_objective
 from gbdt_objectives.adapters import imbalance_shift
 from gbdt_objectives.calibration import (
-    LogitCalibrator,
-    VennAbersCalibrator,
     calibration_error_test,
     calibration_ratio_by_segment,
     choose_calibrator,
 )
 from gbdt_objectives.priors import estimate_prior
+from tests.cases import each, refusals_of
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +38,8 @@ def test_weights_that_follow_the_label_are_no_weights_of_the_error_test(sampled)
     calibration_error_test(y, p, sample_weight=weight * (1 + np.arange(len(y)) % 2))
 
 
-@pytest.mark.parametrize("whole", [0, 5])
-def test_rates_of_1_for_positives_are_refused_although_some_negatives_have_it(
-    sampled, whole
-) -> None:
+@each("whole", [0, 5])
+def test_rates_of_1_for_positives_are_refused_if_some_negatives_have_it(sampled, whole) -> None:
     y, p = sampled
     rates = np.where(y == 1, 1.0, 0.1)
     rates[np.flatnonzero(y == 0)[:whole]] = 1.0
@@ -67,14 +63,6 @@ def test_the_interval_of_certain_predictions_has_a_width() -> None:
     right = calibration_error_test([0] * 5 + [1] * 5, [0.0] * 5 + [1.0] * 5, random_state=0)
     assert right.error == right.interval[0] == 0
     assert 0.05 < right.interval[1] < 0.6  # ten rows tell little
-
-
-def test_small_weights_are_no_rows_for_venn_abers() -> None:
-    rng = np.random.default_rng(0)
-    p = rng.beta(1, 30, 4000)
-    y = (rng.random(4000) < p).astype(int)
-    with pytest.raises(ValueError, match="less than a row: multiply the weights"):
-        VennAbersCalibrator().fit(p, y, np.full(4000, 1 / 4000))
 
 
 def test_the_standard_error_of_an_inferred_shift_counts_rows() -> None:
@@ -107,24 +95,8 @@ def test_the_unit_of_weights_is_no_evidence_in_the_choice() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("new", "held"),
-    [([0.5] * 50, [0.25, 0.25, 0.75, 0.75]), ([0.3] * 50, [0.1, 0.1, 0.9, 0.9])],
+test_decisions_instead_of_probabilities_have_no_interval = refusals_of(
+    lambda new, held: estimate_prior(new, out_of_fold=([0, 0, 1, 1], held)),
+    ([0.5] * 50, [0.25, 0.25, 0.75, 0.75], "their chance is unknown"),
+    ([0.3] * 50, [0.1, 0.1, 0.9, 0.9], "their chance is unknown"),
 )
-def test_decisions_instead_of_probabilities_have_no_interval(new, held) -> None:
-    with pytest.raises(ValueError, match="their chance is unknown"):
-        estimate_prior(new, out_of_fold=([0, 0, 1, 1], held))
-
-
-def test_spellings_of_fit_that_are_refused(rare) -> None:
-    X, y, _ = rare
-    classifier = CalibratedClassifier(lgb.LGBMClassifier(verbose=-1), LogitCalibrator())
-    with pytest.raises(TypeError, match="callbacks=: set early_stopping_rounds of the estimator"):
-        classifier.fit(X, y, callbacks=[lgb.early_stopping(5)])
-    columns = scipy.sparse.csc_matrix(X)
-    with pytest.raises(ValueError, match="eval_set holds the training rows"):
-        classifier.fit(columns, y, eval_set=[(columns, y)])
-    with pytest.raises(TypeError, match=r"ROCConvexHullCalibrator\(\) .\"isotonic\""):
-        CalibratedClassifier(lgb.LGBMClassifier(verbose=-1), "isotonic").fit(X, y)
-    with pytest.raises(ValueError, match="of predict_proba pass the column"):
-        LogitCalibrator().fit(np.column_stack([1 - X[:, 0], X[:, 0]]), y)

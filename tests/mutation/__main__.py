@@ -74,6 +74,9 @@ MORE_TESTS = {
     "calibration/likelihood.py": "estimators/test_calibrators estimators/test_spline_calibrator",
     "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
     "calibration/smoothing.py": "estimators/test_probability_tree",
+    "experimental/delayed.py": "objectives/test_contract",
+    "experimental/repair_lightgbm.py": "experimental/test_repair",
+    "experimental/repair_xgboost.py": "experimental/test_repair",
     "priors/shift.py": "checks/test_columns",
     "_rows/rows.py": "test_domain objectives/test_base objectives/test_qwk",
 }

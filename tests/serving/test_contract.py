@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives import Objective, QWKClassifier, ThresholdClassifier, serving
-from gbdt_objectives._registry import NAMES, name_of
+from gbdt_objectives._registry import name_of
 from gbdt_objectives.serving import ServedModel
 from tests.serving.models import (
     CASES,
@@ -29,6 +30,18 @@ from tests.serving.models import (
 
 METHODS = ("predict", "predict_proba", "predict_score")
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+FOLDERS: dict[str, Path] = {}
+
+
+@pytest.fixture
+def folder(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a case, written once."""
+    if case.name not in FOLDERS:
+        fitted, FOLDERS[case.name] = case.fit(), tmp_path_factory.mktemp("case") / "model"
+        serving.export(fitted.model, FOLDERS[case.name], fitted.X, **fitted.extras)
+    return FOLDERS[case.name]
 
 
 def tolerance(document: dict[str, Any]) -> float:
@@ -102,9 +115,8 @@ def close(found: Any, wanted: Any, t: float, note: str) -> None:
 
 
 @EACH
-def test_the_folder_predicts_as_the_model(case: Case, tmp_path: Path) -> None:
-    fitted, folder = case.fit(), tmp_path / "model"
-    serving.export(fitted.model, folder, fitted.X, **fitted.extras)
+def test_the_folder_predicts_as_the_model(case: Case, folder: Path) -> None:
+    fitted = case.fit()
     document = json.loads((folder / "model.json").read_text("utf-8"))
     t, wanted = tolerance(document), expected(model_of(fitted), fitted.new)
     assert len(wanted["predict"]) == NEW_ROWS > len(np.load(folder / "check.npz")["X"]) == 100
@@ -139,19 +151,13 @@ def is_auditable(folder: Path, document: dict[str, Any]) -> None:
     source = (folder / "predict.py").read_text("utf-8")
     assert len(source.splitlines()) <= 80
     assert max(map(len, source.splitlines())) <= 100
-    imported = {
-        name.name.split(".")[0]
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in node.names
-    }
-    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(source)))
-    libraries = {
-        booster["library"].replace("gblinear", "xgboost") for booster in document["boosters"]
-    }
+    nodes = list(ast.walk(ast.parse(source)))
+    assert not any(isinstance(node, ast.ImportFrom) for node in nodes)
+    modules = [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
+    libraries = {one["library"].replace("gblinear", "xgboost") for one in document["boosters"]}
+    imported = {name.split(".")[0] for name in modules}
     assert imported - sys.stdlib_module_names == {"numpy", *libraries}
-    files = {"model.json", *document["files"]}
-    assert files == {path.name for path in folder.iterdir()}
+    assert {"model.json", *document["files"]} == {path.name for path in folder.iterdir()}
     assert not any(path.read_bytes().startswith(b"\x80") for path in folder.iterdir())  # a pickle
 
 
@@ -176,10 +182,9 @@ def changed_is_noticed(folder: Path, document: dict[str, Any]) -> None:
 
 
 @EACH
-def test_what_is_loaded_is_the_model_again(case: Case, tmp_path: Path) -> None:
-    fitted, folder = case.fit(), tmp_path / "model"
+def test_what_is_loaded_is_the_model_again(case: Case, folder: Path, tmp_path: Path) -> None:
+    fitted = case.fit()
     model = model_of(fitted)
-    serving.export(fitted.model, folder, fitted.X, **fitted.extras)
     loaded = serving.load(folder)
     if name_of(model) is None or type(model).__module__.startswith("gbdt_objectives"):
         assert type(loaded) is type(model)
@@ -219,40 +224,35 @@ LIBRARIES_OWN = [c for c in CASES if "booster-plain" in c.name]
 
 
 @pytest.mark.parametrize("case", LIBRARIES_OWN, ids=lambda case: case.name)
-def test_a_plain_booster_is_served_as_its_library_predicts(case: Case, tmp_path: Path) -> None:
+def test_a_plain_booster_is_served_as_its_library_predicts(case: Case, folder: Path) -> None:
     fitted = case.fit()
-    serving.export(fitted.model, tmp_path / "model", fitted.X)
-    model, library = served(tmp_path / "model"), str(name_of(fitted.model))
+    model, library = served(folder), str(name_of(fitted.model))
     own = predict_booster(library, fitted.model, fitted.new, margin=False)
     t = {"lightgbm": 1e-9, "xgboost": 1e-6}[library]  # as in test_the_folder_predicts...
-    if np.ndim(own) == 2:
-        close(model.predict_proba(fitted.new), own.astype(float), t, "probabilities")
-    else:
-        close(model.predict_score(fitted.new), own.astype(float), t, "scores")
+    found = model.predict_proba if np.ndim(own) == 2 else model.predict_score
+    close(found(fitted.new), own.astype(float), t, "probabilities or scores")
 
 
 def test_the_table_has_every_kind() -> None:
     """K from 2 to 10, 1 to 5 bags, both libraries."""
     names = [case.name for case in CASES]
-    assert len(names) == len(set(names))
-    for library in NAMES:
-        mine = [
-            name
-            for name in names
-            if name.startswith({"lightgbm": "lgb", "xgboost": "xgb"}[library])
-        ]
+    assert len(names) == len(set(names)) == 165
+    for short in ("lgb", "xgb"):
+        mine = [name for name in names if name.startswith(short)]
         assert all(any(f"-qwk-{K}-" in name for name in mine) for K in range(2, 11))
         assert all(any(f"-log_odds-{bags}-" in name for name in mine) for bags in range(1, 6))
         assert sum("-cal-" in name for name in mine) == 19
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lgb-qwk-3-categories", "xgb-cal-default-booster"])
-def test_the_script_runs_by_itself(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.name in ("lgb-qwk-3-categories", "xgb-cal-default-booster")],
+    ids=lambda case: case.name,
+)
+def test_the_script_runs_by_itself(case: Case, folder: Path, tmp_path: Path) -> None:
     """In a process without this package, from another folder."""
-    (case,) = (case for case in CASES if case.name == name)
-    fitted, folder = case.fit(), tmp_path / "model"
-    serving.export(fitted.model, folder, fitted.X)
+    fitted, folder = case.fit(), shutil.copytree(folder, tmp_path / "model")
     write_csv(tmp_path / "data.csv", fitted.new)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,6 +25,7 @@ from gbdt_objectives import serving
 from gbdt_objectives.adapters import imbalance_shift, lightgbm as our_lightgbm
 from gbdt_objectives.calibration import LogitCalibrator, SplineCalibrator
 from gbdt_objectives.thresholds import Thresholds
+from tests.cases import each
 from tests.serving.models import (
     ROWS,
     TWO,
@@ -46,22 +49,44 @@ def regressor(library: str = "lightgbm", **given: Any) -> Fitted:
     return single(library, "array", [0.0, 1.0, 2.0], "Regressor", **given)
 
 
-def around(member: Any) -> Fitted:
+def around(member: Any, kind: Any = go.QWKClassifier) -> Fitted:
     X = features("array", ROWS, 1)
-    model = go.QWKClassifier(member, cv=2).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    model = kind(member, cv=2).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     return Fitted(model, X, X)
 
 
-def foreign() -> Fitted:
+class Halved(go.QWKClassifier):
+    def predict_score(self, X: Any) -> Any:
+        return super().predict_score(X) / 2
+
+
+class Changed(LogitCalibrator):
+    def predict(self, score: Any) -> Any:
+        return super().predict(score) / 2
+
+
+def changed(fitted: Fitted, **attributes: Any) -> Fitted:
+    for name, value in attributes.items():
+        setattr(fitted.model, name, value)
+    return fitted
+
+
+def search() -> Fitted:
     X = features("array", 60, 1)
-    model = HistGradientBoostingRegressor(max_iter=2)
+    model = GridSearchCV(OUR_REGRESSOR, {"max_depth": [3]}, cv=2)
     return Fitted(model.fit(X, X[:, 0]), X, X)
 
 
-def ranker() -> Fitted:
+def dates() -> Fitted:
     X = features("array", 60, 1)
-    model = lgb.LGBMRanker(n_estimators=2, verbose=-1)
-    return Fitted(model.fit(X, (X[:, 0] > 0).astype(int), group=[30, 30]), X, X)
+    days = np.array(["2026-01-01", "2026-01-02"], "datetime64[D]")[(X[:, 0] > 0).astype(int)]
+    return Fitted(our_lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(X, days), X, X)
+
+
+def foreign(model: Any = None, **given: Any) -> Fitted:
+    X = features("array", 60, 1)
+    model = HistGradientBoostingRegressor(max_iter=2) if model is None else model
+    return Fitted(model.fit(X, (X[:, 0] > 0).astype(int), **given), X, X)
 
 
 def with_X(fitted: Fitted, change: Callable[[Any], Any]) -> Fitted:
@@ -80,11 +105,17 @@ def unfitted(model: Any) -> Fitted:
     return Fitted(model, None, None)
 
 
-def fitted_logit(**given: Any) -> Any:
-    return LogitCalibrator(**given).fit(np.linspace(0.1, 0.9, 40), np.arange(40) % 3 // 2)
+P, Y = np.linspace(0.1, 0.9, 40), np.arange(40) % 3 // 2
+ISOTONIC = IsotonicRegression(out_of_bounds="clip")
+OUR_REGRESSOR = our_lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1)
+
+
+def fitted_logit(kind: Any = LogitCalibrator, **given: Any) -> Any:
+    return kind(**given).fit(P, Y)
 
 
 CAT = "categories"
+PREDICTING = {"pred_early_stop": True, "num_iteration_predict": 2, "start_iteration_predict": 1}
 REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
     "threads": (
         lambda: unfitted(classifier("xgboost").model.set_params(nthread=5000)),
@@ -101,7 +132,9 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
         lambda: around(make_pipeline(StandardScaler(), estimator("lightgbm", "Regressor"))),
         "a Pipeline.*outside"),
     "another library": (foreign, "HistGradientBoostingRegressor is no booster"),
-    "ranker": (ranker, "LGBMRanker cannot be exported: pass"),
+    "ranker": (
+        lambda: foreign(lgb.LGBMRanker(n_estimators=2, verbose=-1), group=[30, 30]),
+        "LGBMRanker cannot be exported: pass"),
     "a column less": (lambda: with_X(classifier(), lambda X: X[:, 1:]), "X must have the 4"),
     "one row": (lambda: with_X(classifier(), lambda X: X[0]), "X must have the 4"),
     "other columns": (
@@ -120,6 +153,24 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
     "categories without X": (lambda: with_X(classifier(kind=CAT), lambda X: None), "pass X"),
     "no category": (
         lambda: with_X(classifier(kind=CAT), lambda X: X.assign(colour=1.0)), "pass X"),
+    "a method": (lambda: around(OUR_REGRESSOR, Halved), "class of your own"),
+    "a calibrator": (
+        lambda: extra(classifier(), calibrator=fitted_logit(kind=Changed)), "your own"),
+    "a calibrator of float32": (
+        lambda: extra(classifier(), calibrator=ISOTONIC.fit(np.float32(P), Y)), "float32"),
+    "a search": (lambda: search(), "best_estimator_"),
+    "another decision": (
+        lambda: unfitted(serving.ServedModel(around(OUR_REGRESSOR).model)), "export it alone"),
+    "an array for thresholds": (
+        lambda: changed(around(OUR_REGRESSOR), thresholds_=np.array([0.5, 1.5])), "thresholds_"),
+    "a function for predict": (
+        lambda: changed(around(OUR_REGRESSOR), predict=lambda X: 0), "replaced"),
+    "dates": (dates, "numbers or all strings"),
+    "a mean of trees": (
+        lambda: classifier(ours=True, boosting_type="rf", subsample=0.5, subsample_freq=1),
+        "boosting='rf'.*train with"),
+    **{name: (lambda own={name: value}: classifier(**own), f"the model has {name}=.*train without")
+       for name, value in PREDICTING.items()},
     "reg_sqrt": (lambda: regressor(reg_sqrt=True), "without reg_sqrt"),
     "sigmoid": (lambda: classifier(sigmoid=2.0), "without reg_sqrt and sigmoid"),
     "multiclassova": (lambda: classifier(K=3, objective="multiclassova"), "train on one of"),
@@ -164,9 +215,8 @@ if hasattr(xgb.Booster, "get_categories"):  # from 3.1 on XGBoost remembers them
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_exported(name: str, tmp_path: Path) -> None:
-    make, words = REFUSED[name]
+@each("make, words", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_exported(make: Any, words: str, tmp_path: Path) -> None:
     fitted = make()
     with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
         serving.export(fitted.model, tmp_path / "model", fitted.X, **fitted.extras)
@@ -175,15 +225,14 @@ def test_what_cannot_be_exported(name: str, tmp_path: Path) -> None:
 
 def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     fitted = classifier()
-    for rows in (-1, 1.5, None):
-        with pytest.raises((TypeError, ValueError), match="check_rows must be"):
-            serving.export(fitted.model, tmp_path / "model", fitted.X, check_rows=rows)
-    with pytest.raises(ValueError, match="ends as a file does: write it by export_onnx"):
-        serving.export(fitted.model, tmp_path / "model.onnx", fitted.X)
-    with pytest.raises(ValueError, match="delete it first"):
-        serving.export(fitted.model, tmp_path, fitted.X)
-    with pytest.raises(ValueError, match="does not exist: make it first"):
-        serving.export(fitted.model, tmp_path / "a" / "b", fitted.X)
+    of_file = "ends as a file does: write it by export_onnx"
+    for folder, given, words in (
+        *(("model", {"check_rows": rows}, "check_rows must be") for rows in (-1, 1.5, None)),
+        ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file), ("", {}, "delete it first"),
+        ("a/b", {}, "does not exist: make it first"),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match=words):
+            serving.export(fitted.model, tmp_path / folder, fitted.X, **given)
     assert not list(tmp_path.iterdir())
 
 
@@ -211,16 +260,6 @@ def test_rows_that_a_served_model_refuses(library: str, tmp_path: Path) -> None:
         assert model.predict_proba(unknown).tolist() == model.predict_proba(missing).tolist()
 
 
-def test_a_table_without_a_column_is_refused_in_one_line(tmp_path: Path) -> None:
-    fitted = classifier("lightgbm", CAT)
-    serving.export(fitted.model, tmp_path / "model", fitted.X)
-    path = tmp_path / "new.csv"
-    fitted.new.drop(columns=["size", "colour"]).to_csv(path, index=False)
-    status, out = run_script(tmp_path / "model", str(path))
-    assert status.startswith(f"{path}, line 1 must name each of ['colour', 'size'] once, found ['")
-    assert out == ""
-
-
 def test_arrays_that_a_served_model_refuses(tmp_path: Path) -> None:
     fitted = regressor("xgboost")
     serving.export(fitted.model, tmp_path / "model", fitted.X)
@@ -232,18 +271,17 @@ def test_arrays_that_a_served_model_refuses(tmp_path: Path) -> None:
         model.predict([["a"] * 4])
 
 
-def test_a_segment_that_fit_did_not_see(tmp_path: Path) -> None:
-    for handle, at in (("error", "refused"), ("common", "served")):
-        fitted = qwk("lightgbm", CAT, [1, 2, 3], segment="site", handle_unknown=handle)
-        serving.export(fitted.model, tmp_path / at, fitted.X)
-        model = served(tmp_path / at)
-        new = {name: fitted.new[name].tolist() for name in fitted.new.columns}
-        new["site"] = ["west"] * len(fitted.new)
-        if handle == "error":
-            with pytest.raises(ValueError, match="site"):
-                model.predict(new)
-        else:
-            assert len(model.predict(new)) == len(fitted.new)
+@pytest.mark.parametrize("handle", ["error", "common"])
+def test_a_segment_that_fit_did_not_see(handle: str, tmp_path: Path) -> None:
+    fitted = qwk("lightgbm", CAT, [1, 2, 3], segment="site", handle_unknown=handle)
+    serving.export(fitted.model, tmp_path / "model", fitted.X)
+    model = served(tmp_path / "model")
+    new = {**fitted.new.to_dict("list"), "site": ["west"] * len(fitted.new)}
+    if handle == "error":
+        with pytest.raises(ValueError, match="site"):
+            model.predict(new)
+    else:
+        assert len(model.predict(new)) == len(fitted.new)
 
 
 def test_a_shift_of_what_are_no_log_odds() -> None:
@@ -353,23 +391,45 @@ BAD_TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_TABLES)
-def test_a_table_that_is_none_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
-    text, words = BAD_TABLES[name]
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
+    """A folder, the rows of its model, and what it predicts for them."""
     X = pd.DataFrame({"size": np.arange(40.0), "night": np.arange(40) % 3 > 0})
     model = our_lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(X, X["size"])
-    serving.export(model, tmp_path / "model", X)
+    folder = tmp_path_factory.mktemp("nights") / "model"
+    serving.export(model, folder, X)
+    return folder, X, model.predict(X)
+
+
+def predicted(out: str) -> list[float]:
+    return [float(line.split(",")[0]) for line in out.splitlines()[1:]]
+
+
+@each("text, words", BAD_TABLES.values(), ids=BAD_TABLES)
+def test_a_table_that_is_none_is_refused_in_one_line(
+    nights: Any, text: Any, words: str, tmp_path: Path
+) -> None:
     path = tmp_path / "new.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    status, out = run_script(tmp_path / "model", str(path))
+    status, out = run_script(nights[0], str(path))
     assert out == ""
     assert re.search(words, status)
     assert str(path) in status
     assert "\n" not in status
-    X.to_csv(path, index=False)  # with True and False
-    status, out = run_script(tmp_path / "model", str(path))
-    found = [float(line.split(",")[0]) for line in out.splitlines()[1:]]
-    np.testing.assert_allclose(found, model.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("columns", [["size", "night"], ["night", "size"]])
+def test_cells_belong_to_the_names_above_them(
+    nights: Any, columns: list[str], encoding: str, tmp_path: Path
+) -> None:
+    """Also where a mark of the byte order comes first."""
+    folder, X, expected = nights
+    path = tmp_path / "new.csv"
+    X[columns].to_csv(path, index=False, encoding=encoding)  # with True and False
+    status, out = run_script(folder, str(path))
+    assert status == 0
+    np.testing.assert_allclose(predicted(out), expected, rtol=1e-9)
 
 
 def test_a_table_without_names_for_a_model_of_places(tmp_path: Path) -> None:
@@ -396,9 +456,8 @@ def test_words_true_and_false_stay_words(tmp_path: Path) -> None:
     serving.export(model, tmp_path / "model", X)
     X.to_csv(tmp_path / "new.csv", index=False)
     _, out = run_script(tmp_path / "model", str(tmp_path / "new.csv"))
-    found = [float(line.split(",")[0]) for line in out.splitlines()[1:]]
-    np.testing.assert_allclose(found, model.predict(X), rtol=1e-9)
-    assert np.ptp(found) > 0.1
+    np.testing.assert_allclose(predicted(out), model.predict(X), rtol=1e-9)
+    assert np.ptp(predicted(out)) > 0.1
 
 
 def test_scores_that_are_none(tmp_path: Path) -> None:
@@ -454,7 +513,5 @@ def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch
         serving.export(fitted.model, tmp_path / "model", fitted.X)
     assert [*tmp_path.iterdir()] == [tmp_path / "model"]
     assert (tmp_path / "model" / "model.json").read_text() == "theirs"
-    with pytest.raises(ValueError, match="write it by export_onnx"):
-        serving.export(fitted.model, tmp_path / "model.ONNX", fitted.X)
     with pytest.raises(TypeError, match="^folder must be a path, .* found Booster"):
         serving.load(fitted.model.booster_)

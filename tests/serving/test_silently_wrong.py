@@ -2,64 +2,39 @@
 
 from __future__ import annotations
 
-import csv
-import datetime
-import runpy
-import subprocess
-import sys
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
-from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.xgboost import serving as xgboost_serving
 from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
+from tests.serving.models import served
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 3))
 Y = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
-GRADES = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
 SMALL: dict[str, Any] = {"n_estimators": 5, "verbose": -1, "n_jobs": 1}
 
 
-def qwk() -> go.QWKClassifier:
-    return go.QWKClassifier(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES)
-
-
-def served(folder: Path) -> Any:
-    return runpy.run_path(str(folder / "predict.py"))["Model"](folder)
-
-
-def test_a_mean_of_trees_is_refused(tmp_path: Path) -> None:
-    """LightGBM's margin of a forest is the sum of its trees, its prediction their mean."""
-    forest = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
-    with pytest.raises(ValueError, match="boosting='rf'.*train with"):
-        LGBMClassifier(**forest, **SMALL).fit(X, Y).export(tmp_path / "m")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_new_category_is_missing_for_lightgbm(tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
     place = pd.Categorical(rng.choice(["low", "mid", "high"], 400), ["low", "mid", "high"], True)
     table = pd.DataFrame({"place": place, "x": X[:, 0]})
     table.loc[::5, "place"] = np.nan
     model = LGBMRegressor(**SMALL, min_child_samples=2).fit(table, Y + (table.place == "mid") * 3)
     model.export(tmp_path / "m", table)
     new = pd.DataFrame({"place": pd.Categorical(["never", "mid"]), "x": [0.1, 0.1]})
+    missing = new.assign(place=pd.Categorical([np.nan, "mid"], dtype=table.place.dtype))
     expected = model.predict(new)
-    assert expected[0] == model.predict(new.assign(place=[np.nan, "mid"]).astype(
-        {"place": table.place.dtype}
-    ))[0]  # fmt: skip
+    assert expected[0] == model.predict(missing)[0]
     np.testing.assert_allclose(served(tmp_path / "m").predict(new), expected, rtol=1e-9)
 
 
@@ -77,43 +52,12 @@ class Table:
 
 
 def test_columns_of_any_table_are_found_by_name(tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
-    names = ["a", "b", "c"]
-    model = LGBMRegressor(**SMALL).fit(pd.DataFrame(X, columns=names), Y)
-    model.export(tmp_path / "m", pd.DataFrame(X, columns=names))
-    turned = Table({name: X[:, names.index(name)] for name in ("c", "a", "b")})
-    expected = model.predict(pd.DataFrame(X, columns=names))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = LGBMRegressor(**SMALL).fit(frame, Y)
+    model.export(tmp_path / "m", frame)
+    turned = Table({name: frame[name].to_numpy() for name in ("c", "a", "b")})
+    expected = model.predict(frame)
     np.testing.assert_allclose(served(tmp_path / "m").predict(turned), expected, rtol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [("a,b,c\n1,2,3,4\n", "line 2, column"), ("\ufeffa,b,c\n1,2,3\n", ""), ("b,c,a\n2,3,1\n", "")],
-)
-def test_cells_belong_to_the_names_above_them(tmp_path: Path, text: str, word: str) -> None:
-    pd = pytest.importorskip("pandas")
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = LGBMRegressor(**SMALL).fit(table, Y)
-    model.export(tmp_path / "m", table)
-    (tmp_path / "new.csv").write_text(text, encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "m" / "predict.py"), str(tmp_path / "new.csv")]
-    out = subprocess.run(command, capture_output=True, text=True)
-    assert (out.returncode, word in out.stderr) == (bool(word), True)
-    if not word:
-        (_, row) = csv.reader(out.stdout.splitlines())
-        expected = model.predict(pd.DataFrame([[1.0, 2, 3]], columns=["a", "b", "c"]))
-        assert float(row[0]) == pytest.approx(expected[0], rel=1e-9)
-
-
-@pytest.mark.slow
-def test_a_file_without_names_is_refused(tmp_path: Path) -> None:
-    LGBMRegressor(**SMALL).fit(X, Y).export(tmp_path / "m", X)
-    (tmp_path / "new.csv").write_text("1.5,2,3\n1,2,3\n")
-    command = [sys.executable, str(tmp_path / "m" / "predict.py"), str(tmp_path / "new.csv")]
-    out = subprocess.run(command, capture_output=True, text=True)
-    assert out.returncode == 1
-    assert "line 1" in out.stderr
 
 
 @pytest.mark.parametrize("objective", ["poisson", "regression"])
@@ -146,67 +90,7 @@ def test_an_older_xgboost_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         served(tmp_path / "m")
 
 
-class Halved(go.QWKClassifier):
-    def predict_score(self, X: Any) -> Any:
-        return super().predict_score(X) / 2
-
-
-class Changed(LogitCalibrator):
-    def predict(self, score: Any) -> Any:
-        return super().predict(score) / 2
-
-
-@cache
-def refused() -> dict[str, Any]:
-    """Models that cannot be written, and what their errors say."""
-    dates = np.array([datetime.date(2026, 1, day) for day in (1, 2)], "datetime64[D]")[Y]
-    plain = LGBMClassifier(**SMALL).fit(X, Y)
-    p = np.float32(plain.predict_proba(X)[:, 1])
-    replaced, other = qwk(), qwk()
-    replaced.thresholds_ = np.array([0.5, 1.5])
-    other.predict = lambda X: 0
-    search = GridSearchCV(LGBMRegressor(**SMALL), {"max_depth": [3]}, cv=2).fit(X, Y)
-    float32 = IsotonicRegression(out_of_bounds="clip").fit(p, Y)
-    return {
-        "a method": (lambda: Halved(LGBMRegressor(**SMALL), cv=2).fit(X, GRADES),
-                     {}, "class of your own"),
-        "a calibrator": (lambda: plain, {"calibrator": Changed().fit(p, Y)}, "your own"),
-        "a search": (lambda: search, {}, "best_estimator_"),
-        "another decision": (lambda: serving.ServedModel(qwk()), {}, "export it alone"),
-        "an array for thresholds": (lambda: replaced, {}, "thresholds_"),
-        "a function for predict": (lambda: other, {}, "replaced"),
-        "float32": (lambda: plain, {"calibrator": float32}, "float32"),
-        "dates": (lambda: LGBMClassifier(**SMALL).fit(X, dates), {}, "numbers or all strings"),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", refused())
-def test_what_a_folder_cannot_hold_is_refused(tmp_path: Path, kind: str) -> None:
-    make, extras, words = refused()[kind]
-    with pytest.raises((TypeError, ValueError), match=words):
-        serving.export(make(), tmp_path / "m", **extras)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [{"pred_early_stop": True}, {"num_iteration_predict": 2}, {"start_iteration_predict": 1}],
-)
-def test_what_lightgbm_does_in_prediction_only_is_refused(setting, tmp_path: Path) -> None:
-    model = lgb.LGBMClassifier(**SMALL, **setting).fit(X, Y)
-    with pytest.raises(ValueError, match=f"the model has {next(iter(setting))}=.*train without"):
-        serving.export(model, tmp_path / "m")
-
-
-@pytest.mark.parametrize("setting", [{"reg_sqrt": True}, {"objective": "binary", "sigmoid": 2.0}])
-def test_transforms_of_lightgbm_without_a_formula_are_refused(setting, tmp_path: Path) -> None:
-    booster = lgb.train({"verbose": -1, **setting}, lgb.Dataset(X, Y), 3)
-    with pytest.raises(ValueError, match="whose predictions have no formula"):
-        serving.export(booster, tmp_path / "m")
-
-
 def test_names_with_spaces_are_lightgbms_names(tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["one way", "or another", "third"])
     model = LGBMClassifier(**SMALL).fit(frame, Y)
     model.export(tmp_path / "m", frame)
@@ -232,21 +116,17 @@ def test_rounds_are_those_that_the_model_predicts_with(tmp_path: Path) -> None:
 
 def test_words_in_another_order_are_not_the_models(tmp_path: Path) -> None:
     """XGBoost 3.2 cuts off letters other than ASCII; what is left tells the order."""
-    pytest.importorskip("pandas")
-    from gbdt_objectives.adapters.xgboost.serving import decode
-
     own = ["Grün", "blau", "öde"]
     letters = np.frombuffer("".join(own).encode(), np.uint8).astype(int).tolist()
     for starts in ([0, 4, 8, 11], [0, 5, 9, 13]):
         stored = {"offsets": starts, "values": letters[: starts[-1]]}
-        assert decode(stored, own) == own
+        assert xgboost_serving.decode(stored, own) == own
         for other in (["blau", "Grün", "öde"], ["Grün", "blau", "üde"], ["Grun", "blau", "öde"]):
             with pytest.raises(ValueError, match="the model was trained on others, or in another"):
-                decode(stored, other)
+                xgboost_serving.decode(stored, other)
 
 
 def test_xgboost_says_which_column_is_a_category_and_where() -> None:
-    pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"x": X[:, 0], "place": pd.Categorical(np.where(X[:, 1] > 0, "a", "b"))})
     of_categories = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(table, Y)
     of_numbers = xgb.XGBRegressor(n_estimators=2).fit(X[:, :2], Y)
@@ -256,28 +136,28 @@ def test_xgboost_says_which_column_is_a_category_and_where() -> None:
         xgboost_serving.categories_of(of_numbers, [None, ["a", "b"]])
 
 
-def test_the_margin_of_an_estimator_is_not_its_prediction() -> None:
-    for kind in (xgb.XGBClassifier, xgb.XGBRegressor):
-        objective = "binary:logistic" if kind is xgb.XGBClassifier else "count:poisson"
-        model = kind(n_estimators=3, objective=objective).fit(X, Y)
-        of_booster = model.get_booster().predict(xgb.DMatrix(X), output_margin=True)
-        np.testing.assert_allclose(xgboost_serving.margin(model, X), of_booster, rtol=1e-6)
-        assert np.abs(xgboost_serving.margin(model, X) - model.predict(X)).max() > 0.5
+@pytest.mark.parametrize(
+    ("kind", "objective"),
+    [(xgb.XGBClassifier, "binary:logistic"), (xgb.XGBRegressor, "count:poisson")],
+)
+def test_the_margin_of_an_estimator_is_not_its_prediction(kind: Any, objective: str) -> None:
+    model = kind(n_estimators=3, objective=objective).fit(X, Y)
+    of_booster = model.get_booster().predict(xgb.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(xgboost_serving.margin(model, X), of_booster, rtol=1e-6)
+    assert np.abs(xgboost_serving.margin(model, X) - model.predict(X)).max() > 0.5
 
 
-def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path) -> None:
+def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path: Path) -> None:
     """The order of words does not say which of them is the event."""
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    words = np.where(X[:, 0] > 1, "bad", "good")
-    model = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, words)
+    words, one = np.where(X[:, 0] > 1, "bad", "good"), go.log_odds_shift(negative_keep_rate=0.1)
+    model = LGBMClassifier(**SMALL).fit(X, words)
     with pytest.warns(UserWarning, match="one number, for 'good'.*'bad': rate"):
-        serving.ServedModel(model, shift=go.log_odds_shift(negative_keep_rate=0.1))
+        serving.ServedModel(model, shift=one)
     with pytest.warns(UserWarning, match="one number"):
-        serving.export(model, tmp_path / "a", X, shift=go.log_odds_shift(negative_keep_rate=0.1))
+        serving.export(model, tmp_path / "a", X, shift=one)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         rates = {"bad": 1, "good": 0.1}
         named = serving.ServedModel(model, shift=go.log_odds_shift(class_keep_rates=rates))
-        numbers = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, words == "good")
-        serving.ServedModel(numbers, shift=go.log_odds_shift(negative_keep_rate=0.1))
+        serving.ServedModel(LGBMClassifier(**SMALL).fit(X, words == "good"), shift=one)
     assert named.predict_proba(X)[:, 0].mean() < model.predict_proba(X)[:, 0].mean()
