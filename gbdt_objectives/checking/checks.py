@@ -95,9 +95,8 @@ def check_row_order(probe: Probe) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
     w = probe.w if probe.takes_weights else None
     straight = probe.both(probe.f, w)
-    shuffled = probe.of(order).exact(
-        probe.y[order], probe.f[order], None if w is None else w[order]
-    )
+    of_shuffled = None if w is None else w[order]
+    shuffled = probe.of(order).both(probe.f[order], of_shuffled, probe.y[order])
     for part, a, b in zip(PARTS, straight, shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(

@@ -88,7 +88,6 @@ test_bad_predictions_and_labels = refusals_of(
         ({}, [0, 2], [[1, 2], [3, 4]], "must be a class 0 to 1, as .*found 2 at row 1: encode"),
         ({}, [-1, 0], [[1, 2], [3, 4]], "must be a class 0 to 1"),
         ({}, [0.5, 0], [[1, 2], [3, 4]], "y_true must hold classes, found 0.5"),
-        ({}, [0, 1], [[1, np.inf], [3, 4]], "y_pred must be finite"),
         ({}, [0, 1], [[0.2, 0.3, 0.5], [0, 0, 1]], 'probabilities, as.*input_space="probability"'),
         ({"input_space": "probability"}, [0, 1], [[0, 1], [-1.5, 1]],
          r'found \[-1.5, 1.0\] at row 1: for margins use input_space="margin"'),
