@@ -465,7 +465,7 @@ def draw_resample(draw: Draw) -> Arguments:
     n, K = draw.rows(), draw.classes(5)
     names = draw.names(K)
     y = np.array(names)[draw.positions(n, K)]
-    present = set(y.tolist()) if draw.chance(0.9) else set(names)
+    present = dict.fromkeys(y.tolist() if draw.chance(0.9) else names)
     rates = {name: draw.of([1, 2.5, 0.5, 3, 0.1]) for name in present}
     return {"y": y, "class_keep_rates": rates, "random_state": draw.below(2**31)}
 

@@ -144,17 +144,6 @@ def test_shifts_are_recovered(confounded: float) -> None:
         assert kappa(rows, new, shift.shifts) > common + 0.8 * (best - common) - 0.002
 
 
-def test_the_slope_is_that_within_segments() -> None:
-    """The line over all rows is half as steep here, and would double the shifts' errors."""
-    (rows, _), true = draw(0, 20_000, 8, 0.4, -3.0)
-    y, s, g = rows
-    slope = np.polyfit(s, y, 1)[0]
-    within = np.mean([np.polyfit(s[g == k], y[g == k], 1)[0] for k in range(8)])
-    assert slope < 0.7 * within
-    shifts = fit_segment_shift(y, s, g, labels=LABELS).shifts
-    assert np.polyfit(true, shifts, 1)[0] == pytest.approx(1, abs=0.08)
-
-
 @pytest.mark.slow
 @each(("n", "G"), [(300, 5), (1000, 5), (1000, 20)])
 def test_without_effects_thresholds_stay_common(n: int, G: int) -> None:
