@@ -109,14 +109,6 @@ class TestThresholds:
         low, high = expected.interval
         assert f"interval of 90 %: {low:.4g} to {high:.4g}" in text
 
-    def test_a_weight_is_as_many_rows(self, grades) -> None:
-        write("copies.csv", {name: np.repeat(c, grades["w"]) for name, c in grades.items()})
-        weighed = report("thresholds oof.csv --label y --score p --weight w")
-        copied = report("thresholds copies.csv --label y --score p")
-        # equal but for rounding in sums of another order
-        assert weighed["thresholds"] == pytest.approx(copied["thresholds"], rel=1e-9)
-        assert weighed["in_sample_score"] == pytest.approx(copied["in_sample_score"], rel=1e-9)
-
     def test_saved_ones_classify(self, grades) -> None:
         result = run(
             "thresholds oof.csv --label word --labels low,mid,high --score p -o saved.json"

@@ -172,13 +172,6 @@ def test_every_objective_trains_the_model_of_one_machine(run: Run, names: list[s
             np.testing.assert_array_equal(result[name][2], margin)
 
 
-def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:
-    if REFUSED not in CASES:
-        pytest.skip("jax is not installed")
-    results = pair.run(fit, HALVES, [REFUSED], deadline=300, timeout=120)  # jax compiles
-    all_raise(results, "ValueError", "for a row depends on other rows")
-
-
 def fit_own(rank: int, world: int, kinds: Kinds) -> Any:
     """Where functions without an intercept start, after a round that does nearly nothing."""
     X, y, w = rows()
@@ -335,8 +328,7 @@ def messages() -> Iterator[list[int]]:
 
 
 def count_messages(rank: int, world: int) -> Any:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     counts = []
     for objective in (go.qwk_objective(), go.qwk_objective(label_range=(0, 3))):
         with messages() as sent:
@@ -380,8 +372,7 @@ def test_a_round_of_our_training_is_one_message(pair: Workers) -> None:
 
 def call_with_margin(rank: int, world: int, value: float) -> None:
     """The second call, in which one worker has this margin."""
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     started = StartedObjective(go.qwk_objective(clip=False), None)
     margin = np.ones(data.num_row())
     for margin[0] in (1.0, value if rank == 1 else 1.0):
@@ -389,20 +380,8 @@ def call_with_margin(rank: int, world: int, value: float) -> None:
             started(margin, data)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        pytest.param(np.nan, "repair these rows first (worker 1)", id="before"),
-        pytest.param(1e200, "margin, y_true and sample_weight are too large", id="after the sums"),
-    ],
-)
-def test_an_error_around_the_sums_is_raised_on_all(pair: Workers, value: float, text: str) -> None:
-    all_raise(pair.run(call_with_margin, value), "ValueError", text)
-
-
 def change_labels(rank: int, world: int) -> Any:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     objective, dumps = go.qwk_objective(), []
     for _ in range(2):
         booster = xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
@@ -422,17 +401,11 @@ def test_every_training_measures_its_labels(pair: Workers) -> None:
 
 
 def change_labels_while_training(rank: int, world: int) -> None:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     booster = xgb.Booster({**PARAMS, "base_score": 1.5}, [data])
     for k in range(3):
         booster.update(data, k, go.qwk_objective())
         data.set_label(data.get_label() + 1)
-
-
-def test_changed_labels_are_noticed(pair: Workers) -> None:
-    results = pair.run(change_labels_while_training)
-    all_raise(results, "ValueError", "have changed since an objective was measured")
 
 
 # --- an objective called by a function of the user's own
@@ -455,11 +428,6 @@ def test_a_wrapped_objective_sums_over_workers(pair: Workers) -> None:
     assert (
         pair.run(fit_wrapped, wrapping_all_labels) == [fit_wrapped(0, 1, wrapping_all_labels)] * 2
     )
-
-
-def test_a_wrapped_objective_of_the_shard_is_refused(pair: Workers) -> None:
-    results = pair.run(fit_wrapped, wrapping_the_shard)
-    all_raise(results, "WorkersDisagree", "")
 
 
 # --- metrics
@@ -516,10 +484,6 @@ def wrap_metric(rank: int, world: int) -> None:
     )  # fmt: skip
 
 
-def test_a_metric_in_a_function_of_ones_own_is_refused(pair: Workers) -> None:
-    all_raise(pair.run(wrap_metric), "ValueError", "qwk is called on the rows of one worker")
-
-
 # --- what is not the same everywhere
 
 
@@ -550,30 +514,14 @@ def fit_from_shard(rank: int, world: int, how: str) -> None:
         train(PARAMS, data, 3, objective=go.qwk_objective(), metric=metric, evals=[(data, "v")])
 
 
-@pytest.mark.parametrize("how", ["labels", "range", "bare", "closure", "rate", "metric"])
-def test_what_is_made_from_a_shard_is_refused(pair: Workers, how: str) -> None:
-    results = pair.run(fit_from_shard, how)
-    all_raise(results, "WorkersDisagree", "from the labels of all rows")
-    if how == "labels":
-        assert "worker 0 has QWKObjective(center=0." in results[1].text
-
-
 def fit_with_another_version(rank: int, world: int, library: str) -> None:
-    X, y, w = rows()
     module = sys.modules[library]
     own = module.__version__
     module.__version__ = f"9.{rank}"
     try:
-        train(PARAMS, matrix(X, y, w, share(rank, world)), 3, objective=go.qwk_objective())
+        train(PARAMS, matrix(*rows(), share(rank, world)), 3, objective=go.qwk_objective())
     finally:
         module.__version__ = own
-
-
-@pytest.mark.parametrize("library", ["gbdt_objectives", "xgboost"])
-def test_other_versions_are_refused(pair: Workers, library: str) -> None:
-    results = pair.run(fit_with_another_version, library)
-    all_raise(results, "WorkersDisagree", "the same versions on all workers")
-    assert all(f"{library} 9.{rank}" in results[0].text for rank in range(2))
 
 
 def fit_with_bad_rows(rank: int, world: int, what: str) -> None:
@@ -594,22 +542,8 @@ def fit_with_bad_rows(rank: int, world: int, what: str) -> None:
     train(PARAMS, data, 3, objective=objective)
 
 
-@pytest.mark.parametrize(
-    ("what", "text"),
-    [
-        ("range", "y_true must lie in label_range (0.0, 3.0), found 7.0 at row 5"),
-        ("no labels", "data has no labels: pass label= to the DMatrix"),
-        ("negative weight", "sample_weight must not be negative, found -1.0 at row 5"),
-    ],
-)
-def test_an_error_on_one_worker_is_raised_on_all(pair: Workers, what: str, text: str) -> None:
-    results = pair.run(fit_with_bad_rows, what)
-    all_raise(results, "ValueError", text)
-    assert results[0].text.endswith("(worker 1)")
-
-
 class OwnSums(Loss):
-    """Forgets the other workers."""
+    """Forgets the other workers; on one machine nothing is wrong with it."""
 
     hessian = "constant"
     labels = REAL
@@ -622,18 +556,11 @@ class OwnSums(Loss):
 
 
 def fit_with_own_sums(rank: int, world: int) -> None:
-    X, y, w = rows()
-    train(PARAMS, matrix(X, y, w, share(rank, world)), 2, objective=go.objective(OwnSums()))
-
-
-def test_an_objective_that_sums_its_own_rows_only_is_refused(pair: Workers) -> None:
-    assert fit_with_own_sums(0, 1) is None
-    all_raise(pair.run(fit_with_own_sums), "TypeError", "was not summed over the workers")
+    train(PARAMS, matrix(*rows(), share(rank, world)), 2, objective=go.objective(OwnSums()))
 
 
 def fit_with_other_arguments(rank: int, world: int, which: str) -> None:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     evals = [(data, "a"), (data, "b")]
     if which == "names" and rank == 1:
         evals.reverse()
@@ -644,14 +571,8 @@ def fit_with_other_arguments(rank: int, world: int, which: str) -> None:
           evals=evals)  # fmt: skip
 
 
-@pytest.mark.parametrize("which", ["names", "evals", "rounds"])
-def test_other_arguments_are_refused(pair: Workers, which: str) -> None:
-    all_raise(pair.run(fit_with_other_arguments, which), "WorkersDisagree", "ExtendedQWKMetric")
-
-
 def fit_with_error(rank: int, world: int, error: Exception) -> None:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
 
     def fail(y_true: Any, margin: Any, sample_weight: Any) -> Any:
         if y_true[0] == 0:  # on worker 0 only
@@ -679,16 +600,10 @@ def test_errors_keep_kind_and_text(pair: Workers, error: Exception, kind: str, t
 
 
 def fit_with_margin_of_one(rank: int, world: int) -> None:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     if rank == 0:
         data.set_base_margin(np.ones(data.num_row()))
     train(PARAMS, data, 2, objective=go.qwk_objective())
-
-
-def test_a_start_that_one_worker_lacks(pair: Workers) -> None:
-    text = "base_margin has 0 rows, but the labels have 300"
-    all_raise(pair.run(fit_with_margin_of_one), "ValueError", text)
 
 
 def weighted_error(y_true: Any, margin: Any, sample_weight: Any) -> Any:
@@ -756,19 +671,74 @@ def evaluate_bad_label(rank: int, world: int) -> Any:
     return go.weighted_logloss_metric(1).xgboost(np.zeros(4), data)
 
 
-def test_a_bad_label_in_a_metric(pair: Workers) -> None:
-    text = "y_true must be 0 (negative) or 1 (positive), found 2.0 at row 2"
-    all_raise(pair.run(evaluate_bad_label), "ValueError", text)
-
-
 def cross_validate(rank: int, world: int) -> None:
-    X, y, w = rows()
-    data = matrix(X, y, w, share(rank, world))
+    data = matrix(*rows(), share(rank, world))
     cv(PARAMS, data, 3, objective=go.qwk_objective(), metric=go.extended_qwk_metric())
 
 
-def test_cv_is_for_one_machine(pair: Workers) -> None:
-    all_raise(pair.run(cross_validate), "ValueError", "cv() is for one machine")
+SHARD = "from the labels of all rows"
+REFUSED_ON_ALL: dict[str, tuple[Any, ...]] = {
+    "a margin before the sums": (
+        call_with_margin, [np.nan], "ValueError", "repair these rows first (worker 1)"),
+    "a margin after the sums": (
+        call_with_margin, [1e200], "ValueError",
+        "margin, y_true and sample_weight are too large"),
+    "labels that change in training": (
+        change_labels_while_training, [], "ValueError",
+        "have changed since an objective was measured"),
+    "a function that wraps one of the shard": (
+        fit_wrapped, [wrapping_the_shard], "WorkersDisagree", ""),
+    "a function that wraps a metric": (
+        wrap_metric, [], "ValueError", "qwk is called on the rows of one worker"),
+    **{f"{how} of the shard": (fit_from_shard, [how], "WorkersDisagree", SHARD)
+       for how in ("labels", "range", "bare", "closure", "rate", "metric")},
+    **{f"other versions of {library}": (
+        fit_with_another_version, [library], "WorkersDisagree",
+        "the same versions on all workers", f"{library} 9.0", f"{library} 9.1")
+       for library in ("gbdt_objectives", "xgboost")},
+    "a label out of range": (
+        fit_with_bad_rows, ["range"], "ValueError",
+        "y_true must lie in label_range (0.0, 3.0), found 7.0 at row 5", "(worker 1)"),
+    "no labels": (
+        fit_with_bad_rows, ["no labels"], "ValueError",
+        "data has no labels: pass label= to the DMatrix", "(worker 1)"),
+    "a negative weight": (
+        fit_with_bad_rows, ["negative weight"], "ValueError",
+        "sample_weight must not be negative, found -1.0 at row 5", "(worker 1)"),
+    "sums of the own rows": (
+        fit_with_own_sums, [], "TypeError", "was not summed over the workers"),
+    **{f"other {which}": (
+        fit_with_other_arguments, [which], "WorkersDisagree", "ExtendedQWKMetric")
+       for which in ("names", "evals", "rounds")},
+    "a start that one worker lacks": (
+        fit_with_margin_of_one, [], "ValueError",
+        "base_margin has 0 rows, but the labels have 300"),
+    "a bad label in a metric": (
+        evaluate_bad_label, [], "ValueError",
+        "y_true must be 0 (negative) or 1 (positive), found 2.0 at row 2"),
+    "cv": (cross_validate, [], "ValueError", "cv() is for one machine"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED_ON_ALL)
+def test_on_all_workers_it_is_refused(pair: Workers, case: str) -> None:
+    function, arguments, kind, *texts = REFUSED_ON_ALL[case]
+    results = pair.run(function, *arguments)
+    for text in texts:
+        all_raise(results, kind, text)
+    if texts[-1] == "(worker 1)":
+        assert results[0].text.endswith(texts[-1])
+    if case == "sums of the own rows":
+        assert fit_with_own_sums(0, 1) is None
+    if case == "labels of the shard":
+        assert "worker 0 has QWKObjective(center=0." in results[1].text
+
+
+def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:
+    if REFUSED not in CASES:
+        pytest.skip("jax is not installed")
+    results = pair.run(fit, HALVES, [REFUSED], deadline=300, timeout=120)  # jax compiles
+    all_raise(results, "ValueError", "for a row depends on other rows")
 
 
 # --- workers that fail
@@ -798,9 +768,8 @@ class Faulty(xgb.callback.TrainingCallback):
 
 
 def fit_with_fault(rank: int, world: int, how: str) -> Any:
-    X, y, w = rows()
     callbacks = [Faulty(how)] if rank == 1 else []
-    train(PARAMS, matrix(X, y, w, share(rank, world)), 8, objective=go.qwk_objective(),
+    train(PARAMS, matrix(*rows(), share(rank, world)), 8, objective=go.qwk_objective(),
           callbacks=callbacks)  # fmt: skip
 
 

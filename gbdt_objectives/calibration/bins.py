@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -201,7 +201,7 @@ def predicted_class(rows: LabelledRows) -> LabelledRows:
         return rows
     predicted = rows.p.argmax(axis=1)
     right = (predicted == rows.y).astype(np.float64)
-    return LabelledRows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
+    return replace(rows, y=right, p=rows.p[np.arange(len(right)), predicted])
 
 
 @dataclass(frozen=True, eq=False)

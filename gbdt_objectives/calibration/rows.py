@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,15 @@ class LabelledRows:
     """Rows of weight above 0, everything float64 but class positions.
 
     ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: an index of these rows among the given ones.
+    ``kept``: an index of these rows among the given ones. ``rate``: the one at which negatives
+    were kept, the same for all or that of each row.
     """
 
     y: Array
     p: Array
     w: Array
     kept: Any
+    rate: float | Array = 1.0
 
     def columns(self) -> Iterator[tuple[Array, Array]]:
         """Yield whether rows are of a class, and its probability: label 1 or all K classes."""
@@ -37,6 +39,18 @@ class LabelledRows:
         else:
             for k, p in enumerate(self.p.T):
                 yield (self.y == k).astype(np.float64), p
+
+    def part(self, at: slice, unit: float = 1.0) -> tuple[Array, Array, Array, Any, Array]:
+        """y, p, w, the rate and v, which rows stand for, of some rows; weights in units."""
+        y, p, w = self.y[at], self.p[at], self.w[at] / unit
+        rate = self.rate[at] if isinstance(self.rate, np.ndarray) else self.rate
+        return y, p, w, rate, stand_for(y, w, rate)
+
+    def standing(self) -> LabelledRows:
+        """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
+        if np.ndim(self.rate) == 0 and self.rate == 1:
+            return self
+        return LabelledRows(self.y, self.p, stand_for(self.y, self.w, self.rate), self.kept)
 
     @property
     def given(self) -> int:
@@ -96,32 +110,17 @@ def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[s
 
 
 def label_1_rows(
-    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
-) -> LabelledRows:
-    label_1_columns(y_true, probability, sample_weight)  # which checks the shape
-    return probability_rows(y_true, probability, None, sample_weight)
-
-
-def read_sampled_rows(
     y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
-) -> tuple[LabelledRows, float | Array]:
+) -> LabelledRows:
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
-    own = label_1_rows(y_true, probability, sample_weight)
-    return own, row_rates(keep_rate, own)
+    label_1_columns(y_true, probability, sample_weight)  # which checks the shape
+    rows = probability_rows(y_true, probability, None, sample_weight)
+    return replace(rows, rate=row_rates(keep_rate, rows))
 
 
-def read_standing_rows(
-    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
-) -> LabelledRows:
-    """Rows with probabilities (n,), of the weights of what they stand for."""
-    return standing_rows(*read_sampled_rows(y_true, probability, sample_weight, keep_rate))
-
-
-def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:
-    """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
-    if np.ndim(r) == 0 and r == 1:
-        return rows
-    return LabelledRows(rows.y, rows.p, stand_for(rows.y, rows.w, r), rows.kept)
+def read_standing_rows(**columns: Any) -> LabelledRows:
+    """The same, of the weights of what they stand for."""
+    return label_1_rows(**columns).standing()
 
 
 def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:

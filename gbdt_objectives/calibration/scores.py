@@ -87,9 +87,9 @@ def calibration_ratio(
     return float(prediction / outcome)
 
 
-def ratio_sums(y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any) -> Array:
+def ratio_sums(**columns: Any) -> Array:
     """The sums sum v p and sum v y of a part of the rows."""
-    rows = _rows.read_standing_rows(y_true, probability, sample_weight, keep_rate)
+    rows = _rows.read_standing_rows(**columns)
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 

@@ -192,7 +192,11 @@ def calibration_ratio_by_segment(
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = _rows.label_1_columns(y_true, probability, sample_weight)
-    refuse_dask_groups(groups, columns)
+    if groups is not None and (any_dask(columns) or is_dask(groups)):
+        raise TypeError(
+            "groups is for arrays in memory, as rows of one group may lie in several partitions "
+            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
+        )
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
@@ -320,8 +324,7 @@ class SegmentStatistics:
         sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
         scale = unit ** DEGREES[:, np.newaxis]
-        A, B, b, a = score_sums(sums[1:9] / scale[:8])
-        a = a + pair_growth(A, B, sums[9:12] / scale[8:11])
+        A, B, b, a = score_sums(sums[1:12] / scale[:11])
         rests = [rest_test(own[1:] / scale) for _, own in listed]
         rest_ratio, rest_p_value = (np.concatenate(found) for found in zip(*rests, strict=True))
         p_value = score_test(A, B, b, a)
@@ -364,8 +367,8 @@ def statistics_of(
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
-    own, r = _rows.read_sampled_rows(y_true, probability, sample_weight, keep_rate)
-    owner = own.owners(groups)
+    own = _rows.label_1_rows(y_true, probability, sample_weight, keep_rate)
+    owner, r = own.owners(groups), own.rate
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if isinstance(r, np.ndarray):
         sides = [(d, r < 1 if d else r == 1) for d in (False, True)]
@@ -378,12 +381,12 @@ def statistics_of(
         low, high = np.ones(B), np.zeros(B)
         np.minimum.at(low, b, own.p)
         np.maximum.at(high, b, own.p)
-        sums = segment_sums(own, r, similar, owner, b, B)
+        sums = segment_sums(own, similar, owner, b, B)
         found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
     for argument, name in names.items():
         distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-        sums = segment_sums(own, r, similar, owner, g[own.kept], len(values))
+        sums = segment_sums(own, similar, owner, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
@@ -475,7 +478,6 @@ DEGREES = np.array([1, 1] + [2] * 12)
 
 def segment_sums(
     rows: LabelledRows,
-    r: float | Array,
     similar: tuple[Array, Array] | None,
     owner: Array | None,
     g: Array,
@@ -487,9 +489,7 @@ def segment_sums(
     """
 
     def terms(at: slice) -> list[Array]:
-        y, p, w = rows.y[at], rows.p[at], rows.w[at]
-        rate = r[at] if isinstance(r, np.ndarray) else r
-        v = _rows.stand_for(y, w, rate)
+        y, p, w, rate, v = rows.part(at)
         wy, vp = w * y, v * p
         stands: float | Array = 1.0  # the expected (v/w)^2
         if similar is not None:
@@ -503,8 +503,8 @@ def segment_sums(
     sums = _rows.sums_by(g, G, terms)
     if owner is None:
         return np.append(sums, np.zeros((6, G)), axis=0)
-    v = _rows.standing_rows(rows, r).w
-    return np.append(sums, pair_sums(rows.w * rows.y, v * rows.p, owner, g, G), axis=0)
+    pairs = pair_sums(rows.w * rows.y, rows.standing().w * rows.p, owner, g, G)
+    return np.append(sums, pairs, axis=0)
 
 
 def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> Array:
@@ -529,25 +529,16 @@ def products(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Arra
     return a * c, (a * d + b * c) / 2, b * d
 
 
-def refuse_dask_groups(groups: Any, columns: Mapping[str, Any]) -> None:
-    """Raise for groups of Dask collections, whose rows may lie in several partitions."""
-    if groups is not None and (any_dask(columns) or is_dask(groups)):
-        raise TypeError(
-            "groups is for arrays in memory, as rows of one group may lie in several partitions "
-            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
-        )
-
-
 def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment.
 
-    ``sums`` are those of :func:`segment_sums` without the first row and the last six: rows of no
-    groups.
+    ``sums`` are those of :func:`segment_sums` without the first row and the last three; without the
+    last six for rows of no groups.
 
     With few kept negatives, each standing for many rows, S is uncertain itself, and small where
     the ratio is off: it is at least what is expected.
     """
-    A, B, E, C, S, wvp, wvpp, expected_S = sums
+    A, B, E, C, S, wvp, wvpp, expected_S = sums[:8]
     B_or_1 = np.where(B > 0, B, 1.0)
     expected_e, expected_c = wvp / B_or_1, wvpp / B_or_1
     events = np.where(A + expected_e > 0, A + expected_e, 1.0)
@@ -558,15 +549,10 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     R = np.divide(B, A, out=np.zeros(len(A)), where=some)  # as 1/u^2 may be more than a float holds
     observed = R * (R * E) - 2 * R * C + S
     a = np.where(some, np.maximum(a, observed - R * b), a)
+    if len(sums) > 8:  # pairs of rows of one group: at u = A/B as much as they vary, else with u^2
+        yy, yp, pp = sums[8:]
+        a = a + np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp)
     return A, B, b, a
-
-
-def pair_growth(A: Array, B: Array, sums: Array) -> Array:
-    """What pairs of rows of one group add to a: at u = A/B as much as they vary, else with u^2."""
-    some = (A > 0) & (B > 0)
-    R = np.divide(B, A, out=np.zeros(len(A)), where=some)
-    yy, yp, pp = sums
-    return np.asarray(np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp))
 
 
 def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:

@@ -140,10 +140,10 @@ def calibration_error_test(
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    r = _rows.row_rates(rate, own)
-    if isinstance(r, np.ndarray):
-        _checks.rates_by_row_alone("keep_rate", r < 1, own.y == 1, "negative_keep_rate=")
-    b = bin_numbers(_rows.standing_rows(own, r), n_bins, strategy)
+    own = replace(own, rate=_rows.row_rates(rate, own))
+    if isinstance(own.rate, np.ndarray):
+        _checks.rates_by_row_alone("keep_rate", own.rate < 1, own.y == 1, "negative_keep_rate=")
+    b = bin_numbers(own.standing(), n_bins, strategy)
     filled = np.bincount(b) > 0
     b = (np.cumsum(filled) - 1)[b]
     if groups is not None and b.max() >= MOST_GROUPED_BINS:
@@ -151,10 +151,10 @@ def calibration_error_test(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
         )
     owner = own.owners(groups)
-    bins = sum_bins(own, r, b, owner)
+    bins = sum_bins(own, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
-    sampled = bins if np.all(r == 1) else sampled_bins(bins, own, r, b)
+    sampled = bins if np.all(own.rate == 1) else sampled_bins(bins, own, b)
     found = bins.rounded_down(error)
     return CalibrationErrorTest(
         error=error,
@@ -287,17 +287,12 @@ class SampledBins(BinSums):
         return np.asarray(np.abs(D).sum(axis=0) / np.where(W > 0, W, 1.0))
 
 
-def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) -> SampledBins:
-    """The bins of rows whose negatives were kept at the rates r."""
+def sampled_bins(bins: BinSums, rows: LabelledRows, b: Array) -> SampledBins:
+    """The bins of rows of which negatives were dropped."""
     mean_w = float(rows.w.mean())
-
-    def part(at: slice) -> tuple[Array, Array, Array, Array]:
-        w, p = rows.w[at] / mean_w, rows.p[at]
-        return w, rows.y[at], p, np.broadcast_to(r[at] if isinstance(r, np.ndarray) else r, len(p))
-
     key = np.empty(len(b), np.int64)
     for at in blocks(b):
-        _, _, p, rate = part(at)
+        _, p, _, rate, _ = rows.part(at)
         near = b[at]
         for x in (odds_of(p), np.log(rate)):
             near = near * 2 * MOST_CELLS + np.floor(x / CELL).astype(np.int64) + MOST_CELLS
@@ -305,7 +300,7 @@ def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) 
     cell = _checks.number_values(key)[1]
 
     def terms(at: slice) -> list[Array]:
-        w, y, p, rate = part(at)
+        y, p, w, rate, _ = rows.part(at, mean_w)
         n = w / (p + (1 - p) * rate)
         return [n, n * p, n * rate, w, w * y, w * w, b[at], np.ones(len(p))]
 
@@ -338,20 +333,15 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
     return slope, float(theta[1]) - slope * centre
 
 
-def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None = None) -> BinSums:
+def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSums:
     """Sum up rows in the bins 0 to max(b), none of which is empty.
 
     ``owner``: the number of each row's group, or None.
     """
     unit = float(rows.w.mean())
 
-    def standing(at: slice) -> tuple[Array, Array, Array, float | Array, Array]:
-        y, p, w = rows.y[at], rows.p[at], rows.w[at] / unit
-        rate = r[at] if isinstance(r, np.ndarray) else r
-        return y, p, w, rate, _rows.stand_for(y, w, rate)
-
     def terms(at: slice) -> list[Array]:
-        y, p, w, rate, v = standing(at)
+        y, p, w, rate, v = rows.part(at, unit)
         ks = w * p / rate
         k = w * (1 - p) + ks
         return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
@@ -364,7 +354,7 @@ def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None
     x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
 
     def residual(at: slice) -> Array:
-        y, p, _, _, v = standing(at)
+        y, p, _, _, v = rows.part(at, unit)
         return np.asarray(v * (y - p - (mean_y - mean_p)[b[at]]))
 
     pairs = np.zeros((len(W), 0))

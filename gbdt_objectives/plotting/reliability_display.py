@@ -269,9 +269,8 @@ def _curve(
     groups: ArrayLike | None = None,
     rate: float | ArrayLike = 1.0,
 ) -> ReliabilityCurve:
-    rows = _rows.label_1_rows(y_true, probability, sample_weight)
     plain = sample_weight is None and np.ndim(rate) == 0 and rate == 1
-    rows = _rows.standing_rows(rows, _rows.row_rates(rate, rows))
+    rows = _rows.label_1_rows(y_true, probability, sample_weight, rate).standing()
     y, p, w = rows.y, rows.p, rows.w
     if y.min() == y.max():
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -27,7 +29,7 @@ def sampled(n: int = 60, B: int = 3, seed: int = 0):
 
 def test_bins_have_the_variance_of_their_rows() -> None:
     y, p, w, r, b = sampled()
-    bins = significance.sum_bins(probability_rows(y, p, None, w), r, b)
+    bins = significance.sum_bins(replace(probability_rows(y, p, None, w), rate=r), b)
     unit = w / w.mean()
     v = np.where(y == 1, unit, unit / r)
     k, s = unit * (p + (1 - p) * r) / r, p / (p + (1 - p) * r)
@@ -54,7 +56,7 @@ def test_outcomes_that_vary_more_than_expected_are_noticed() -> None:
     """Weights of single rows count more where they are the outcomes'."""
     y, p = np.array([1, 0, 0, 0, 0]), np.full(5, 0.2)
     w = np.array([3.0, 1, 1, 1, 1])
-    bins = significance.sum_bins(probability_rows(y, p, None, w), 1.0, np.zeros(5, int))
+    bins = significance.sum_bins(probability_rows(y, p, None, w), np.zeros(5, int))
     v = w / w.mean()
     mean = v[0] / v.sum()
     expected = (v**2).sum() * mean * (1 - mean)
@@ -65,7 +67,7 @@ def test_outcomes_that_vary_more_than_expected_are_noticed() -> None:
 
 def test_bins_of_certain_predictions() -> None:
     y, p, w = np.array([0, 0, 1]), np.array([0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0])
-    bins = significance.sum_bins(probability_rows(y, p, None, w), 1.0, np.array([0, 0, 1]))
+    bins = significance.sum_bins(probability_rows(y, p, None, w), np.array([0, 0, 1]))
     np.testing.assert_allclose(bins.e, [5 / 3 / 2, 1.5], rtol=1e-14)  # sum w^2 / sum w, mean w 2
     np.testing.assert_allclose(bins.m, [1.5 / (5 / 6), 1], rtol=1e-14)
     assert bins.phi == 1
@@ -98,9 +100,9 @@ def test_drawn_errors_have_the_variance_of_the_bins(gap, phi: float, pairs) -> N
 
 def test_cells_are_of_similar_rows() -> None:
     y, p, w, r, b = sampled(400)
-    rows = probability_rows(y, p, None, w)
-    bins = significance.sum_bins(rows, r, b)
-    found = significance.sampled_bins(bins, rows, r, b)
+    rows = replace(probability_rows(y, p, None, w), rate=r)
+    bins = significance.sum_bins(rows, b)
+    found = significance.sampled_bins(bins, rows, b)
     cells: dict = {}
     for i in range(400):
         key = b[i], np.floor(logit(p[i]) / CELL), np.floor(np.log(r[i]) / CELL)
@@ -117,7 +119,7 @@ def test_cells_are_of_similar_rows() -> None:
     np.testing.assert_allclose(sorted(ours), sorted(expected), rtol=1e-12)
     for name in ("W", "p", "d", "e", "m", "x", "phi"):
         np.testing.assert_array_equal(getattr(found, name), getattr(bins, name))
-    one = significance.sampled_bins(bins, rows, 0.4, b)
+    one = significance.sampled_bins(bins, replace(rows, rate=0.4), b)
     np.testing.assert_allclose(one.rate, 0.4, rtol=1e-12)
 
 
@@ -171,7 +173,7 @@ def test_bins_of_cells_have_the_gaps_asked_for() -> None:
 def test_drawn_errors_of_cells_have_their_mean_and_variance(pairs) -> None:
     cells, draws = cells_of(), 20_000
     if pairs is not None:
-        cells = significance.replace(cells, pairs=np.array(pairs))
+        cells = replace(cells, pairs=np.array(pairs))
     gap = np.array([0.05, -0.1])
     errors = cells.simulate(gap, 1.0, draws, seed=0)
     pi = cells.probability(gap)

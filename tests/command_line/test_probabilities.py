@@ -222,17 +222,3 @@ class TestRatesOfDecisions:
         )
         for name in metrics:
             assert measured[name] == go.metrics.threshold_metric(name)(y, grade, w)
-
-    def test_a_rate_is_as_many_copies(self, month) -> None:
-        """Half of the negatives kept is each of them twice."""
-        copies = np.where(month["y"] == 0, 2, 1)
-        write("all.csv", {name: np.repeat(values, copies) for name, values in month.items()})
-        for command in (
-            "thresholds {} --label y --score p --metric f1",
-            "kappa {} --label y --prediction grade --metric f1 --metric qwk",
-        ):
-            kept = report(f"{command.format('month.csv')} --negative-keep-rate 0.5")
-            full = report(command.format("all.csv"))
-            for name in set(kept) & {"thresholds", "in_sample_score", "f1", "qwk"}:
-                # equal but for rounding in sums of another order
-                assert kept[name] == pytest.approx(full[name], rel=1e-9)

@@ -16,6 +16,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.xgboost import early_stopping, train
+from tests.cases import refusals_of
 from tests.engines.conftest import FEATURES
 
 pytest.importorskip("pyspark", reason="pip install 'gbdt_objectives[spark]'")
@@ -241,52 +242,36 @@ def test_starts(spark, rows) -> None:
 QWK = go.qwk_objective([0, 1, 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "message"),
-    [
-        ({"objective": "reg:squarederror"}, TypeError, "must be an objective such as"),
-        ({"objective": go.offset_logloss_objective(0.5)}, TypeError, "write spark_classifier"),
-        ({"objective": go.ordinal_logit_objective(4)}, ValueError, "XGBClassifier of"),
-        ({"objective": go.focal_objective(2.0)}, ValueError, "XGBClassifier of"),
-        (
-            {"objective": go.offset_logloss_objective([0.5, 0.1])},
-            ValueError,
-            "a value of its own for each training row",
-        ),
-        ({"metric": go.weighted_logloss_metric(0.5)}, ValueError, "takes log-odds of label 1"),
-        ({"metric": go.extended_qwk_metric().xgboost}, TypeError, "pass the metric itself"),
-        ({"obj": QWK}, TypeError, "got obj=: write objective="),
-        ({"eval_metric": "rmse"}, TypeError, "got eval_metric=: write metric="),
-        ({"eval_set": []}, TypeError, "write validation_indicator_col="),
-        ({"num_boost_round": 3}, TypeError, "write n_estimators="),
-        ({"scale_pos_weight": 3}, ValueError, "ignores it under a custom objective"),
-        ({"max_dept": 3}, TypeError, "max_dept is set, .* did you mean max_depth="),
-        ({"numWorkers": 2}, TypeError, "numWorkers is set, .* did you mean num_workers="),
-        ({"workers": 2}, TypeError, "did you mean num_workers="),
-        ({"budget": 2}, TypeError, "budget is set, .*: leave it out"),
-        ({"target": "grade"}, TypeError, "label_col="),
-        ({"nthread": 2}, TypeError, "spark.task.cpus"),
-        ({"params": {"eta": 0.1}}, TypeError, r"\*\*params"),
-        ({"early_stopping_rounds": 5}, ValueError, "needs metric= to stop on"),
-        (
-            {"early_stopping_rounds": 5, "metric": go.extended_qwk_metric()},
-            ValueError,
-            "validation_indicator_col=",
-        ),
-        ({"validation_indicator_col": "v"}, ValueError, "metric is None"),
-        (
-            {
-                "validation_indicator_col": "v", "metric": go.extended_qwk_metric(),
-                "early_stopping_rounds": 0,
-            },
-            ValueError,
-            "early_stopping_rounds must be",
-        ),
-    ],
+METRIC = go.extended_qwk_metric()
+
+test_refused = refusals_of(
+    lambda arguments: spark_regressor(**{"objective": QWK, **arguments}),
+    ({"objective": "reg:squarederror"}, "must be an objective such as", TypeError),
+    ({"objective": go.offset_logloss_objective(0.5)}, "write spark_classifier", TypeError),
+    ({"objective": go.ordinal_logit_objective(4)}, "XGBClassifier of"),
+    ({"objective": go.focal_objective(2.0)}, "XGBClassifier of"),
+    ({"objective": go.offset_logloss_objective([0.5, 0.1])},
+     "a value of its own for each training row"),
+    ({"metric": go.weighted_logloss_metric(0.5)}, "takes log-odds of label 1"),
+    ({"metric": METRIC.xgboost}, "pass the metric itself", TypeError),
+    ({"obj": QWK}, "got obj=: write objective=", TypeError),
+    ({"eval_metric": "rmse"}, "got eval_metric=: write metric=", TypeError),
+    ({"eval_set": []}, "write validation_indicator_col=", TypeError),
+    ({"num_boost_round": 3}, "write n_estimators=", TypeError),
+    ({"scale_pos_weight": 3}, "ignores it under a custom objective"),
+    ({"max_dept": 3}, "max_dept is set, .* did you mean max_depth=", TypeError),
+    ({"numWorkers": 2}, "numWorkers is set, .* did you mean num_workers=", TypeError),
+    ({"workers": 2}, "did you mean num_workers=", TypeError),
+    ({"budget": 2}, "budget is set, .*: leave it out", TypeError),
+    ({"target": "grade"}, "label_col=", TypeError),
+    ({"nthread": 2}, "spark.task.cpus", TypeError),
+    ({"params": {"eta": 0.1}}, r"\*\*params", TypeError),
+    ({"early_stopping_rounds": 5}, "needs metric= to stop on"),
+    ({"early_stopping_rounds": 5, "metric": METRIC}, "validation_indicator_col="),
+    ({"validation_indicator_col": "v"}, "metric is None"),
+    ({"validation_indicator_col": "v", "metric": METRIC, "early_stopping_rounds": 0},
+     "early_stopping_rounds must be"),
 )  # fmt: skip
-def test_refused(arguments, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        spark_regressor(**{"objective": QWK, **arguments})
 
 
 def test_the_classifier_refuses_scores() -> None:

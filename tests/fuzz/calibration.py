@@ -80,13 +80,7 @@ def draw_brier(draw: Draw) -> Arguments:
     return draw_columns(draw) | {"scale_by_half": draw.chance(0.5)}
 
 
-def brier(
-    y_true: Any, probability: Any, labels: Any, sample_weight: Any, scale_by_half: Any
-) -> Any:
-    return calibration.brier_score(
-        y_true, probability, labels=labels, sample_weight=sample_weight,
-        scale_by_half=scale_by_half,
-    )  # fmt: skip
+brier = calibration.brier_score
 
 
 def brier_reference(
@@ -98,10 +92,7 @@ def brier_reference(
     return Near(value * (1 if scale_by_half else 2), 1e-14 * real(value) ** 0.5 + 1e-30)
 
 
-def entropy(y_true: Any, probability: Any, labels: Any, sample_weight: Any) -> Any:
-    return calibration.normalized_entropy(
-        y_true, probability, labels=labels, sample_weight=sample_weight
-    )
+entropy = calibration.normalized_entropy
 
 
 def minus_log(p: Fraction) -> Any:
@@ -207,10 +198,7 @@ def draw_class_error(draw: Draw) -> Arguments:
     }  # fmt: skip
 
 
-def class_error(y_true: Any, probability: Any, sample_weight: Any, n_bins: int) -> Any:
-    return calibration.expected_calibration_error(
-        y_true, probability, sample_weight=sample_weight, n_bins=n_bins
-    )
+class_error = calibration.expected_calibration_error
 
 
 def class_error_reference(y_true: Any, probability: Any, sample_weight: Any, n_bins: int) -> Any:
@@ -321,13 +309,7 @@ def draw_refinement(draw: Draw) -> Arguments:
     }  # fmt: skip
 
 
-def refinement(
-    y_true: Any, probability: Any, labels: Any, sample_weight: Any, partition: Any, loss: Any
-) -> Any:
-    return calibration.calibration_refinement(
-        y_true, probability, labels=labels, sample_weight=sample_weight, partition=partition,
-        loss=loss,
-    )  # fmt: skip
+refinement = calibration.calibration_refinement
 
 
 def refinement_reference(
@@ -597,8 +579,7 @@ def draw_counts(draw: Draw) -> Arguments:
     return {"counts": n, "m": draw.of([0, 2, K, 1e-9, 0.5]), "prior": prior}
 
 
-def counts(counts: Any, m: Any, prior: Any) -> Any:
-    return calibration.empirical_probability(counts, m=m, prior=prior)
+counts = calibration.empirical_probability
 
 
 def counts_reference(counts: Any, m: Any, prior: Any) -> Any:
@@ -641,29 +622,33 @@ def calibrator(score: Any, y: Any, sample_weight: Any, keep: Any) -> Any:
     }
 
 
-def separated(z: list[Any], y: list[int]) -> bool:
-    zero = [x for x, k in zip(z, y, strict=True) if not k]
-    one = [x for x, k in zip(z, y, strict=True) if k]
-    return max(zero) <= min(one) or max(one) <= min(zero)
-
-
-def calibrator_reference(score: Any, y: Any, sample_weight: Any, keep: Any) -> Any:
+def read_scores(
+    score: Any, y: Any, sample_weight: Any, distinct: int = 2, either_way: bool = False
+) -> Any:
+    """The rows that count, their labels, scores and weights, and what they are fitted to: where a
+    rising score, or one either way, separates the labels, as if a row of each were added."""
     some, n = counted(sample_weight, len(y)), len(y)
     labels = [int(y[i]) for i in some]
     if len(set(labels)) < 2:
         raise Outside("y")
     z = [real(score[i]) for i in some]
     w = [real(weights_of(sample_weight, n)[i]) for i in some]
-    o = [-mp.log(real(rates_of(keep, n)[i])) for i in some]
-    W = sum(w)
-    if len(set(z)) < 2:
+    if len(set(z)) < distinct:
         raise Outside("score")
+    zero, one = ([x for x, k in zip(z, labels, strict=True) if k == c] for c in (0, 1))
     target = [mp.mpf(k) for k in labels]
-    if separated(z, labels):
+    if max(zero) <= min(one) or (either_way and max(one) <= min(zero)):
         of = [sum(a for a, k in zip(w, labels, strict=True) if k == c) for c in (0, 1)]
         if min(of) < 1:
             raise Outside("sample_weight")
         target = [(of[1] + 1) / (of[1] + 2) if k else 1 / (of[0] + 2) for k in labels]
+    return some, labels, z, w, target
+
+
+def calibrator_reference(score: Any, y: Any, sample_weight: Any, keep: Any) -> Any:
+    some, labels, z, w, target = read_scores(score, y, sample_weight, either_way=True)
+    o = [-mp.log(real(rates_of(keep, len(y))[i])) for i in some]
+    W = sum(w)
 
     def gradient(found: Any) -> bool:
         """The likelihood has slope 0, by its definition, and bends upwards everywhere."""
@@ -700,22 +685,7 @@ def three(score: Any, y: Any, sample_weight: Any) -> Any:
 
 
 def three_reference(score: Any, y: Any, sample_weight: Any) -> Any:
-    some, n = counted(sample_weight, len(y)), len(y)
-    labels = [int(y[i]) for i in some]
-    if len(set(labels)) < 2:
-        raise Outside("y")
-    z = [real(score[i]) for i in some]
-    w = [real(weights_of(sample_weight, n)[i]) for i in some]
-    if len(set(z)) < 3:
-        raise Outside("score")
-    target = [mp.mpf(k) for k in labels]
-    zero = [x for x, k in zip(z, labels, strict=True) if not k]
-    one = [x for x, k in zip(z, labels, strict=True) if k]
-    if max(zero) <= min(one):
-        of = [sum(a for a, k in zip(w, labels, strict=True) if k == c) for c in (0, 1)]
-        if min(of) < 1:
-            raise Outside("sample_weight")
-        target = [(of[1] + 1) / (of[1] + 2) if k else 1 / (of[0] + 2) for k in labels]
+    _, _, z, w, target = read_scores(score, y, sample_weight, distinct=3)
 
     def best(found: Any) -> bool:
         """Slopes of the likelihood are 0, or not below 0 where a or b is at its bound."""

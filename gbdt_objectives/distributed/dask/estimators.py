@@ -31,48 +31,54 @@ class _Fitting(estimators.Fitting):
         if not self.is_ours:
             self.run()
             return self.estimator
-        estimator, objective, given = self.estimator, self.objective, self.given
-        if objective is not None:
-            _train.check_not_by_row(objective)
-        client = _train.find_client(estimator.client)
-        _persist(client, given)
-        timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or _train.TIMEOUT
+        if self.objective is not None:
+            _train.check_not_by_row(self.objective)
+        client = _train.find_client(self.estimator.client)
+        _persist(client, self.given)
+        config = getattr(self.estimator, "coll_cfg", None)
+        timeout = getattr(config, "timeout", None) or _train.TIMEOUT
         with _train.explained(client, set(client.nthreads()), timeout) as interruptible:
-            callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
+            callbacks = self.parameters.get("callbacks", self.estimator.callbacks) or ()
             self.parameters["callbacks"] = [interruptible, *callbacks]
-            if objective is None:
+            if self.objective is None:
                 self.run()
-                return estimator
-            earlier, own_margin = self.continues(objective), given.get("base_margin")
-            measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-            started, begin = start_at(
-                measured, estimator.base_score, self.named(objective),
-                earlier=earlier, base_margin=own_margin,
+            else:
+                self.fit_on(client, self.objective, timeout)
+        return self.estimator
+
+    def fit_on(self, client: distributed.Client, objective: Objective, timeout: int) -> None:
+        """Train on the objective measured on all labels, which the estimator then has."""
+        estimator, given = self.estimator, self.given
+        earlier, own_margin = self.continues(objective), given.get("base_margin")
+        measured = _measure(client, objective, given["y"], given.get("sample_weight"))
+        started, begin = start_at(
+            measured, estimator.base_score, self.named(objective),
+            earlier=earlier, base_margin=own_margin,
+        )  # fmt: skip
+        intercept: Start = 0.0
+        if started.shifts:  # several outputs start at the intercept in each row
+            intercept = started.start = start_margin(measured)
+            started.shifts = False
+            labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
+            first, *others = (_start_of_rows(measured, y) for y in labels)
+            given |= {"base_margin": first, "base_margin_eval_set": others or None}
+        self.parameters |= {"objective": started, **begin}
+        if self.reads(objective):
+            self.classes = self.find_classes(objective)
+            self.library_fit = _fit_margins(estimator)
+        self.run()
+        booster = estimator.get_booster()
+        self.finish(booster, objective, intercept)
+        estimator.objective_ = measured
+        if objective.fits_margins:
+            names = ("missing", "enable_categorical", "feature_types")
+            data = xgb_dask.DaskDMatrix(
+                client, given["X"], given["y"], weight=given.get("sample_weight"),
+                base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
             )  # fmt: skip
-            intercept: Start = 0.0
-            if started.shifts:  # several outputs start at the intercept in each row
-                intercept = started.start = start_margin(measured)
-                started.shifts = False
-                labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
-                first, *others = (_start_of_rows(measured, y) for y in labels)
-                given |= {"base_margin": first, "base_margin_eval_set": others or None}
-            self.parameters |= {"objective": started, **begin}
-            if self.reads(objective):
-                self.classes = self.find_classes(objective)
-                self.library_fit = _fit_margins(estimator)
-            self.run()
-            self.finish(estimator.get_booster(), objective, intercept)
-            estimator.objective_ = measured
-            if objective.fits_margins:
-                names = ("missing", "enable_categorical", "feature_types")
-                data = xgb_dask.DaskDMatrix(
-                    client, given["X"], given["y"], weight=given.get("sample_weight"),
-                    base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
-                )  # fmt: skip
-                estimator.objective_ = _train.fitted_objective(
-                    client, measured, estimator.get_booster(), data, timeout=timeout
-                )
-        return estimator
+            estimator.objective_ = _train.fitted_objective(
+                client, measured, booster, data, timeout=timeout
+            )
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
