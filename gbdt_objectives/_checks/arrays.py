@@ -229,8 +229,8 @@ def finite(name: str, array: Array) -> None:
 def each(name: str, values: Array, right: Array, rule: str, remedy: str) -> None:
     """Raise for the first row whose value is not right."""
     if np.count_nonzero(right) < right.size:
-        row = int(np.argmin(right))
-        raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
+        at = tuple(np.argwhere(~right)[0].tolist())
+        raise ValueError(f"{name} {rule}, found {values[at]} at row {at[0]}: {remedy}")
 
 
 def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:

@@ -51,19 +51,16 @@ class Interval:
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
-        wrong = values <= self.low if self.low_is_open else values < self.low
-        wrong |= values >= self.high if self.high_is_open else values > self.high
-        if wrong.any():
-            at = tuple(np.argwhere(wrong)[0].tolist())
-            ends = (
-                ("above" if self.low_is_open else ">=", self.low),
-                ("below" if self.high_is_open else "<=", self.high),
-            )
-            must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
-            raise ValueError(
-                f"{name} must be {must}, found {values[at]} at row {at[0]}: correct these rows or "
-                "leave them out" + ", or encode the two classes as 0 and 1" * (self.high == 1)
-            )
+        right = values > self.low if self.low_is_open else values >= self.low
+        right &= values < self.high if self.high_is_open else values <= self.high
+        ends = (
+            ("above" if self.low_is_open else ">=", self.low),
+            ("below" if self.high_is_open else "<=", self.high),
+        )
+        must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
+        remedy = "correct these rows or leave them out"
+        remedy += ", or encode the two classes as 0 and 1" * (self.high == 1)
+        _checks.each(name, values, right, f"must be {must}", remedy)
 
 
 @dataclass(frozen=True)

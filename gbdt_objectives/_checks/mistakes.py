@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import is_dask, shown
+from gbdt_objectives._checks import is_dask, library_name, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
@@ -232,10 +232,6 @@ def any_named(values: Iterable[Any]) -> bool:
     return False
 
 
-def is_indexed(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "pandas" and hasattr(values, "index")
-
-
 def check_index(given: Mapping[str, Any]) -> None:
     """Raise if two columns of the same rows have the same row labels, but not in the same order. In
     a dict are columns of these rows, in a tuple or list those of others, such as evaluation sets.
@@ -246,7 +242,7 @@ def check_index(given: Mapping[str, Any]) -> None:
             check_index({f"{name}[{k}]": part for k, part in enumerate(values)})
         columns = values if type(values) is dict else {None: values}
         for key, column in columns.items():
-            if not is_indexed(column):
+            if library_name(column) != "pandas" or not hasattr(column, "index"):
                 continue
             called = name if key is None else f"{name}[{key!r}]"
             if by is None:

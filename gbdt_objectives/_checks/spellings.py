@@ -24,6 +24,7 @@ def each_word(rows: Mapping[str, str]) -> dict[str, str]:
 
 
 def each_row(table: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """:func:`each_word` of every row of a table."""
     return {name: each_word(rows) for name, rows in table.items()}
 
 

@@ -1,4 +1,4 @@
-"""The study of calibrators: a quick run, and the committed results beside the README."""
+"""The study of calibrators: its distortions, and the committed results beside the README."""
 
 from __future__ import annotations
 
@@ -11,21 +11,6 @@ from experiments.calibrators import __main__ as experiment
 from gbdt_objectives.calibration import SplineCalibrator
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setitem(experiment.PEERS, "SplineCalib", ("no_such_package", None))
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "without SplineCalib: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "summary.csv",
-        "comparison.csv",
-        "chosen.csv",
-        "table.md",
-        "environment.json",
-    }
-    assert len(pd.read_csv(tmp_path / "comparison.csv")) == 4
 
 
 def test_distortions_are_what_they_say() -> None:

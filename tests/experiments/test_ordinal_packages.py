@@ -1,27 +1,13 @@
-"""The study of packages for ordered classes: a small run, and committed results."""
+"""The study of packages for ordered classes: its differences, and committed results."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from experiments.ordinal_packages import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(experiment, "find_spec", lambda name: None)
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "without ogboost: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
-    names = {"cells.csv", "summary.csv", "table.md", "environment.json"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    cells = pd.read_csv(tmp_path / "cells.csv")
-    assert len(cells) == 2 * 3
-    assert np.isfinite(cells[list(experiment.MEASURES)]).all(axis=None)
-    assert cells.problem.isna().all()
 
 
 def test_a_package_that_fails_is_a_result(monkeypatch) -> None:

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from experiments import _common
+from experiments.calibrators import __main__ as calibrators
+from experiments.ordinal_packages import __main__ as ordinal_packages
 from experiments.performance_coverage import __main__ as performance_coverage
+from experiments.segment_repair import __main__ as segment_repair
 
 pytestmark = pytest.mark.slow
 
 
 class Quick(NamedTuple):
-    """A study, the rows of its tables (None: not counted), columns of the first that are finite,
-    and a part of what it prints."""
+    """A study, the rows of its tables (None: not counted), columns of the first that are finite, a
+    part of what it prints, what else holds of the first table, and a peer that is missing."""
 
     study: str
     rows: dict[str, int | None]
     finite: tuple[str, ...] = ()
     says: str = ""
+    holds: Callable[[pd.DataFrame], bool] = lambda table: True
+    patch: tuple[str, Any] | None = None
 
 
 METRICS = [one["metrics"] for one in _common.read_json(performance_coverage.CONFIG)["settings"]]
+ARMS, AS_IS = 4 + (segment_repair.MCGrad is not None), segment_repair.AS_IS
 KAPPAS = ("common", "shifts", "separate plug-in", "separate exact", "true shifts")
 
 QUICK = [
@@ -48,13 +55,25 @@ QUICK = [
         {"summary": 4 * (3 * 7 + 2) + 2 * 2 * 7},
         says="within 0.02 of nominal",
     ),
-    Quick("comparison_level", {"summary": 10 * 6}, ("error",)),
+    Quick(
+        "calibrators",
+        {"comparison": 4, "summary": None, "chosen": None},
+        says="without SplineCalib: pip install 'gbdt_objectives[peers]'",
+        patch=("PEERS", calibrators.PEERS | {"SplineCalib": ("no_such_package", None)}),
+    ),
+    Quick(
+        "comparison_level",
+        {"summary": 10 * 6},
+        ("error",),
+        holds=lambda table: (table.error > 0).all(),
+    ),
     Quick("decisions", {"cells": 2 * 2 * 3, "differences": None}, ("decide", "thresholds")),
     Quick(
         "delayed_labels",
         {"summary": 4 * 2 * 7, "cells": None, "comparison": None},  # delays, boosters, methods
         ("excess",),
         "the objective with estimated delays has a lower log loss",
+        lambda table: (table.excess[table.method == "complete labels"] == 0).all(),
     ),
     Quick(
         "few_events",
@@ -67,6 +86,14 @@ QUICK = [
         {"cells": 2 * 2 * 6, "summary": None},  # folds, models, methods
         ("auc", "average_precision", "sigma", "class_probability", "calibrated"),
         "sigma of a focal margin is a worse probability",
+    ),
+    Quick(
+        "ordinal_packages",
+        {"cells": 2 * 3, "summary": None},
+        ordinal_packages.MEASURES,
+        "without ogboost: pip install 'gbdt_objectives[peers]'",
+        lambda table: table.problem.isna().all(),
+        ("find_spec", lambda name: None),
     ),
     Quick(
         "ordinal_probabilities",
@@ -93,14 +120,25 @@ QUICK = [
         {"cells": 4 * 4, "summary": None},  # draws, methods
         says="within two standard deviations of one test draw",
     ),
+    Quick(
+        "segment_repair",
+        {"summary": 2 * len(segment_repair.CASES) * ARMS, "draws": None},
+        ("excess",),
+        "better than the global logit",
+        lambda table: (
+            table.query("moved == 'nothing' and method == @AS_IS").excess.abs() < 1e-9
+        ).all(),
+    ),
     Quick("segment_thresholds", {"draws": 3 * 2 * 2, "simulated": None}, KAPPAS),  # effects, sizes
 ]
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("quick", QUICK, ids=[quick.study for quick in QUICK])
-def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys) -> None:
+def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys, monkeypatch) -> None:
     experiment = import_module(f"experiments.{quick.study}.__main__")
+    if quick.patch:
+        monkeypatch.setattr(experiment, *quick.patch)
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert quick.says in capsys.readouterr().out
     written = {path.name for path in tmp_path.iterdir()}
@@ -109,10 +147,7 @@ def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys) -> None:
     assert {name: rows and len(tables[name]) for name, rows in quick.rows.items()} == quick.rows
     first = next(iter(tables.values()))
     assert np.isfinite(first[list(quick.finite)]).all(axis=None)
-    if quick.study == "comparison_level":
-        assert (first.error > 0).all()
-    if quick.study == "delayed_labels":
-        assert (first.excess[first.method == "complete labels"] == 0).all()
+    assert quick.holds(first)
 
 
 @pytest.mark.parametrize(

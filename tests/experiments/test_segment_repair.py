@@ -1,4 +1,4 @@
-"""Segments that moved: a quick run, and the committed results beside the README."""
+"""Segments that moved: the rule, and the committed results beside the README."""
 
 from __future__ import annotations
 
@@ -11,20 +11,6 @@ from experiments._common import read_json
 from experiments.segment_repair import __main__ as experiment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.ci
-def test_quick_run_writes_everything(tmp_path, capsys) -> None:
-    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
-    assert "better than the global logit" in capsys.readouterr().out
-    names = {"draws.csv", "summary.csv", "table.md", "environment.json"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    summary = pd.read_csv(tmp_path / "summary.csv")
-    arms = 4 if experiment.MCGrad is None else 5
-    assert len(summary) == 2 * len(experiment.CASES) * arms
-    assert np.isfinite(summary.excess).all()
-    nothing = summary[(summary.moved == "nothing") & (summary.method == experiment.AS_IS)]
-    assert (nothing.excess.abs() < 1e-9).all()
 
 
 def test_measures() -> None:
