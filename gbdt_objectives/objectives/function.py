@@ -54,6 +54,11 @@ class FunctionLoss(Loss):
         return getattr(self.function, "__name__", "function")
 
     @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the row values that the function gets."""
+        return tuple(name for name, _ in self.named)
+
+    @property
     def has_loss(self) -> bool:
         return self.loss_function is not None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def test_cumulative_probabilities_of_ordered_classes() -> None:
     cumulative = np.column_stack(
         [np.zeros(23), *(special.expit(t - f) for t in theta), np.ones(23)]
     )
-    between = [apart(low, high) for low, high in pairwise(theta)]
+    between = apart(np.array(theta)).tolist()
     found = formulas.ordinal(f, theta, [*between, 1.0])
     np.testing.assert_allclose(found, np.diff(cumulative, axis=1), rtol=1e-9, atol=3e-16)
     words = formulas.ordinal(f, ["-inf", 0.5, "inf"], [1.0, 1.0, 1.0])
