@@ -180,6 +180,13 @@ def test_the_rank_correlation_is_spearmans():
     )
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_scores_rise_in_any_unit(unit):
+    y = np.repeat([0, 1, 2], 20)
+    curve = read_scored_rows(y, unit * (y + np.arange(60) / 60), None, None).label_curve
+    assert qwk.score_rises(curve)
+
+
 def test_the_last_fit_of_a_line_looks_at_all_rows(monkeypatch) -> None:
     """The search may look at few pools, and ends with more squared error than what it returns."""
     rng = np.random.default_rng(6)
