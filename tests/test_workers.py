@@ -649,23 +649,6 @@ def test_thresholds_fitted_to_margins(run: Run) -> None:
         np.testing.assert_allclose(result, one, rtol=0, atol=1e-6)  # where the search ends
 
 
-def evaluate_probabilities(rank: int, world: int, kinds: Kinds) -> Any:
-    y = np.sort(np.random.default_rng(0).integers(0, 3, N)).astype(float)
-    p = np.random.default_rng(1).dirichlet([1, 1, 1], N)
-    at = share(rank, world)
-    data = xgb.DMatrix(np.zeros((len(at), 1)), y[at])
-    return [
-        metric(3, input_space="probability").xgboost(p[at], data)[1]
-        for metric in (go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric)
-    ]
-
-
-def test_class_probabilities_with_a_worker_without_rows(run: Run) -> None:
-    expected, found = run(evaluate_probabilities)
-    for result in found:
-        np.testing.assert_allclose(result, expected, rtol=1e-12)  # sums in another order
-
-
 def evaluate_bad_label(rank: int, world: int) -> Any:
     data = xgb.DMatrix(np.zeros((4, 1)), [0, 1, 2 * rank, 1])
     return go.weighted_logloss_metric(1).xgboost(np.zeros(4), data)
@@ -857,12 +840,6 @@ def centred_globally(y_true: Any, margin: Any, sample_weight: Any) -> Any:
 def functions_that_hold(mean: float) -> dict[str, Any]:
     held, single, by_name = (mean,), np.float32(mean), {"mean": mean}
 
-    def default(y_true: Any, margin: Any, sample_weight: Any, m: float = mean) -> Any:
-        return centred(y_true, margin, sample_weight, m)
-
-    def by_keyword(y_true: Any, margin: Any, sample_weight: Any, *, m: float = mean) -> Any:
-        return centred(y_true, margin, sample_weight, m)
-
     def helper(values: Any) -> Any:
         return values + mean
 
@@ -870,12 +847,12 @@ def functions_that_hold(mean: float) -> dict[str, Any]:
         "partial": partial(centred, mean=mean),
         "object": Centred(mean),
         "method": Centred(mean).method,
-        "default": default,
-        "by_keyword": by_keyword,
-        "float32": lambda y, f, w: (f - y + single, np.ones_like(f)),
-        "tuple": lambda y, f, w: (f - y + held[0], np.ones_like(f)),
-        "dict": lambda y, f, w: (f - y + by_name["mean"], np.ones_like(f)),
-        "helper": lambda y, f, w: (helper(f - y), np.ones_like(f)),
+        "default": lambda y, f, w, m=mean: centred(y, f, w, m),
+        "by_keyword": lambda y, f, w, *, m=mean: centred(y, f, w, m),
+        "float32": lambda y, f, w: centred(y, f, w, single),
+        "tuple": lambda y, f, w: centred(y, f, w, held[0]),
+        "dict": lambda y, f, w: centred(y, f, w, by_name["mean"]),
+        "helper": lambda y, f, w: centred(y, helper(f), w),
     }
 
 
@@ -917,10 +894,7 @@ def test_a_worker_that_lost_the_others_does_not_wait_for_them_again(
 
     monkeypatch.setattr(_workers, "workers", lambda: True)
     monkeypatch.setattr(_workers, "_collective_sum", lost)
-    with (
-        pytest.raises(RuntimeError, match="nobody answers"),
-        _workers.together(go.qwk_metric()),
-    ):
+    with pytest.raises(RuntimeError, match="nobody answers"), _workers.together(go.qwk_metric()):
         _workers.all_sum([1.0])
     assert len(sums) == 1
 

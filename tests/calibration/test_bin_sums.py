@@ -119,6 +119,9 @@ def test_cells_are_of_similar_rows() -> None:
     np.testing.assert_allclose(sorted(ours), sorted(expected), rtol=1e-12)
     for name in ("W", "p", "d", "e", "m", "x", "phi"):
         np.testing.assert_array_equal(getattr(found, name), getattr(bins, name))
+    slope, level = np.polyfit(logit(found.cell_p), found.z, 1)
+    assert slope == pytest.approx(1, abs=0.4)  # predictions are right
+    np.testing.assert_allclose(found.z, level + slope * logit(found.cell_p), rtol=1e-9)
     one = significance.sampled_bins(bins, replace(rows, rate=0.4), b)
     np.testing.assert_allclose(one.rate, 0.4, rtol=1e-12)
 

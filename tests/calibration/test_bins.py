@@ -65,11 +65,7 @@ def test_the_unit_of_weights_does_not_matter(scale) -> None:
     one, other = (reliability_bins(y, p, sample_weight=v) for v in (w, w * scale))
     np.testing.assert_allclose(other.frequency, one.frequency, rtol=1e-12)  # w * scale rounds
     np.testing.assert_allclose(other.weight / scale, one.weight, rtol=1e-12)
-    for measure in (
-        expected_calibration_error,
-        calibration_ratio,
-        normalized_entropy,
-    ):
+    for measure in (expected_calibration_error, calibration_ratio, normalized_entropy):
         found, expected = measure(y, p, sample_weight=w * scale), measure(y, p, sample_weight=w)
         assert found == pytest.approx(expected, rel=1e-12)
 

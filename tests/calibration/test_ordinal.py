@@ -22,11 +22,7 @@ from tests.calibration.reference import recalibration_slope
 from tests.objectives.checks import central_difference
 
 CUTS = np.array([-1.0, 0.2, 1.4])
-BENDS = {
-    "none": lambda x: x,
-    "exp": lambda x: np.exp(2 * x),
-    "sigmoid": lambda x: expit(3 * x),
-}
+BENDS = {"none": lambda x: x, "exp": lambda x: np.exp(2 * x), "sigmoid": lambda x: expit(3 * x)}
 
 
 def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from gbdt_objectives.calibration import (
     brier_score,
     calibration_ratio,
+    calibration_ratio_by_segment,
     calibration_refinement,
     expected_calibration_error,
     normalized_entropy,
@@ -92,13 +93,12 @@ def test_arguments_are_left_as_they_are() -> None:
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 
-FUNCTIONS = [
-    brier_score,
-    calibration_refinement,
-    expected_calibration_error,
-    normalized_entropy,
+FUNCTIONS = [brier_score, calibration_refinement, expected_calibration_error, normalized_entropy]
+BINARY_FUNCTIONS = [
+    calibration_ratio,
+    reliability_bins,
+    lambda y, p, **given: calibration_ratio_by_segment(y, p, [0] * len(y), **given),
 ]
-BINARY_FUNCTIONS = [calibration_ratio, reliability_bins]
 WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 

@@ -19,7 +19,7 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.calibration.segments import shares_test
 from tests.calibration.reference import users
-from tests.cases import each, refusals_of, refused
+from tests.cases import each, refused
 
 
 def simulated(seed, n=3000):
@@ -253,23 +253,11 @@ def test_rows_of_no_weight_do_not_count() -> None:
     (np.zeros((3, 2)), {}, "segments must be one column"),
     ({}, {}, "segments has no column"),
     (None, {}, "segments must be one-dimensional"),
-    ([0, 0, 0], {"negative_keep_rate": 0}, r"negative_keep_rate must be in \(0, 1\], found 0"),
-    ([0, 0, 0], {"keep_rate": [1, 2, 1]}, "in .0, 1., found 2.0 at row 1"),
-    ([0, 0, 0], {"keep_rate": [1, 1]}, "keep_rate has 2 rows"),
     ([0, 0, 0], {"confidence_level": 95}, "confidence_level must be in"),
     ("prediction", {"n_bins": 0}, "n_bins must be a whole number"),
 )
 def test_bad_arguments(segments, options) -> None:
     calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
-
-
-test_bad_rows = refusals_of(
-    lambda y, p: calibration_ratio_by_segment(y, p, [0, 1]),
-    ([0, 1], [[0.5, 0.5], [0.5, 0.5]], r"probability must be \(n,\)"),
-    ([0, 1], [1.0, 20.0], r"probability must be in \[0, 1\]"),
-    ([0.1, 0.7], [0, 1], "y_true must be 0"),
-    (["no", "yes"], [0.1, 0.2], "y_true must hold real numbers", TypeError),
-)
 
 
 @pytest.mark.parametrize(("rows", "without"), [(5, 0.93), (20, 0.8)])

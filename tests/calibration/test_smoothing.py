@@ -23,14 +23,8 @@ def test_shapes_and_limits() -> None:
     assert found.shape == counts.shape
     np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-14)
     assert found[1, 2, 3].tolist() == empirical_probability(counts[1, 2, 3], m=3).tolist()
-    assert empirical_probability([0, 0], m=1, prior=[0.25, 0.75]).tolist() == [
-        0.25,
-        0.75,
-    ]
-    assert empirical_probability([3, 1], m=5, prior=[1, 0]).tolist() == [
-        8 / 9,
-        1 / 9,
-    ]
+    assert empirical_probability([0, 0], m=1, prior=[0.25, 0.75]).tolist() == [0.25, 0.75]
+    assert empirical_probability([3, 1], m=5, prior=[1, 0]).tolist() == [8 / 9, 1 / 9]
 
 
 test_bad_input = refusals_of(
