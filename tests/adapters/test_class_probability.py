@@ -183,10 +183,6 @@ def test_scikit_learn_calibrates_no_margins(lib: Library, objective, ordinal) ->
     guess = np.tile(np.bincount(y[TRAIN]) / len(y[TRAIN]), (len(X[TEST]), 1))
     assert log_loss(y[TEST], p) < 0.9 * log_loss(y[TEST], guess)
     assert not hasattr(model.fit(X, y), "decision_function")
-    if lib is LGB and hasattr(lgb.LGBMClassifier, "decision_function"):
-        logistic = lib.make(True, objective=go.weighted_logloss_objective(1))
-        logistic.fit(X, ordinal[1] > 2)
-        np.testing.assert_array_equal(logistic.decision_function(X), margins(lib, logistic, X))
 
 
 @both

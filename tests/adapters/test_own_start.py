@@ -15,7 +15,6 @@ from tests.objectives.test_start import (
     median,
     pasted_qwk,
     poisson,
-    softmax,
     squared_error,
 )
 
@@ -76,13 +75,6 @@ def test_label_units_under_a_log_link_are_named_once(lib: Library) -> None:
         start(lib, go.objective(poisson, link="log", intercept=66), Y)
     (message,) = (str(one.message) for one in told if "starts at 66" in str(one.message))
     assert f"far from the best constant, {np.log(Y.mean()):.4g}:" in message
-
-
-@both
-def test_a_softmax_starts_at_the_class_frequencies(lib: Library) -> None:
-    y = np.digitize(X[:, 0], [0.2, 0.5]).astype(float)
-    found = start(lib, go.objective(softmax, link="softmax", outputs=3), y, W)
-    np.testing.assert_allclose(found, [np.bincount(y.astype(int), W) / W.sum()] * N, rtol=1e-5)
 
 
 @both

@@ -20,7 +20,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.lightgbm import parameters as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.cases import refusals
+from tests.cases import each
 
 pytestmark = pytest.mark.slow
 
@@ -491,20 +491,10 @@ def test_lightgbm_data_in_files(ordinal, tmp_path) -> None:
         np.testing.assert_allclose(values["squared_error"], records[1]["v"]["squared_error"])
 
 
-@pytest.mark.parametrize("spelling", [False, 0, "0", "0.0", "-", "false", " False "])
-def test_spellings_of_off(spelling) -> None:
-    assert _arguments.same(spelling, (0,))
-    assert _arguments.same(spelling, (False, "auto"))
-    assert not _arguments.same(spelling, (1, "on"))
-
-
-@pytest.mark.parametrize("spelling", [True, 1, "1", "+", "true", "1.0"])
-def test_spellings_of_on(spelling) -> None:
-    assert _arguments.same(spelling, (True,))
-    assert not _arguments.same(spelling, (0, "off"))
-
-
-test_refusals = refusals(
-    *((lambda lib=lib: check(lib, {"num_class": 3}),
-     r"library's own train\(\), as gbdt_objectives.objective\(function\)\)") for lib in (XGB, LGB)),
-)  # fmt: skip
+@each("off", [False, 0, "0", "0.0", "-", "false", " False "])
+@each("on", [True, 1, "1", "+", "true", "1.0"])
+def test_spellings_of_off_and_on(off, on) -> None:
+    for value, same, other in ((off, (0,), (1, "on")), (on, (True,), (0, "off"))):
+        assert _arguments.same(value, same)
+        assert not _arguments.same(value, other)
+    assert _arguments.same(off, (False, "auto"))

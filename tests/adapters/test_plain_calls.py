@@ -135,11 +135,8 @@ def test_estimators_of_both_libraries() -> None:
     right = KAPPA(Y[TEST], scores, weight)
     assert values[model.best_iteration] == pytest.approx(right, abs=1e-5)  # which XGBoost prints
     assert pickle.loads(pickle.dumps(model)).get_params()["eval_metric"] == KAPPA
-    other = lgb.LGBMRegressor(objective=QWK, n_estimators=40, n_jobs=1, **LGB_PARAMS, metric="None")
-    other.fit(
-        X[TRAIN], Y[TRAIN] , eval_set=[(X[TEST], Y[TEST])], eval_metric=KAPPA,
-        eval_sample_weight=[weight],
-    )  # fmt: skip
+    other = LGB.make(plain=True, objective=QWK, n_estimators=40, learning_rate=0.1, metric="None")
+    LGB.fit(other, X[TRAIN], Y[TRAIN], [(X[TEST], Y[TEST])], KAPPA, eval_sample_weight=[weight])
     last = other.evals_result_["valid_0"]["qwk"][-1]
     assert last == pytest.approx(KAPPA(Y[TEST], other.predict(X[TEST]), weight), rel=1e-12)
 
@@ -427,40 +424,24 @@ def test_two_boosters_and_cv_on_one_data_set(lib: Library) -> None:
             step(one, loss)
     for found, right in zip(pair, alone, strict=True):
         assert trees(lib, found) == trees(lib, right)
+
+    def of_these_labels(margin: Any, rows: Any) -> Any:
+        return go.qwk_objective(rows.get_label())(margin, rows)
+
     folds = [(np.arange(450), np.arange(450, 900)), (np.arange(300, 900), np.arange(300))]
-    if lib is XGB:
-        found = xgb.cv(XGB_PARAMS, data, 5, obj=losses[0], custom_metric=SMOOTH, folds=folds,
-                       as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
-    else:
-        found = lgb.cv({**LGB_PARAMS, "objective": losses[0], "metric": "None"}, data, 5,
-                       folds=folds, feval=SMOOTH)["valid extended_qwk-mean"]  # fmt: skip
-    values = []
-    for rows, held_out in folds:
-
-        def own(a: Any, b: Any, labels: Any = Y[rows]) -> Any:
-            return go.qwk_objective(labels)(a, b)
-
-        values.append(history_of(lib, own, rows, held_out))
-    np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=0, atol=2e-5)  # five digits
+    found, right = (
+        xgb.cv(XGB_PARAMS, data, 5, obj=loss, custom_metric=SMOOTH, folds=folds, as_pandas=False)
+        if lib is XGB
+        else lgb.cv({**LGB_PARAMS, "objective": loss, "metric": "None"}, rows_of(lib, Y), 5,
+                    folds=folds, feval=SMOOTH)
+        for loss in (losses[0], of_these_labels)
+    )  # fmt: skip
+    means = lib.mean.format("extended_qwk")
+    np.testing.assert_allclose(found[means], right[means], rtol=0, atol=2e-5)  # five digits
 
 
 def trees(lib: Library, booster: Any) -> Any:
     return booster.get_dump() if lib is XGB else booster.model_to_string()
-
-
-def history_of(lib: Library, loss: Any, rows: Any, held_out: Any) -> list[float]:
-    history: dict[str, Any] = {}
-    if lib is XGB:
-        xgb.train(XGB_PARAMS, xgb.DMatrix(X[rows], Y[rows]), 5, obj=loss, custom_metric=SMOOTH,
-                  evals=[(xgb.DMatrix(X[held_out], Y[held_out]), "v")], evals_result=history,
-                  verbose_eval=False)  # fmt: skip
-    else:
-        whole = lgb.Dataset(X, Y, params=LGB_PARAMS).construct()
-        data = whole.subset(rows)
-        lgb.train({**LGB_PARAMS, "objective": loss, "metric": "None"}, data, 5, feval=SMOOTH,
-                  valid_sets=[whole.subset(held_out)], valid_names=["v"],
-                  callbacks=[lgb.record_evaluation(history)])  # fmt: skip
-    return history["v"]["extended_qwk"]
 
 
 # --- the start, given by hand
@@ -482,20 +463,21 @@ def test_several_outputs_far_from_their_constants_warn(lib: Library) -> None:
 
 
 def test_a_base_score_that_contradicts_the_objective_warns() -> None:
+    def train(score: float, y: Any, objective: go.Objective) -> None:
+        XGB.train({**XGB.params, "base_score": score}, xgb.DMatrix(X, y), 2, objective=objective)
+
+    loss = go.qwk_objective()
     far = "boosting starts at 0.5, far from .*: leave base_score out, and training starts at"
-    data = xgb.DMatrix(X, Y + 20)
-    with pytest.warns(UserWarning, match=f"{far}"):
-        XGB.train({**XGB.params, "base_score": 0.5}, data, 2, objective=go.qwk_objective())
-    rare = xgb.DMatrix(X, RARE)
+    with pytest.warns(UserWarning, match=far):
+        train(0.5, Y + 20, loss)
     with pytest.warns(UserWarning, match="starts at 0, far from the best constant, -"):
-        XGB.train({**XGB.params, "base_score": 0.5}, rare, 2, objective=OFFSET)
-    model = XGB.make(objective=go.qwk_objective(), n_estimators=2, base_score=0.5)
-    with pytest.warns(UserWarning, match=f"{far}"):
-        model.fit(X, Y + 20)
+        train(0.5, RARE, OFFSET)
+    with pytest.warns(UserWarning, match=far):
+        XGB.make(objective=loss, base_score=0.5).fit(X, Y + 20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        XGB.train({**XGB.params, "base_score": 22.0}, data, 2, objective=go.qwk_objective())
-        XGB.train({**XGB.params, "base_score": 0.0005}, rare, 2, objective=OFFSET)
+        train(22.0, Y + 20, loss)
+        train(0.0005, RARE, OFFSET)
 
 
 def test_a_base_margin_of_one_number_goes_into_the_model() -> None:

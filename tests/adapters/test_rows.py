@@ -331,18 +331,6 @@ def test_rows_of_another_length_are_refused_in_training(lib: Library, objective,
             call()
 
 
-@needs_routing
-@both
-def test_rows_that_scikit_learn_did_not_split_are_refused(lib: Library) -> None:
-    for objective in (BOUND, NAMED):
-        with pytest.raises(ValueError, match="y_true has 480 rows, but cost has 600|needs cost of"):
-            cross_val_score(regressor(lib, objective), X, Y, error_score="raise")
-    with pytest.raises(ValueError, match="y_true has 480 rows, but cost has 599"):
-        cross_val_score(
-            regressor(lib, NAMED), X, Y, params={"cost": COST[:-1]}, error_score="raise"
-        )
-
-
 @both
 def test_bad_arguments_of_fit(lib: Library) -> None:
     model = regressor(lib, NAMED)

@@ -57,16 +57,16 @@ MORE_TESTS = {
         "tests/adapters/test_class_probability.py",
     ),
     "adapters/_estimators.py": (
-        "tests/adapters/test_natural_units.py",
+        "tests/adapters/test_contract.py",
         "tests/adapters/test_silently_wrong.py",
     ),
     "adapters/lightgbm/_train.py": (
         "tests/adapters/test_cv.py",
-        "tests/adapters/test_natural_units.py",
+        "tests/adapters/test_contract.py",
     ),
     "adapters/xgboost/_train.py": (
         "tests/adapters/test_cv.py",
-        "tests/adapters/test_natural_units.py",
+        "tests/adapters/test_contract.py",
     ),
     "adapters/_arguments.py": (
         "tests/adapters/test_train.py",
@@ -81,7 +81,7 @@ MORE_TESTS = {
         "tests/adapters/test_files.py",
     ),
     "adapters/_imbalance.py": ("tests/adapters/test_conversion.py",),
-    "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_natural_units.py"),
+    "adapters/_train.py": ("tests/adapters/test_cv.py", "tests/adapters/test_contract.py"),
     "adapters/_wrapped.py": (
         "tests/estimators/test_members.py",
         "tests/estimators/test_downsampled_classifier.py",
@@ -102,7 +102,7 @@ MORE_TESTS = {
         "tests/serving/test_nonsense.py",
         "tests/serving/test_contract.py",
     ),
-    "adapters/xgboost/estimators.py": ("tests/adapters/test_natural_units.py",),
+    "adapters/xgboost/estimators.py": ("tests/adapters/test_contract.py",),
     "adapters/xgboost/intercept.py": (
         "tests/adapters/test_imbalance.py",
         "tests/adapters/test_conversion.py",
@@ -117,7 +117,7 @@ MORE_TESTS = {
     "adapters/xgboost/stopping.py": (
         "tests/adapters/test_cv.py",
         "tests/adapters/test_estimators.py",
-        "tests/adapters/test_natural_units.py",
+        "tests/adapters/test_contract.py",
         "tests/adapters/test_silently_wrong.py",
     ),
     "calibration/likelihood.py": (
