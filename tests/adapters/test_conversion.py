@@ -17,14 +17,20 @@ import xgboost as xgb
 from scipy.special import logit
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.adapters.test_natural_units import CASES as LINKS, X as LINK_ROWS
+from tests.adapters.test_natural_units import (
+    CLASSES,
+    COUNTS,
+    EVENTS,
+    LOG,
+    LOGIT,
+    SOFTMAX,
+    X as LINK_ROWS,
+)
 from tests.contract import squared_error
 
 pytestmark = pytest.mark.slow
 
-LABELS = [11, 12, 13, 14]  # far from 0, so that a lost intercept cannot be overlooked
 ROUNDS = 25
 SMALL = 1e-5
 """Relative, for float32: an ONNX score is a float32 sum of ROUNDS leaves."""
@@ -35,9 +41,10 @@ ways = pytest.mark.parametrize("way", ["train", "estimator"])
 
 @cache
 def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, grades and rare events. The features are multiples of 1/64, and so are, or lie
-    midway, the thresholds of LightGBM's trees: float32 holds them all, and a row cannot go
-    another way in a converted tree because its threshold was rounded."""
+    """Features, grades of 11 to 14, far from 0 so that a lost intercept cannot be overlooked, and
+    rare events. The features are multiples of 1/64, and so are, or lie midway, the thresholds of
+    LightGBM's trees: float32 holds them all, and a row cannot go another way in a converted tree
+    because its threshold was rounded."""
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 64, (1200, 4)) / 64).astype(np.float32)
     y = np.digitize(X[:, :2].sum(1) + rng.normal(0, 0.2, len(X)), [0.7, 1.0, 1.3]) + 11
@@ -69,18 +76,9 @@ def _trained(library: str, loss: str, way: str) -> Any:
             evals=[(lib.data(X_held_out, y_held_out, reference=data), "held_out")],
             early_stopping_rounds=10,
         )  # fmt: skip
-    params = dict(lib.params)
-    if lib is XGB:
-        params |= {"eval_metric": metric, "early_stopping_rounds": 10, "random_state": 0}
-        del params["seed"], params["nthread"]
-        kind = xgboost_adapter.XGBRegressor if loss == "qwk" else xgboost_adapter.XGBClassifier
-        model = kind(objective=objective, n_estimators=ROUNDS, n_jobs=1, **params)
-        model.fit(X, y, eval_set=[(X_held_out, y_held_out)], verbose=False)
-        return model.get_booster()
-    kind = lightgbm_adapter.LGBMRegressor if loss == "qwk" else lightgbm_adapter.LGBMClassifier
-    model = kind(objective=objective, n_estimators=ROUNDS, early_stopping_rounds=10, **params)
-    model.fit(X, y, eval_set=[(X_held_out, y_held_out)], eval_metric=metric)
-    return model.booster_
+    model = lib.make(loss == "logloss", objective=objective, n_estimators=ROUNDS,
+                     early_stopping_rounds=10)  # fmt: skip
+    return lib.booster(lib.fit(model, X, y, [(X_held_out, y_held_out)], metric))
 
 
 def models(lib: Library, loss: str, way: str) -> list[Any]:
@@ -131,7 +129,7 @@ def test_the_intercept_and_a_shift_survive(converted, lib: Library, loss: str, w
         found = converted(lib, booster, X)
         if loss == "logloss" and converted is in_onnx:
             # onnxruntime takes 1 - sigmoid(-z) for a negative z: small probabilities are good
-            # to a rounding of 1 in float32, whoever's model it is (see the next test)
+            # to a rounding of 1 in float32, whoever's model it is (see below)
             np.testing.assert_allclose(found, expected, rtol=0, atol=3e-7)
             likely = expected > 0.1
             assert likely.any()
@@ -140,28 +138,17 @@ def test_the_intercept_and_a_shift_survive(converted, lib: Library, loss: str, w
 
 
 @both
-@pytest.mark.parametrize("link", list(LINKS))
+@pytest.mark.parametrize(
+    ("objective", "y"),
+    [(LOG, COUNTS), (LOGIT, EVENTS), (SOFTMAX, CLASSES)],
+    ids=["log", "logit", "softmax"],
+)
 @converters
-def test_links_of_functions_survive(converted, lib: Library, link: str) -> None:
-    objective, y, _ = LINKS[link]
+def test_links_of_functions_survive(converted, lib: Library, objective, y) -> None:
     X = LINK_ROWS.astype(np.float32)
     booster = lib.train(lib.params, lib.data(X, y), 8, objective=objective)
     # means of up to 8, exponentials of sums of float32
     np.testing.assert_allclose(converted(lib, booster, X), lib.predict(booster, X), atol=1e-5)
-
-
-@both
-def test_small_probabilities_are_rounded_by_onnxruntime_in_the_librarys_own_models_too(
-    lib: Library,
-) -> None:
-    X, _, event = rows()
-    name = "binary:logistic" if lib is XGB else "binary"
-    booster = lib.built_in({"objective": name, "eta": 0.5}, lib.data(X, event), ROUNDS)
-    expected = lib.predict(booster, X)
-    found = in_onnx(lib, booster, X)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-7)
-    assert (np.abs(found / expected - 1) > 2 * SMALL).any()  # treelite has them right
-    np.testing.assert_allclose(in_treelite(lib, booster, X), expected, rtol=SMALL)
 
 
 @both
@@ -188,36 +175,6 @@ def test_a_shift_of_several_classes_survives(converted, lib: Library) -> None:
         np.testing.assert_allclose(converted(lib, model, X), lib.predict(model, X), atol=5e-7)
 
 
-@both
-@ways
-@converters
-@pytest.mark.parametrize(
-    ("loss", "method"), [("qwk", "plugin"), ("qwk", "exact"), ("logloss", "exact")]
-)
-def test_thresholds_give_the_same_classes(
-    converted, lib: Library, loss: str, way: str, method: str
-) -> None:
-    """Thresholds fitted on our scores hold for converted ones."""
-    X, grade, event = rows()
-    y, metric = (grade, "qwk") if loss == "qwk" else (event, "youden")
-    labels = LABELS if loss == "qwk" else [0, 1]
-    for booster in models(lib, loss, way):
-        score = lib.predict(booster, X)
-        thresholds = np.asarray(
-            go.optimize_thresholds(y, score, method=method, metric=metric, labels=labels)
-        )
-        classes = go.apply_thresholds(score, thresholds, labels=labels)
-        assert set(classes) == set(labels)
-        found = go.apply_thresholds(converted(lib, booster, X), thresholds, labels=labels)
-        # a score within a float32 rounding of a cut may fall on the other side of it
-        distance = np.abs(score[:, None] - thresholds).min(axis=1)
-        clear = distance > SMALL * np.abs(score)
-        if loss == "logloss":
-            clear &= distance > 3e-7
-        assert clear.mean() > 0.99
-        np.testing.assert_array_equal(found[clear], classes[clear])
-
-
 @pytest.mark.skipif(
     tuple(map(int, xgb.__version__.split(".")[:2])) < (3, 1), reason="base_score was a scalar"
 )
@@ -240,11 +197,10 @@ def test_onnxmltools_takes_boosters_but_nobodys_subclass_of_an_estimator(lib: Li
     class Plain(xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor):  # type: ignore[misc]
         pass
 
-    adapter = xgboost_adapter.XGBRegressor if lib is XGB else lightgbm_adapter.LGBMRegressor
     X, y, _ = rows()
     function = convert.convert_xgboost if lib is XGB else convert.convert_lightgbm
     quiet = {} if lib is XGB else {"verbose": -1}
-    for estimator in (Plain(n_estimators=2, **quiet), adapter(n_estimators=2, **quiet)):
+    for estimator in (Plain(n_estimators=2, **quiet), lib.make(n_estimators=2)):
         with pytest.raises(ValueError, match="No proper operator name"):
             function(estimator.fit(X, y), initial_types=[("X", FloatTensorType([None, 4]))])
 
@@ -355,10 +311,8 @@ def test_a_shifted_model_can_be_refitted() -> None:
 
 def test_models_of_cross_validation_are_complete_too() -> None:
     X, y, _ = rows()
-    history = lightgbm_adapter.cv(
-        LGB.params, lgb.Dataset(X, y), 5, objective=go.qwk_objective(),
-        metric=go.extended_qwk_metric(), nfold=2, return_cvbooster=True,
-    )  # fmt: skip
+    history = LGB.cv(lgb.Dataset(X, y), 5, objective=go.qwk_objective(),
+                     metric=go.extended_qwk_metric(), nfold=2, return_cvbooster=True)  # fmt: skip
     for booster in history["cvbooster"].boosters:
         assert booster.params["objective"] == "regression"
         again = booster.refit(X, y)

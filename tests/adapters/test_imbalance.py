@@ -22,8 +22,6 @@ from sklearn.preprocessing import StandardScaler
 import gbdt_objectives as go
 from gbdt_objectives.adapters import (
     imbalance_shift,
-    lightgbm as lightgbm_adapter,
-    xgboost as xgboost_adapter,
 )
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each, refused
@@ -92,8 +90,7 @@ def test_read_from_a_saved_model(lib: Library, population, tmp_path):
     loaded = type(booster)(model_file=file)
     for model in (booster, loaded, go.shift_intercept(loaded, delta=-20.0)):
         assert go.adapters.imbalance_shift(model) == pytest.approx(-np.log(7), abs=1e-7)  # float32
-    adapter = xgboost_adapter if lib is XGB else lightgbm_adapter
-    assert adapter.imbalance_shift(booster) == go.adapters.imbalance_shift(booster)
+    assert lib.adapter.imbalance_shift(booster) == go.adapters.imbalance_shift(booster)
 
 
 @both
@@ -177,16 +174,6 @@ def test_rows_left_out_are_undone(lib: Library, halves, kept):
     assert found == pytest.approx(np.log(kept), abs=3 * 0.036)  # as above
 
 
-@both
-def test_what_parameters_tell_is_found_in_the_sample(lib: Library, halves):
-    (X, y, _), (X_new, y_new, _) = halves
-    params = {**LOGISTIC[lib.name], **STUMPS[lib.name], "scale_pos_weight": 20}
-    booster = lib.built_in(params, lib.data(X, y), 60)
-    assert go.adapters.imbalance_shift(booster, X_new, y_new) == pytest.approx(
-        go.adapters.imbalance_shift(booster), abs=3 * 0.036
-    )
-
-
 def test_any_fitted_classifier(halves):
     (X, y, _), (X_new, y_new, _) = halves
     labels = np.array(["no", "yes"])
@@ -209,11 +196,8 @@ def test_any_fitted_classifier(halves):
         assert of_booster == pytest.approx(
             go.adapters.imbalance_shift(model, X_new, y_new), abs=1e-6
         )
-        assert of_booster == adapter_of(booster).imbalance_shift(booster, y=y_new, X=X_new)
-
-
-def adapter_of(booster):
-    return xgboost_adapter if isinstance(booster, xgb.Booster) else lightgbm_adapter
+        adapter = (XGB if isinstance(booster, xgb.Booster) else LGB).adapter
+        assert of_booster == adapter.imbalance_shift(booster, y=y_new, X=X_new)
 
 
 @both
@@ -355,13 +339,9 @@ def test_probabilities_that_float32_rounds_to_1_are_not_lost(lib: Library) -> No
     X = rng.integers(0, 2, (400, 1)).astype(float)
     y = (X[:, 0] == 1).astype(int)
     y[:2] = 1 - y[:2]
-    ours = (xgboost_adapter.XGBClassifier if lib is XGB else lightgbm_adapter.LGBMClassifier)(
-        objective=go.offset_logloss_objective(1.0), n_estimators=3, n_jobs=1
-    )
+    ours = lib.kind(True)(objective=go.offset_logloss_objective(1.0), n_estimators=3, n_jobs=1)
     ours.fit(X, y)
-    far = lib.shift_intercept(
-        ours.get_booster() if lib is XGB else ours.booster_, delta=40.0
-    )  # a probability of 1 - 1e-17
+    far = lib.shift_intercept(lib.booster(ours), delta=40.0)  # a probability of 1 - 1e-17
     margin = lib.predict(far, X, raw=True).astype(np.float64)
     ours._Booster = far
     shift = go.adapters.imbalance_shift(ours, X, y)
@@ -373,22 +353,6 @@ class OneColumn(LogisticRegression):
 
     def predict_proba(self, X):
         return super().predict_proba(X)[:, 1]
-
-
-def test_a_models_imbalance_corrects_by_position() -> None:
-    X, y = np.eye(40), np.resize([0, 0, 0, 1], 40)
-    params = {"objective": "binary", "scale_pos_weight": 3.0, "verbose": -1}
-    shifts = [
-        go.adapters.imbalance_shift(lgb.train(params, lgb.Dataset(X, y), 1)),
-        go.adapters.imbalance_shift(
-            xgb.train(
-                {"objective": "binary:logistic", "scale_pos_weight": 3.0}, xgb.DMatrix(X, y), 1
-            )
-        ),
-    ]
-    for shift in shifts:
-        assert go.priors.correct_margin([0.0], shift)[0] == pytest.approx(-np.log(3))
-        assert go.correct_probability([0.5], shift)[0] == pytest.approx(0.25)
 
 
 def test_few_rounds_of_lightgbm_have_not_come_to_their_odds(population):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import lightgbm as lgb
@@ -33,6 +34,9 @@ DROPOUT = {
     "dropout in a boosted forest": {"rate_drop": 0.5, "num_parallel_tree": 2},
 }
 BAGGING = {"bagging_freq": 1, "bagging_fraction": 0.5}
+RNG = np.random.default_rng(5)
+X = RNG.random((500, 4))
+X[RNG.random(X.shape) < 0.1] = np.nan  # linear trees treat them apart
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,9 @@ class Model:
     def __str__(self) -> str:
         return f"{self.lib}: {self.name}"
 
-    def train(self, X):
-        return self.lib.built_in(self.params, self.lib.data(X, labels(X)[self.labels]), self.rounds)
+    def train(self):
+        """The booster, which no test may change."""
+        return trained(str(self))
 
     def expected(self, raw):
         """The prediction, from the raw scores of the model before the shift."""
@@ -72,6 +77,13 @@ def labels(X):
         "number": 10 * score,
         "two": np.column_stack([binary, score > 0.3]).astype(int),
     }
+
+
+@cache
+def trained(name: str) -> Any:
+    (model,) = (one for one in MODELS if str(one) == name)
+    data = model.lib.data(X, labels(X)[model.labels])
+    return model.lib.built_in(model.params, data, model.rounds)
 
 
 LOGISTIC = {"objective": "binary:logistic"}
@@ -136,19 +148,11 @@ every = pytest.mark.parametrize("model", MODELS, ids=str)
 TOLERANCE = {"xgboost": {"atol": 1e-6, "rtol": 1e-6}, "lightgbm": {"atol": 1e-12, "rtol": 1e-12}}
 
 
-@pytest.fixture(scope="module")
-def X():
-    rng = np.random.default_rng(5)
-    X = rng.random((500, 4))
-    X[rng.random(X.shape) < 0.1] = np.nan  # linear trees treat them apart
-    return X
-
-
 @every
 @unused
-def test_the_plain_library_predicts_shifted_from_every_saved_form(model: Model, X, tmp_path):
+def test_the_plain_library_predicts_shifted_from_every_saved_form(model: Model, tmp_path):
     lib = model.lib
-    booster = model.train(X)
+    booster = model.train()
     raw = lib.predict(booster, X, raw=True).astype(np.float64)
     moved = lib.shift_intercept(booster, delta=model.delta)
     forms = {"itself": moved, "pickle": pickle.loads(pickle.dumps(moved))}
@@ -163,30 +167,13 @@ def test_the_plain_library_predicts_shifted_from_every_saved_form(model: Model, 
     assert np.abs(lib.predict(booster, X) - expected).max() > 0.1  # a shift that can be seen
 
 
-@pytest.mark.parametrize(
-    "model",
-    [m for m in MODELS if m.name in ("logistic, beyond base_score's least", "softprob",
-                                     "binary, sigmoid", "multi-class", "binary, linear trees")],
-    ids=str,
-)  # fmt: skip
-def test_a_process_without_this_package_predicts_shifted(model: Model, X, tmp_path):
-    lib = model.lib
-    booster = model.train(X)
-    expected = model.expected(lib.predict(booster, X, raw=True).astype(np.float64))
-    for suffix in ("json", "ubj") if lib is XGB else ("txt",):
-        file = tmp_path / f"model.{suffix}"
-        lib.shift_intercept(booster, delta=model.delta).save_model(file)
-        found = lib.fresh_prediction(file, X)
-        np.testing.assert_allclose(found, expected, **TOLERANCE[lib.name])
-
-
 @pytest.mark.parametrize(  # LightGBM has no SHAP values for linear trees
     "model", [m for m in MODELS if "linear trees" not in m.name], ids=str
 )
 @unused
-def test_only_the_bias_of_shap_values_moves(model: Model, X):
+def test_only_the_bias_of_shap_values_moves(model: Model):
     lib = model.lib
-    booster = model.train(X)
+    booster = model.train()
     moved = lib.shift_intercept(booster, delta=model.delta)
     difference = lib.contributions(moved, X) - lib.contributions(booster, X)
     atol = 1e-5 if lib is XGB else 1e-12  # float32: five roundings of 20
@@ -196,9 +183,9 @@ def test_only_the_bias_of_shap_values_moves(model: Model, X):
 
 
 @pytest.mark.parametrize("delta", [-3.0, -20.0])
-def test_approximate_contributions_and_interactions(delta: float, X):
+def test_approximate_contributions_and_interactions(delta: float):
     """They use the expectations of inner nodes, which must move with the leaves."""
-    booster = MODELS[0].train(X)
+    booster = MODELS[0].train()
     moved = XGB.shift_intercept(booster, delta=delta)
     kinds = ({"pred_contribs": True, "approx_contribs": True}, {"pred_interactions": True})
     for kind in kinds:
@@ -209,9 +196,9 @@ def test_approximate_contributions_and_interactions(delta: float, X):
 
 
 @both
-def test_shifts_add_up_and_undo_each_other(lib: Library, X):
+def test_shifts_add_up_and_undo_each_other(lib: Library):
     model = next(m for m in MODELS if m.lib is lib)
-    booster = model.train(X)
+    booster = model.train()
     raw = lib.predict(booster, X, raw=True)
     atol = 1e-5 if lib is XGB else 1e-12  # float32: a few roundings of 25
     for first, second in ((1.25, -1.25), (-20, 20), (-9, -9), (25, -25)):
@@ -274,7 +261,7 @@ def test_early_stopped_models_keep_their_best_iteration(lib: Library, ordinal):
 
 
 @both
-def test_names_and_categories_of_features_stay(lib: Library, X):
+def test_names_and_categories_of_features_stay(lib: Library):
     y = labels(X)["binary"]
     frame = pd.DataFrame(X, columns=list("abcd"))
     colours = np.random.default_rng(0).choice(["red", "green", "blue"], len(X))
@@ -295,47 +282,45 @@ def test_names_and_categories_of_features_stay(lib: Library, X):
 
 
 @both
-def test_training_can_go_on_from_a_shifted_model(lib: Library, X):
+def test_training_can_go_on_from_a_shifted_model(lib: Library):
     model = next(m for m in MODELS if m.lib is lib)
     data = lib.data(X, labels(X)["binary"])
-    moved = lib.shift_intercept(model.train(X), delta=-3.0)
-    module, name = (xgb, "xgb_model") if lib is XGB else (lgb, "init_model")
-    more = module.train({**lib.params, **model.params}, data, 2, **{name: moved})
+    moved = lib.shift_intercept(model.train(), delta=-3.0)
+    more = lib.own.train({**lib.params, **model.params}, data, 2, **{lib.earlier: moved})
     start = lib.predict(more, X, raw=True, rounds=model.rounds)
     np.testing.assert_allclose(start, lib.predict(moved, X, raw=True), atol=1e-5)  # float32
     assert lib.predict(more, X).mean() > lib.predict(moved, X).mean()  # it climbs back
 
 
-def test_slices_of_an_xgboost_model_keep_a_shift_of_base_score(X):
-    booster = MODELS[0].train(X)
+def test_slices_of_an_xgboost_model_keep_a_shift_of_base_score():
+    booster = MODELS[0].train()
     moved = XGB.shift_intercept(booster, delta=-3.0)
     before, after = (XGB.predict(b[3:6], X, raw=True) for b in (booster, moved))
     np.testing.assert_allclose(after, before - 3, atol=4e-6)
 
 
-def test_copies_of_an_xgboost_model_keep_its_settings(X):
+def test_copies_of_an_xgboost_model_keep_its_settings():
     booster = xgb.train({**XGB.params, **LOGISTIC, "nthread": 1},
                         xgb.DMatrix(X, labels(X)["binary"]), 3)  # fmt: skip
     assert '"nthread":"1"' in XGB.shift_intercept(booster, delta=-20.0).save_config()
 
 
 @both
-def test_misuse(lib: Library, X):
+def test_misuse(lib: Library):
     with pytest.raises(TypeError, match="must be a"):
         lib.shift_intercept("model", delta=1)
     with pytest.raises(TypeError, match="Booster of"):
         go.shift_intercept(np.ones(3), delta=1)
     y = labels(X)["number"]
-    estimator = (xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor)(n_estimators=2).fit(X, y)
+    estimator = lib.make(plain=True).fit(X, y)
     with pytest.raises(TypeError, match="from an estimator take"):
         go.shift_intercept(estimator, delta=1)
-    booster = estimator.get_booster() if lib is XGB else estimator.booster_
-    wrong = [(np.nan, ValueError), (np.inf, ValueError), ("1", TypeError),
-             (True, TypeError), ([1.0], TypeError), ([1.0, 2.0], TypeError)]  # fmt: skip
-    for delta, error in wrong:
-        with pytest.raises(error, match="delta must be"):
+    booster = lib.booster(estimator)
+    for delta in (np.nan, np.inf, "1", True, [1.0], [1.0, 2.0]):
+        kind = ValueError if isinstance(delta, float) else TypeError
+        with pytest.raises(kind, match="delta must be"):
             lib.shift_intercept(booster, delta=delta)
-    several = next(m for m in MODELS if m.lib is lib and m.link == "softmax").train(X)
+    several = next(m for m in MODELS if m.lib is lib and m.link == "softmax").train()
     for delta in (1, [1.0, 2.0], [[1.0, 2.0, 3.0]]):
         with pytest.raises(ValueError, match=r"3 outputs: delta must have shape \(3,\)"):
             lib.shift_intercept(several, delta=delta)
@@ -346,7 +331,7 @@ def test_misuse(lib: Library, X):
 
 
 @unused
-def test_what_xgboost_cannot_represent(X):
+def test_what_xgboost_cannot_represent():
     y = labels(X)
     poisson = xgb.train({"objective": "count:poisson"}, xgb.DMatrix(X, y["classes"]), 2)
     with pytest.raises(ValueError, match="'count:poisson', whose margin is neither in label units"):
@@ -359,7 +344,7 @@ def test_what_xgboost_cannot_represent(X):
         XGB.shift_intercept(xgb.train(vector, xgb.DMatrix(X, y["two"]), 2), delta=[1, 2])
 
 
-def test_what_lightgbm_cannot_represent(X):
+def test_what_lightgbm_cannot_represent():
     y = labels(X)
     quiet = {"verbose": -1}
     for params, reason in (
@@ -378,13 +363,13 @@ def test_what_lightgbm_cannot_represent(X):
 
 
 @both
-def test_an_edit_that_does_not_take_is_noticed(lib: Library, X, monkeypatch):
+def test_an_edit_that_does_not_take_is_noticed(lib: Library, monkeypatch):
     """As a version of the booster might do that ignores what is edited."""
     if lib is XGB:
         monkeypatch.setattr(_xgboost_intercept, "add_to_leaves", lambda booster, shift: None)
     else:
         monkeypatch.setattr(_lightgbm_intercept, "_add_to_tree", lambda tree, delta: tree)
-    booster = next(m for m in MODELS if m.lib is lib).train(X)
+    booster = next(m for m in MODELS if m.lib is lib).train()
     with pytest.raises(RuntimeError, match=r"predicts margins .* instead of"):
         lib.shift_intercept(booster, delta=-20.0)
     with pytest.raises(RuntimeError, match="nan"):
@@ -409,14 +394,15 @@ def test_a_shift_beyond_float32_is_refused(rare):
 
 @both
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_a_shift_of_log_odds_in_every_spelling(lib: Library, X, outputs: int):
+def test_a_shift_of_log_odds_in_every_spelling(lib: Library, outputs: int):
     """What log_odds_shift returned, or rates by name, for a booster of two classes."""
     y, rate = labels(X)["binary"], 0.1
     names = {"xgboost": ("binary:logistic", "multi:softprob"), "lightgbm": ("binary", "multiclass")}
-    params = {"objective": names[lib.name][outputs - 1], "verbosity": 0 if lib is XGB else -1}
-    params |= {"num_class": 2} if outputs == 2 else {}
-    data = xgb.DMatrix(X, y) if lib is XGB else lgb.Dataset(X, y)
-    booster = (xgb if lib is XGB else lgb).train(params, data, 5)
+    params = {
+        "objective": names[lib.name][outputs - 1],
+        **({"num_class": 2} if outputs == 2 else {}),
+    }
+    booster = lib.built_in(params, lib.data(X, y), 5)
     delta = np.log(rate)
     by_number = lib.shift_intercept(booster, delta=delta if outputs == 1 else [0, delta])
     for spelling in (
@@ -424,6 +410,8 @@ def test_a_shift_of_log_odds_in_every_spelling(lib: Library, X, outputs: int):
         {"shift": go.log_odds_shift(class_keep_rates=[rate, 1])},
         {"negative_keep_rate": rate},
         {"class_keep_rates": {0: rate, 1: 1.0}},
+        {"class_keep_rates": {0: rate / 2, 1: 0.5}},  # one in ten of them, too
+        {"shift": go.log_odds_shift(class_keep_rates={0: rate / 2, 1: 0.5})},
     ):
         found = lib.predict(lib.shift_intercept(booster, **spelling), X)
         np.testing.assert_allclose(found, lib.predict(by_number, X), rtol=1e-4)  # XGBoost's float32
@@ -440,7 +428,7 @@ def test_a_shift_of_log_odds_in_every_spelling(lib: Library, X, outputs: int):
         ),
     ],
 )
-def test_numbers_without_a_name_are_refused(X, arguments, message):
+def test_numbers_without_a_name_are_refused(arguments, message):
     booster = xgb.train({}, xgb.DMatrix(X, labels(X)["number"]), 1)
     with pytest.raises(TypeError, match=message):
         go.shift_intercept(booster, *arguments)
@@ -448,18 +436,16 @@ def test_numbers_without_a_name_are_refused(X, arguments, message):
         go.shift_intercept(booster, delta=1.0, negative_keep_rate=0.5)
 
 
+def squares(margin, data):
+    return margin - data.get_label(), np.ones(len(margin))
+
+
 @both
 def test_a_custom_objective_is_shifted_in_its_own_units(lib: Library) -> None:
     X = np.random.default_rng(2).normal(size=(300, 2))
 
-    def squares(margin, data):
-        return margin - data.get_label(), np.ones(len(margin))
-
     data, y = lib.data(X, X[:, 0]), X[:, 0]
-    if lib is XGB:
-        booster = xgb.train({"max_depth": 2}, data, 3, obj=squares)
-    else:
-        booster = lgb.train({"objective": squares, "verbose": -1}, data, 3)
+    booster = lib.plain(squares, data, 3)
     moved = lib.shift_intercept(booster, delta=0.75)
     gained = lib.predict(moved, X, raw=True) - lib.predict(booster, X, raw=True)
     np.testing.assert_allclose(gained, 0.75, atol=1e-6)  # float32 in XGBoost
@@ -482,19 +468,6 @@ def test_leaves_are_those_up_to_the_best_round() -> None:
 
 
 @both
-def test_rates_of_two_classes_are_one_shift(lib: Library) -> None:
-    """One in ten of the negatives and half of the positives: a fifth of the negatives."""
-    X = np.random.default_rng(4).normal(size=(400, 2))
-    objective = {"objective": "binary:logistic" if lib is XGB else "binary"}
-    booster = lib.built_in({**objective, "max_depth": 2}, lib.data(X, (X[:, 0] > 0) * 1.0), 3)
-    by_class = go.shift_intercept(booster, class_keep_rates={0: 0.1, 1: 0.5})
-    by_shift = go.shift_intercept(booster, go.log_odds_shift(class_keep_rates={0: 0.1, 1: 0.5}))
-    one = go.shift_intercept(booster, negative_keep_rate=0.2)
-    for moved in (by_class, by_shift):
-        np.testing.assert_allclose(lib.predict(moved, X), lib.predict(one, X), rtol=1e-5)
-
-
-@both
 def test_a_rate_is_for_log_odds(lib: Library) -> None:
     X = np.random.default_rng(5).normal(size=(300, 2))
     data, rate = lib.data(X, X[:, 0]), go.log_odds_shift(negative_keep_rate=0.1)
@@ -505,13 +478,7 @@ def test_a_rate_is_for_log_odds(lib: Library) -> None:
             go.shift_intercept(numbers, **given)
     go.shift_intercept(numbers, delta=-0.5)
 
-    def squares(margin, data):
-        return margin - data.get_label(), np.ones(len(margin))
-
-    if lib is XGB:
-        own = xgb.train({}, data, 3, obj=squares)
-    else:
-        own = lgb.train({"objective": squares, "verbose": -1}, data, 3)
+    own = lib.plain(squares, data, 3)
     with pytest.warns(UserWarning, match="does not say whether its margins are") as told:
         go.shift_intercept(own, rate)
     assert told[0].filename == __file__

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, logit
-from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from gbdt_objectives.adapters.lightgbm import LGBMClassifier
-from gbdt_objectives.adapters.xgboost import XGBClassifier
 from tests.adapters.library import LGB, XGB, Library, both
 
 RATE = 0.05
@@ -166,85 +159,23 @@ def test_rates_by_row_are_starts_by_row(lib: Library, population):
 
 
 @both
-def test_rates_by_row_all_equal_are_one_rate(lib: Library, population):
-    X, y, _ = population
-    rows = downsampled(y, RATE, 4)
-    one, by_row = (
-        lib.train(lib.params, lib.data(X[rows], y[rows]), 20,
-                  objective=go.offset_logloss_objective(rate))
-        for rate in (RATE, np.full(len(rows), RATE))
-    )  # fmt: skip
-    raw = [lib.predict(b, X, raw=True) for b in (one, by_row)]
-    np.testing.assert_allclose(raw[0], raw[1], atol=1e-4 if lib is XGB else 1e-5)  # as above
-
-
-@both
-def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, population):
-    """Sampled evaluation rows need no rates, but weights of 1/r for their negatives."""
+def test_rates_of_other_rows_are_refused(lib: Library, population):
     X, y, _ = population
     rates = np.where(X[:, 2] == 1, 0.4, 0.02)
-    kept = downsampled(y, rates, 5)
-    train, held = kept[kept < 30_000], kept[kept >= 30_000]
-    weight = np.where(y[held] == 1, 1, 1 / rates[held])
-    data = lib.data(X[train], y[train])
-    valid = lib.data(X[held], y[held], weight, reference=data)
-    metric = go.weighted_logloss_metric(1)
-    fast = {**lib.params, "learning_rate": 0.3}
-    objective = go.offset_logloss_objective(rates[train])
-    booster = lib.train(fast, data, 200, objective=objective, metric=metric,
-                        evals=[(valid, "held_out")], early_stopping_rounds=10)  # fmt: skip
-    best = lib.rounds(booster)
-    full = lib.train(fast, lib.data(X[train], y[train]), best + 10, objective=objective)
-    losses = [
-        log_loss(y[held], expit(lib.predict(full, X[held], raw=True, rounds=k)),
-                 sample_weight=weight)
-        for k in range(1, best + 11)
-    ]  # fmt: skip
-    assert np.argmin(losses) + 1 == best
-    everyone = log_loss(y[30_000:], lib.predict(booster, X[30_000:]))
-    # 250 kept negatives of segment 0 stand for 15,000: a noise of 10 %
-    assert losses[best - 1] == pytest.approx(everyone, rel=0.3)
-    assert log_loss(y[held], lib.predict(booster, X[held])) > 3 * everyone  # not the population
-
-
-@both
-def test_an_estimator_with_rates_by_row(lib: Library, population):
-    X, y, _ = population
-    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
-    rows = downsampled(y, rates, 8)
-    objective = go.offset_logloss_objective(rates[rows])
-    kind = XGBClassifier if lib is XGB else LGBMClassifier
-    own = {"max_depth": 3} if lib is XGB else {"num_leaves": 7, "verbose": -1}
-    model = clone(kind(n_estimators=30, n_jobs=1, objective=objective, **own))
-    assert model.objective is objective
-    fitted = copy.deepcopy(model).fit(X[rows], y[rows])
-    booster = lib.train(lib.params | ({"learning_rate": 0.1} if lib is LGB else {}),
-                        lib.data(X[rows], y[rows]), 30, objective=objective)  # fmt: skip
-    # LightGBM's estimator starts from an init_score in float64 instead of a shift in float32
-    expected = lib.predict(booster, X)
-    np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-3)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    rows = downsampled(y, rates, 9)
+    too_many = go.offset_logloss_objective(rates)  # for the rows before sampling
+    data, metric = lib.data(X[rows], y[rows]), go.weighted_logloss_metric(1)
+    with pytest.raises(ValueError, match=r"offset_logloss_objective\(rates\[rows\]\)"):
+        lib.train(lib.params, data, 2, objective=too_many)
+    with pytest.raises(ValueError, match="data has .* rows, but negative_keep_rate has 60000"):
+        lib.cv(data, 2, objective=too_many, metric=metric)
+    model = lib.make(True, objective=go.offset_logloss_objective(rates[rows]))
     with pytest.raises(ValueError, match="y_true has 60000 rows, but negative_keep_rate has"):
         model.fit(X, y)
     with pytest.raises(ValueError, match="make an objective for each training part"):
         cross_val_score(model, X[rows], y[rows], cv=3, error_score="raise")
     with pytest.raises(ValueError, match="already corrects for sampling"):
         go.DownsampledClassifier(model, 0.5).fit(X[rows], y[rows])
-
-
-@both
-def test_rates_of_other_rows_are_refused(lib: Library, population):
-    X, y, _ = population
-    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
-    rows = downsampled(y, rates, 9)
-    too_many = go.offset_logloss_objective(rates)  # for the rows before sampling
-    with pytest.raises(ValueError, match=r"offset_logloss_objective\(rates\[rows\]\)"):
-        lib.train(lib.params, lib.data(X[rows], y[rows]), 2, objective=too_many)
-    cv = {"xgboost": xgboost_adapter.cv, "lightgbm": lightgbm_adapter.cv}[lib.name]
-    with pytest.raises(ValueError, match="data has .* rows, but negative_keep_rate has 60000"):
-        cv(lib.params, lib.data(X[rows], y[rows]), 2, objective=too_many,
-           metric=go.weighted_logloss_metric(1))  # fmt: skip
 
 
 def test_an_intercept_beyond_base_score_is_refused_and_the_way_around_works(rare):

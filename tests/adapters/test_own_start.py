@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
-from tests.adapters.library import XGB, Library, both
+from tests.adapters.library import Library, both
 from tests.objectives.test_start import (
     fair,
     logistic,
     median,
     pasted_qwk,
     poisson,
-    softmax,
     squared_error,
 )
 
@@ -80,30 +78,6 @@ def test_label_units_under_a_log_link_are_named_once(lib: Library) -> None:
 
 
 @both
-def test_a_softmax_starts_at_the_class_frequencies(lib: Library) -> None:
-    y = np.digitize(X[:, 0], [0.2, 0.5]).astype(float)
-    found = start(lib, go.objective(softmax, link="softmax", outputs=3), y, W)
-    np.testing.assert_allclose(found, [np.bincount(y.astype(int), W) / W.sum()] * N, rtol=1e-5)
-
-
-@both
-def test_each_fold_starts_at_its_own(lib: Library) -> None:
-    seen: list[float] = []
-
-    def starts(y_true: Any, margin: Any, sample_weight: Any) -> Any:
-        if len(y_true) < N and np.ptp(margin) == 0:
-            seen.append(float(margin[0]) - y_true.mean())
-        return squared_error(y_true, margin, sample_weight)
-
-    obj = go.objective(starts, loss=lambda y, f, w: float(((f - y) ** 2).sum()))
-    given = {"as_pandas": False} if lib is XGB else {"stratified": False}
-    module = our_xgboost if lib is XGB else our_lightgbm
-    module.cv({**lib.params, **STILL}, lib.data(X, Y), 1, objective=obj,
-              metric=go.loss_metric(obj), nfold=3, **given)  # fmt: skip
-    assert sum(abs(off) < 1e-5 for off in seen) >= 3
-
-
-@both
 def test_values_by_row_weigh_in_the_start(lib: Library) -> None:
     def costly(y_true: Any, margin: Any, sample_weight: Any, cost: Any) -> Any:
         return cost * (margin - y_true), cost
@@ -111,25 +85,6 @@ def test_values_by_row_weigh_in_the_start(lib: Library) -> None:
     cost = rng.uniform(1, 9, N)
     found = start(lib, go.objective(costly, rows={"cost": cost}), Y)
     np.testing.assert_allclose(found, np.average(Y, weights=cost), rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["XGB", "LGBM"])
-def test_estimators_start_there(kind: str) -> None:
-    home = our_xgboost if kind == "XGB" else our_lightgbm
-    given: dict[str, Any] = {"n_estimators": 1, "learning_rate": 1e-9, "n_jobs": 1}
-    regressor = getattr(home, f"{kind}Regressor")
-    for function, y, w, options, expected in CASES:
-        obj = go.objective(function, **options)
-        if options.get("link") == "logit":
-            model = getattr(home, f"{kind}Classifier")(objective=obj, **given).fit(
-                X, y, sample_weight=w
-            )
-            found = model.predict_proba(X)[:, 1]
-        else:
-            model = regressor(objective=obj, **given).fit(X, y, sample_weight=w)
-            found = model.predict(X)
-        np.testing.assert_allclose(found, expected, rtol=2e-6)
-        assert model.objective.intercept is None  # the parameter stays the user's
 
 
 @both
@@ -145,8 +100,8 @@ def test_an_own_start_or_an_earlier_model_needs_no_other(lib: Library) -> None:
     begin = Y + rng.normal(size=N)
     lib.train(lib.params, lib.data(X, Y, start=begin), 2, objective=far)  # no warning of 0
     model = lib.train(lib.params, lib.data(X, Y), 2, objective=go.objective(squared_error))
-    earlier = {"xgb_model" if lib is XGB else "init_model": model}
-    lib.train(lib.params, lib.data(X, Y), 2, objective=go.objective(counted), **earlier)
+    given = {"objective": go.objective(counted), lib.earlier: model}
+    lib.train(lib.params, lib.data(X, Y), 2, **given)
     assert constants == 0
 
 

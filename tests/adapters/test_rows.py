@@ -32,7 +32,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.objectives import REAL, Loss
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 from tests.cases import each
@@ -98,29 +97,15 @@ class OffTheLabelLoss(CostlyLoss):
 OWN, OWN_REFERENCE = go.objective(CostlyLoss()), go.objective(OffTheLabelLoss())
 
 
-def regressor(lib: Library, objective: Any, **kwargs: Any) -> Any:
+def regressor(lib: Library, objective: Any, **given: Any) -> Any:
+    given = {"objective": objective, **given}
     if lib is XGB:
-        return xgboost_adapter.XGBRegressor(
-            objective=objective, n_estimators=8, max_depth=3, n_jobs=1, **kwargs
-        )
-    return lightgbm_adapter.LGBMRegressor(
-        objective=objective, n_estimators=8, num_leaves=7, n_jobs=1, verbose=-1, **kwargs
-    )
+        return XGB.kind()(n_estimators=8, max_depth=3, n_jobs=1, **given)
+    return LGB.kind()(n_estimators=8, num_leaves=7, n_jobs=1, verbose=-1, **given)
 
 
-def train_natively(lib: Library, objective: Any, weight: Any = None) -> Any:
-    if lib is XGB:
-        return xgb.train(lib.params, lib.data(X, Y, weight), 8, obj=objective)
-    return lgb.train({**lib.params, "objective": objective}, lib.data(X, Y, weight), 8)
-
-
-def cross_validate(lib: Library, objective: Any, y: Any = Y, metric: Any = METRIC, **kwargs: Any):
-    if lib is XGB:
-        cv, kwargs = xgboost_adapter.cv, {"as_pandas": False, **kwargs}
-    else:
-        cv = lightgbm_adapter.cv
-    data = lib.data(X, y, WEIGHT)
-    return cv(lib.params, data, 6, objective=objective, metric=metric, **kwargs)
+def cross_validate(lib: Library, objective: Any, **given: Any) -> Any:
+    return lib.cv(lib.data(X, Y, WEIGHT), 6, objective=objective, metric=METRIC, **given)
 
 
 def test_the_reference_is_another_than_without_cost() -> None:
@@ -135,14 +120,7 @@ def test_the_reference_is_another_than_without_cost() -> None:
 @both
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_training_on_all_rows(lib: Library, weight: Any) -> None:
-    models = [
-        lib.train(lib.params, lib.data(X, Y, weight), 8, objective=objective,
-                  metric=METRIC, evals=[(lib.data(X[:50], Y[:50]), "v")])
-        for objective in (REFERENCE, BOUND)
-    ]  # fmt: skip
-    expected, found = (lib.predict(model, X) for model in models)
-    np.testing.assert_array_equal(found, expected)
-    native = [train_natively(lib, objective, weight) for objective in (REFERENCE, BOUND)]
+    native = [lib.plain(objective, lib.data(X, Y, weight), 8) for objective in (REFERENCE, BOUND)]
     expected, found = (lib.predict(model, X, raw=True) for model in native)
     np.testing.assert_array_equal(found, expected)
     fits = [
@@ -181,45 +159,8 @@ def test_cv_splits_with_the_rows(lib: Library, how: dict[str, Any]) -> None:
     """The same folds as without rows, and in each the cost of its own rows."""
     expected, found = (cross_validate(lib, o, **how) for o in (REFERENCE, BOUND))
     assert found == expected
-
-
-@both
-def test_cv_takes_a_generator_of_folds(lib: Library) -> None:
-    folds = list(KFold(3).split(X))
-    expected = cross_validate(lib, REFERENCE, folds=folds)
-    assert cross_validate(lib, BOUND, folds=(fold for fold in folds)) == expected
-
-
-@both
-def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
-    """By hand: an objective for the training rows of each fold."""
-    features, y, _ = rare
-    features, y = features[:3000], y[:3000]
-    rates = np.where(features[:, 0] > 0.5, 0.9, 0.3)
-    objective, metric = go.offset_logloss_objective(rates), go.weighted_logloss_metric(1)
-    folds = [(np.sort(a), b) for a, b in KFold(3, shuffle=True, random_state=0).split(features)]
-    given: dict[str, Any] = {"objective": objective, "metric": metric}
-    data = lib.data(features, y)
-    values = []
-    for train, test in folds:
-        record: dict[str, Any] = {}
-        keeps: dict[str, Any] = (
-            {"evals_result": record}
-            if lib is XGB
-            else {"callbacks": [lgb.record_evaluation(record)]}
-        )
-        # LightGBM's cv bins all rows once
-        parts = [lib.data(features[rows], y[rows], reference=data) for rows in (train, test)]
-        lib.train(lib.params, parts[0], 6, evals=[(parts[1], "v")], **keeps,
-                  **given | {"objective": go.offset_logloss_objective(rates[train])})  # fmt: skip
-        values.append(record["v"][metric.name])
-    if lib is XGB:
-        history = xgboost_adapter.cv(lib.params, data, 6, as_pandas=False, folds=folds, **given)
-        found = history["test-weighted_logloss-mean"]
-    else:
-        history = lightgbm_adapter.cv(lib.params, data, 6, folds=folds, **given)
-        found = history["valid weighted_logloss-mean"]
-    np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-12)
+    if isinstance(how.get("folds"), list):  # or a generator
+        assert cross_validate(lib, BOUND, folds=iter(how["folds"])) == expected
 
 
 @pytest.mark.slow
@@ -296,11 +237,9 @@ def of_events(y_true, margin, sample_weight, cost):
 @needs_routing
 @both
 def test_metadata_routing_takes_the_rows_of_a_classifier(lib: Library) -> None:
-    module = xgboost_adapter if lib is XGB else lightgbm_adapter
-    kind = module.XGBClassifier if lib is XGB else module.LGBMClassifier
-    params: dict[str, Any] = {} if lib is XGB else {"verbose": -1}
     objective = go.objective(of_events, link="logit", rows=["cost"])
-    model, given = kind(objective=objective, n_estimators=3, **params), {"params": {"cost": COST}}
+    model = lib.make(True, objective=objective, n_estimators=3)
+    given = {"params": {"cost": COST}}
     expected = cross_val_score(model, X, Y > 20, **given)
     with sklearn.config_context(enable_metadata_routing=True):
         np.testing.assert_array_equal(cross_val_score(model, X, Y > 20, **given), expected)
@@ -372,19 +311,6 @@ def test_a_fitted_model_does_not_hold_what_fit_got(lib: Library, objective: Any)
         model.fit(X, Y)
 
 
-@both
-def test_continued_training(lib: Library) -> None:
-    earlier = "xgb_model" if lib is XGB else "init_model"
-    predictions = []
-    for objective, given in ((REFERENCE, {}), (BOUND, {}), (NAMED, {"cost": COST})):
-        first = regressor(lib, objective).fit(X, Y, **given)
-        booster = first.get_booster() if lib is XGB else first.booster_
-        second = regressor(lib, objective).fit(X, Y, **{earlier: booster}, **given)
-        predictions.append(second.predict(X))
-    np.testing.assert_array_equal(predictions[0], predictions[1])
-    np.testing.assert_array_equal(predictions[0], predictions[2])
-
-
 OTHER_LENGTH = "has 600 rows, but cost has 599: .*objective\\(function, rows=\\['cost'\\]\\)"
 NO_VALUES = r"costly needs cost of each row.*with_rows\({'cost': cost}\)"
 
@@ -395,26 +321,14 @@ NO_VALUES = r"costly needs cost of each row.*with_rows\({'cost': cost}\)"
     [(go.objective(costly, rows={"cost": COST[:-1]}), OTHER_LENGTH), (NAMED, NO_VALUES)],
 )
 def test_rows_of_another_length_are_refused_in_training(lib: Library, objective, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        lib.train(lib.params, lib.data(X, Y), 2, objective=objective)
-    with pytest.raises(ValueError, match=message):
-        cross_validate(lib, objective)
-    with pytest.raises(ValueError, match=message):
-        regressor(lib, objective).fit(X, Y)
-    with pytest.raises(ValueError, match=message):
-        train_natively(lib, objective)
-
-
-@needs_routing
-@both
-def test_rows_that_scikit_learn_did_not_split_are_refused(lib: Library) -> None:
-    for objective in (BOUND, NAMED):
-        with pytest.raises(ValueError, match="y_true has 480 rows, but cost has 600|needs cost of"):
-            cross_val_score(regressor(lib, objective), X, Y, error_score="raise")
-    with pytest.raises(ValueError, match="y_true has 480 rows, but cost has 599"):
-        cross_val_score(
-            regressor(lib, NAMED), X, Y, params={"cost": COST[:-1]}, error_score="raise"
-        )
+    for call in (
+        lambda: lib.train(lib.params, lib.data(X, Y), 2, objective=objective),
+        lambda: cross_validate(lib, objective),
+        lambda: regressor(lib, objective).fit(X, Y),
+        lambda: lib.plain(objective, lib.data(X, Y), 2),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 @both
@@ -482,7 +396,7 @@ def test_a_subset_whose_rows_lightgbm_sorts_is_refused() -> None:
     with pytest.raises(ValueError, match="data is a subset of a Dataset, whose rows LightGBM sort"):
         LGB.train(LGB.params, sorted_by_lightgbm, 2, objective=objective)
     with pytest.raises(ValueError, match="data is a subset of a Dataset, whose rows LightGBM sort"):
-        lightgbm_adapter.cv(LGB.params, sorted_by_lightgbm, 2, objective=objective, metric=METRIC)
+        LGB.cv(sorted_by_lightgbm, 2, objective=objective, metric=METRIC)
     models = [
         LGB.train(LGB.params, lgb.Dataset(X[rows], Y[rows]), 8, objective=o)
         for o in (objective, REFERENCE)
@@ -493,10 +407,8 @@ def test_a_subset_whose_rows_lightgbm_sorts_is_refused() -> None:
 def test_groups_that_xgboost_cannot_split_are_refused() -> None:
     data = xgb.DMatrix(X, Y, group=[300, 300])
     with pytest.raises(ValueError, match="data has query groups"):
-        xgboost_adapter.cv(XGB.params, data, 2, objective=BOUND, metric=METRIC)
-    assert xgboost_adapter.cv(
-        XGB.params, data, 2, nfold=2, objective=REFERENCE, metric=METRIC, as_pandas=False
-    )
+        XGB.cv(data, 2, objective=BOUND, metric=METRIC)
+    assert XGB.cv(data, 2, nfold=2, objective=REFERENCE, metric=METRIC)
 
 
 def test_several_outputs_in_the_native_interfaces() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import lightgbm as lgb
@@ -29,34 +30,20 @@ pytestmark = pytest.mark.filterwarnings(
 quiet = pytest.mark.filterwarnings("ignore:boosting starts at")
 KAPPA, SMOOTH = go.qwk_metric((1, 4)), go.extended_qwk_metric()
 TRAIN, TEST = slice(0, 400), slice(400, 600)
-XGB_SKLEARN = {"max_depth": 3, "n_jobs": 1, "random_state": 0}
-LGB_SKLEARN = {"num_leaves": 7, "verbose": -1, "n_jobs": 1, "random_state": 0}
-
-
-def cv(lib: Library) -> Any:
-    return xgboost_adapter.cv if lib is XGB else lightgbm_adapter.cv
 
 
 def regressor(lib: Library, **parameters: Any) -> Any:
-    """Our drop-in, small."""
-    if lib is XGB:
-        return xgboost_adapter.XGBRegressor(**{**XGB_SKLEARN, **parameters})
-    return lightgbm_adapter.LGBMRegressor(**{**LGB_SKLEARN, **parameters})
+    return lib.make(**{"n_estimators": 100, **parameters})
 
 
 def fit_stopping(
     lib: Library, metric: go.Metric, X, y, rounds: int, weight=None, **parameters: Any
 ) -> Any:
     """A drop-in estimator that stops early on the rows after the first 400."""
-    held_out = [(X[TEST], y[TEST])]
-    parameters = {"objective": go.qwk_objective(), "early_stopping_rounds": rounds, **parameters}
-    if lib is XGB:
-        model = regressor(lib, eval_metric=metric, **parameters)
-        return model.fit(X[TRAIN], y[TRAIN], sample_weight=weight, eval_set=held_out, verbose=False)
-    model = regressor(lib, **parameters)
-    return model.fit(
-        X[TRAIN], y[TRAIN], sample_weight=weight, eval_set=held_out, eval_metric=metric
-    )
+    parameters = {"objective": go.qwk_objective(), "early_stopping_rounds": rounds,
+                  "n_estimators": 100, **parameters}  # fmt: skip
+    model = lib.make(**parameters)
+    return lib.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], metric, sample_weight=weight)
 
 
 def train_and_held_out(lib: Library, X, y) -> tuple[Any, Any]:
@@ -161,21 +148,21 @@ def test_lightgbm_params_that_differ_from_the_dataset_lose_no_intercept(
     assert go.quadratic_weighted_kappa(y, classes) > 0.8  # 0.71 if training started at 0
 
 
-@pytest.mark.parametrize("constructed", [True, False])
+@each("constructed", [True, False])
 def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, ordinal) -> None:
     X, y, _ = ordinal
-    rows = np.arange(0, 600, 2)
-    start = y.mean() + X[:, 3] - 0.5
-    whole = lgb.Dataset(X, y, free_raw_data=False, params={"verbose": -1})
-    half = whole.subset(rows)
+    rows, start = np.arange(0, 600, 2), y.mean() + X[:, 3] - 0.5
+    whole = {"free_raw_data": False, "params": {"verbose": -1}}
+    half = lgb.Dataset(X, y, **whole).subset(rows)
     if constructed:
         half.construct()
     half.set_init_score(start[rows])
+    call = {"objective": go.qwk_objective()}
     with pytest.raises(RuntimeError, match="the start was lost.* set it on the whole Dataset"):
-        LGB.train({**LGB.params, "max_bin": 31}, half, 5, objective=go.qwk_objective())
+        LGB.train({**LGB.params, "max_bin": 31}, half, 5, **call)
     # what the message says to do
-    whole = lgb.Dataset(X, y, init_score=start, free_raw_data=False, params={"verbose": -1})
-    booster = LGB.train(LGB.params, whole.subset(rows), 20, objective=go.qwk_objective())
+    half = lgb.Dataset(X, y, init_score=start, **whole).subset(rows)
+    booster = LGB.train(LGB.params, half, 20, **call)
     assert (booster.predict(X) + start).mean() == pytest.approx(y.mean(), abs=0.1)
 
 
@@ -228,42 +215,6 @@ def test_lightgbm_dataset_after_init_model_starts_where_it_did_before(
         assert record["v"]["extended_qwk"][-1] == pytest.approx(expected)
 
 
-def test_lightgbm_file_with_a_header_and_label_column_is_read_as_lightgbm_reads_it(
-    ordinal, tmp_path
-) -> None:
-    X, y, _ = ordinal
-    params = {**LGB.params, "header": True, "label_column": "name:grade"}
-    for name, rows in (("train", TRAIN), ("held_out", TEST)):
-        table = np.column_stack([X[rows, :2], y[rows], X[rows, 2:]])
-        np.savetxt(tmp_path / f"{name}.csv", table, delimiter=",", fmt="%.17g",
-                   header="a,b,grade,c,d", comments="")  # fmt: skip
-
-    def datasets() -> tuple[lgb.Dataset, lgb.Dataset]:
-        train = lgb.Dataset(str(tmp_path / "train.csv"), params=params)
-        return train, lgb.Dataset(str(tmp_path / "held_out.csv"), reference=train, params=params)
-
-    data, held_out = datasets()
-    record: dict[str, Any] = {}
-    ours = LGB.train(
-        params, data, 8, objective=go.objective(squared_error),
-        metric=go.metrics.squared_error_metric(),
-        evals=[(held_out, "v")], callbacks=[lgb.record_evaluation(record)],
-    )  # fmt: skip
-    data, held_out = datasets()
-    plain_record: dict[str, Any] = {}
-    plain = lgb.train(
-        {**params, "objective": "l2"}, data, 8,
-        valid_sets=[held_out], valid_names=["v"],
-        callbacks=[lgb.record_evaluation(plain_record)],
-    )  # fmt: skip
-    np.testing.assert_allclose(ours.predict(X), plain.predict(X), rtol=1e-6)
-    expected = plain_record["v"]["l2"]
-    np.testing.assert_allclose(record["v"]["squared_error"], expected, rtol=1e-6)
-    data, held_out = datasets()
-    kappa = LGB.train(params, data, 8, objective=go.qwk_objective())
-    assert kappa.predict(X).mean() == pytest.approx(y.mean(), abs=0.1)
-
-
 @pytest.mark.filterwarnings("ignore:(categorical_feature|label) keyword")
 def test_lightgbm_columns_given_by_name_leave_a_model_that_can_be_read(ordinal, tmp_path) -> None:
     """LightGBM writes names into the model that it cannot read back."""
@@ -280,11 +231,6 @@ def test_lightgbm_columns_given_by_name_leave_a_model_that_can_be_read(ordinal, 
     plain = lgb.train({**params, "objective": "l2"}, lgb.Dataset(str(file)), 5)
     moved = LGB.shift_intercept(plain, delta=3.0)
     np.testing.assert_allclose(moved.predict(X), plain.predict(X) + 3, rtol=1e-12)
-
-
-def squared_error(y_true, margin, sample_weight):
-    w = np.ones_like(margin) if sample_weight is None else sample_weight
-    return w * (margin - y_true), w
 
 
 # --- early stopping: precision, direction, plateau
@@ -308,10 +254,9 @@ def test_xgboost_stops_at_the_same_round_whatever_the_unit_of_the_labels(ordinal
             evals=[(held_out, "v")], early_stopping_rounds=10, evals_result=record,
         )  # fmt: skip
         model = fit_stopping(XGB, metric, X, target, 10, weight[TRAIN], n_estimators=150, **params)
-        table = xgboost_adapter.cv(
-            {**XGB.params, **params}, XGB.data(X, target, weight), 150,
+        table = XGB.cv(
+            XGB.data(X, target, weight), 150, {**XGB.params, **params},
             objective=go.qwk_objective(), metric=metric, nfold=3, early_stopping_rounds=10,
-            as_pandas=False,
         )  # fmt: skip
         rounds = [
             XGB.rounds(booster),
@@ -337,57 +282,65 @@ def test_xgboost_stops_at_the_same_round_whatever_the_unit_of_the_labels(ordinal
         np.testing.assert_allclose(tables[0][name], tables[1][name], rtol=1e-3)
 
 
-def own_callback(**parameters: Any) -> xgb.callback.EarlyStopping:
-    return xgb.callback.EarlyStopping(rounds=10, **parameters)
+class Mine(xgb.callback.EarlyStopping):
+    """A user's own class."""
+
+
+TOLD = {
+    "nothing": lambda: xgb.callback.EarlyStopping(rounds=10),
+    "its direction": lambda: xgb.callback.EarlyStopping(rounds=10, maximize=True),
+    "its metric": lambda: xgb.callback.EarlyStopping(rounds=10, metric_name="extended_qwk"),
+    "all, by us": lambda: xgboost_adapter.early_stopping(SMOOTH, 10),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("told", [{}, {"maximize": True}, {"metric_name": "extended_qwk"}], ids=str)
+@pytest.mark.parametrize("told", list(TOLD))
 def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal) -> None:
     X, y, _ = ordinal
+    stop = TOLD[told]
     data, held_out = train_and_held_out(XGB, X, y)
     call: dict[str, Any] = {
         "objective": go.qwk_objective(), "metric": SMOOTH, "evals": [(held_out, "v")],
     }  # fmt: skip
     expected = XGB.train(XGB.params, data, 100, early_stopping_rounds=10, **call)
-    booster = XGB.train(XGB.params, data, 100, callbacks=[own_callback(**told)], **call)
+    booster = XGB.train(XGB.params, data, 100, callbacks=[stop()], **call)
     assert 5 < XGB.rounds(booster) == XGB.rounds(expected) < 90
-    model = regressor(
-        XGB, objective=go.qwk_objective(), eval_metric=SMOOTH, callbacks=[own_callback(**told)]
-    ).fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+    model = regressor(XGB, objective=go.qwk_objective(), callbacks=[stop()])
+    XGB.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
     assert XGB.rounds(model.get_booster()) == XGB.rounds(expected)
-    fold = {"metric": SMOOTH, "objective": go.qwk_objective(), "as_pandas": False}
-    whole = XGB.data(X, y)
-    by_argument = xgboost_adapter.cv(XGB.params, whole, 100, early_stopping_rounds=10, **fold)
-    by_callback = xgboost_adapter.cv(
-        XGB.params, whole, 100, callbacks=[own_callback(**told)], **fold
+    fold = {"metric": SMOOTH, "objective": go.qwk_objective()}
+    by_argument, by_callback = (
+        XGB.cv(XGB.data(X, y), 100, **fold, **how)
+        for how in ({"early_stopping_rounds": 10}, {"callbacks": [stop()]})
     )
     assert by_callback == by_argument
     assert 5 < len(by_callback["test-extended_qwk-mean"]) < 90
 
 
+@pytest.mark.parametrize("kind", [xgb.callback.EarlyStopping, Mine])
 @pytest.mark.parametrize(
     ("contradiction", "message"),
     [
-        ({"maximize": False}, "with maximize=False, but a greater extended_qwk is better"),
-        ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'"),
+        ({"maximize": False}, "with maximize=False, but a greater extended_qwk .*leave maximize"),
+        ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'.*leave metric_name"),
     ],
     ids=str,
 )
 def test_xgboost_early_stopping_that_contradicts_the_metric_is_refused(
-    contradiction, message, ordinal
+    kind, contradiction, message, ordinal
 ) -> None:
     X, y, _ = ordinal
     data = XGB.data(X, y)
-    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
-    callbacks = [own_callback(**contradiction)]
+    call = {"objective": go.qwk_objective(), "metric": SMOOTH,
+            "callbacks": [kind(rounds=10, **contradiction)]}  # fmt: skip
     with pytest.raises(ValueError, match=message):
-        XGB.train({}, data, 5, evals=[(data, "v")], callbacks=callbacks, **call)
+        XGB.train({}, data, 5, evals=[(data, "v")], **call)
     with pytest.raises(ValueError, match=message):
-        xgboost_adapter.cv({}, data, 5, callbacks=callbacks, **call)
-    model = regressor(XGB, objective=go.qwk_objective(), eval_metric=SMOOTH, callbacks=callbacks)
+        XGB.cv(data, 5, **call)
+    model = regressor(XGB, objective=go.qwk_objective(), callbacks=call["callbacks"])
     with pytest.raises(ValueError, match=message):
-        model.fit(X, y, eval_set=[(X[:9], y[:9])])
+        XGB.fit(model, X, y, [(X[:9], y[:9])], SMOOTH)
 
 
 @both
@@ -396,28 +349,29 @@ def test_early_stopping_of_the_user_does_not_look_at_the_training_data(
 ) -> None:
     X, y, _ = ordinal
     data, held_out = train_and_held_out(lib, X, y)
-    stop = own_callback() if lib is XGB else lgb.early_stopping(10, verbose=False)
     call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
-    with pytest.raises(ValueError, match="'t', which is the training data"):
-        lib.train(
-            lib.params, data, 5, evals=[(held_out, "v"), (data, "t")], callbacks=[stop], **call
-        )
+    ours_last, theirs_last = [(held_out, "v"), (data, "t")], [(data, "t"), (held_out, "v")]
+    own = partial(xgb.callback.EarlyStopping, rounds=10)
+    training = "'t', which is the training data"
+    cases = [
+        ({}, ours_last, lib.stop(10), training),
+        ({"booster" if lib is XGB else "boosting": "dart"}, [(held_out, "v")], lib.stop(10),
+         "dart (rescales|and gblinear change)"),
+    ]  # fmt: skip
     if lib is XGB:
-        evals = [(data, "t"), (held_out, "v")]
-        with pytest.raises(ValueError, match="'t', which is the training data"):
-            lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="t")], **call)
-        with pytest.raises(ValueError, match="look at 'u', but the evaluation sets are 't', 'v'"):
-            lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="u")], **call)
-        dart: dict[str, Any] = {"booster": "dart"}
-    else:
-        dart = {"boosting": "dart"}
-    with pytest.raises(ValueError, match="dart (rescales|and gblinear change)"):
-        lib.train(dart, data, 5, evals=[(held_out, "v")], callbacks=[stop], **call)
+        cases += [
+            ({}, theirs_last, own(data_name="t"), training),
+            ({}, theirs_last, own(data_name="u"),
+             "look at 'u', but the evaluation sets are 't', 'v'"),
+        ]  # fmt: skip
+    for params, evals, stop, message in cases:
+        with pytest.raises(ValueError, match=message):
+            lib.train(params, data, 5, evals=evals, callbacks=[stop], **call)
 
 
 @pytest.mark.slow
 @quiet
-def test_xgboost_itself_stops_right_if_it_is_told_to_maximise(ordinal) -> None:
+def test_our_callback_stops_xgboost_itself_right(ordinal) -> None:
     X, y, _ = ordinal
     obj = go.qwk_objective(y)
     data, held_out = train_and_held_out(XGB, X, y)
@@ -428,28 +382,17 @@ def test_xgboost_itself_stops_right_if_it_is_told_to_maximise(ordinal) -> None:
     )  # fmt: skip
     assert 5 < XGB.rounds(ours) < 90
     call: dict[str, Any] = {"obj": obj, "custom_metric": SMOOTH.xgboost}
-    told = xgb.train(params, data, 100, evals=[(held_out, "v")], verbose_eval=False, maximize=True,
-                     early_stopping_rounds=10, **call)  # fmt: skip
-    assert told.best_iteration + 1 == XGB.rounds(ours)
     callback = xgboost_adapter.early_stopping(SMOOTH, 10)
-    model = xgb.XGBRegressor(
-        **XGB_SKLEARN, objective=obj, base_score=obj.intercept, eval_metric=SMOOTH,
-        callbacks=[callback],
-    )  # fmt: skip
+    given = {"objective": obj, "base_score": obj.intercept, "n_estimators": 100}
+    by_callback = XGB.make(plain=True, **given, callbacks=[callback])
     for _ in range(2):  # the callback forgets the first training
-        model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
-        assert XGB.rounds(model.get_booster()) == XGB.rounds(ours)
-    table = xgb.cv(params, data, 60, as_pandas=False, callbacks=[callback], **call)
-    told = xgb.cv(
-        params, data, 60, as_pandas=False, maximize=True, early_stopping_rounds=10, **call
-    )
-    assert table == told
-    # or it is given what it can minimise
-    model = xgb.XGBRegressor(
-        **XGB_SKLEARN, objective=obj, base_score=obj.intercept, eval_metric=SMOOTH.loss,
-        early_stopping_rounds=10,
-    ).fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)  # fmt: skip
-    assert model.best_iteration + 1 == XGB.rounds(ours)
+        XGB.fit(by_callback, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
+        assert XGB.rounds(by_callback.get_booster()) == XGB.rounds(ours)
+    fold = {"as_pandas": False, **call}
+    by_callback = xgb.cv(params, data, 60, callbacks=[callback], **fold)
+    assert by_callback == xgb.cv(params, data, 60, maximize=True, early_stopping_rounds=10, **fold)
+    with pytest.raises(TypeError, match="metric must be a Metric"):
+        xgboost_adapter.early_stopping("qwk", 10)
 
 
 SLOW = {"learning_rate": 0.01}
@@ -472,13 +415,10 @@ def test_early_stopping_on_rounded_kappa_outlasts_the_plateau_at_its_start(
     )  # fmt: skip
     assert kappa(y[TEST], lib.predict(booster, X[TEST], rounds=40)) == 0  # the plateau
     assert lib.rounds(booster) > 40
-    score = lib.predict(booster, X[TEST])
-    assert kappa(y[TEST], score) > 0.2
-    model = fit_stopping(lib, kappa, X, y, 20, n_estimators=150, **SLOW)
-    np.testing.assert_allclose(model.predict(X[TEST]), score, atol=1e-6)
+    assert kappa(y[TEST], lib.predict(booster, X[TEST])) > 0.2
     call: dict[str, Any] = {"objective": obj, "metric": kappa, "nfold": 3}
-    table = cv(lib)(params, lib.data(X, y), 150, early_stopping_rounds=20, **call)
-    means = list(table["test-qwk-mean" if lib is XGB else "valid qwk-mean"])
+    table = lib.cv(lib.data(X, y), 150, params, early_stopping_rounds=20, **call)
+    means = list(table[lib.mean.format("qwk")])
     assert means[39] == 0
     assert means[-1] == max(means) > 0.2
 
@@ -499,53 +439,36 @@ def test_a_best_round_among_the_first_few_of_many_warns(lib: Library, ordinal) -
     with pytest.warns(UserWarning, match="early stopping keeps"):
         fit_stopping(lib, metric, X, labels, 15)
     with pytest.warns(UserWarning, match="early stopping keeps"):
-        cv(lib)(lib.params, lib.data(X, noise), 50, objective=go.qwk_objective(), metric=metric,
-                nfold=3, early_stopping_rounds=15)  # fmt: skip
+        lib.cv(lib.data(X, noise), 50, objective=go.qwk_objective(), metric=metric, nfold=3,
+               early_stopping_rounds=15)  # fmt: skip
 
 
 # --- interfaces that take an objective for something else
 
 
-def test_nothing_sends_the_user_of_lightgbm_to_an_init_score_that_predict_forgets(ordinal) -> None:
-    X, y, _ = ordinal
-    y = y + 20
-    obj = go.qwk_objective(y)
-    with pytest.warns(UserWarning, match="boosting starts at 0") as caught:
-        lgb.LGBMRegressor(objective=obj, n_estimators=2, **LGB_SKLEARN).fit(X, y)
-    (message,) = {str(w.message) for w in caught if "boosting starts" in str(w.message)}
-    assert "import train, cv or the estimator from gbdt_objectives.adapters" in message
-    assert "LightGBM's init_score would be missing from the predictions" in message
-    for name in ("init_score", "eval_init_score"):
-        value = np.full(len(y), y.mean())
-        with pytest.raises(ValueError, match=f"{name} is given.*missing from the predictions"):
-            regressor(LGB, objective=obj).fit(X, y, **{name: value})
+class OfTheUser(xgb.XGBClassifier):
+    """A subclass is no less a classifier."""
 
 
 @quiet
 def test_plain_classifiers_refuse_a_score_in_label_units(ordinal) -> None:
     X, y, _ = ordinal
     t = (y > 2).astype(int)
-    for obj in (go.qwk_objective(t), go.qwk_objective()):
-        with pytest.raises(
-            TypeError, match="which XGBClassifier would interpret as log-odds: import XG"
-        ):
-            xgb.XGBClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
-        with pytest.raises(TypeError, match="would interpret as log-odds"):
-            xgb.XGBRFClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
-        with pytest.raises(
-            TypeError, match="which LGBMClassifier would interpret as log-odds: import LG"
-        ):
-            lgb.LGBMClassifier(objective=obj, **LGB_SKLEARN).fit(X, t)
-    for logit in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
-        with pytest.raises(TypeError, match="returns raw scores as probabilities"):
-            lgb.LGBMClassifier(objective=logit, **LGB_SKLEARN).fit(X, t)
-        xgb.XGBClassifier(objective=logit, n_estimators=2, **XGB_SKLEARN).fit(X, t)  # right there
-
-    class Mine(xgb.XGBClassifier):
-        """A user's subclass is no less a classifier."""
-
-    with pytest.raises(TypeError, match="which XGBClassifier would interpret"):
-        Mine(objective=go.qwk_objective(t), **XGB_SKLEARN).fit(X, t)
+    read = "would interpret as log-odds"
+    scores, odds = (go.qwk_objective(t), go.qwk_objective()), (
+        go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5))  # fmt: skip
+    for kind, objectives, message in (
+        (xgb.XGBClassifier, scores, f"which XGBClassifier {read}: import XG"),
+        (xgb.XGBRFClassifier, scores, read),
+        (OfTheUser, scores, f"which XGBClassifier {read}"),
+        (lgb.LGBMClassifier, scores, f"which LGBMClassifier {read}: import LG"),
+        (lgb.LGBMClassifier, odds, "returns raw scores as probabilities"),
+    ):
+        for objective in objectives:
+            with pytest.raises(TypeError, match=message):
+                kind(objective=objective).fit(X, t)
+    for objective in odds:
+        xgb.XGBClassifier(objective=objective, n_estimators=2).fit(X, t)  # right there
 
 
 WORKER = """
@@ -633,7 +556,7 @@ def test_a_gradient_function_that_writes_into_its_arguments_raises(
     with pytest.raises(ValueError, match="read-only"):
         lib.train(lib.params, data, 2, objective=obj)
     with pytest.raises(ValueError, match="read-only"):
-        plain_train(lib, data, obj)
+        lib.plain(obj, data, 2)
     np.testing.assert_array_equal(data.get_label(), y)
     np.testing.assert_array_equal(data.get_weight(), w)
     X0, y0, w0 = X.copy(), y.copy(), w.copy()
@@ -641,12 +564,6 @@ def test_a_gradient_function_that_writes_into_its_arguments_raises(
         regressor(lib, objective=obj).fit(X, y, sample_weight=w)
     for now, before in ((X, X0), (y, y0), (w, w0)):
         np.testing.assert_array_equal(now, before)
-
-
-def plain_train(lib: Library, data: Any, obj: go.Objective) -> Any:
-    if lib is XGB:
-        return xgb.train({}, data, 2, obj=obj)
-    return lgb.train({**LGB.params, "objective": obj}, data, 2)
 
 
 def writes_labels(y_true, margin, sample_weight):
@@ -659,33 +576,13 @@ def writes_weights(y_true, margin, sample_weight):
     return sample_weight * (margin - y_true), sample_weight
 
 
-def too_large(y_true, margin, sample_weight):
-    return np.full(len(margin), 1e39), np.ones(len(margin))
-
-
-@both
-def test_a_gradient_beyond_float32_raises(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    with pytest.raises(ValueError, match=r"goes up to 1e\+39, more than boosters' float32 holds"):
-        lib.train(lib.params, lib.data(X, y), 2, objective=go.objective(too_large))
-
-
 # --- extreme labels and margins
 
 
 @both
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_labels_of_any_unit_have_their_centre_and_spread_and_train_alike(
-    lib: Library, unit: float, ordinal
-) -> None:
-    X, y, w = ordinal
-    for weight in (None, w):
-        obj = go.qwk_objective(y * unit, sample_weight=weight)
-        assert obj.center == pytest.approx(np.average(y, weights=weight) * unit, rel=1e-12)
-        variance = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
-        assert obj.spread == pytest.approx(variance * unit**2, rel=1e-9)
-        unmeasured = go.qwk_objective().measured(y * unit, weight)
-        assert (unmeasured.center, unmeasured.spread) == (obj.center, obj.spread)
+def test_labels_of_any_unit_train_alike(lib: Library, unit: float, ordinal) -> None:
+    X, y, _ = ordinal
     small = lib.train(lib.params, lib.data(X, y * unit), 15, objective=go.qwk_objective())
     if lib is XGB and unit < 1:  # XGBoost never splits for a gain below 1e-6, in squared units
         np.testing.assert_allclose(lib.predict(small, X) / unit, y.mean(), rtol=1e-6)
@@ -706,40 +603,6 @@ def test_margins_of_1e20_without_clipping_give_finite_gradients(n: int, weighted
             assert np.isfinite(gradient).all()
             assert np.isfinite(hessian).all()
         assert np.isfinite(obj.loss(y, margin, w))
-
-
-@each(
-    "given",
-    [
-        {"center": 2.0},
-        {"spread": 0.7},
-        {"center": 2.0, "spread": 0.7},
-        {"label_range": (0, 9)},
-        {"center": 2.5, "label_range": (0, 9)},
-        {"center": 2.0, "spread": 0.7, "label_range": (0, 9)},
-        {"center": 2.0, "spread": 0.7, "clip": False},
-    ],
-    ids=str,
-)
-@both
-def test_what_is_given_to_the_objective_is_never_measured_over(
-    lib: Library, given: dict[str, Any], ordinal
-) -> None:
-    X, y, w = ordinal
-    for weight in (None, w):
-        obj = go.qwk_objective(**given)
-        measured = obj.measured(y, weight)
-        for name, value in given.items():
-            assert getattr(measured, name) == value, name
-        mean = np.average(y, weights=weight)
-        if "center" not in given:
-            assert measured.center == pytest.approx(mean)
-        if "spread" not in given:
-            assert measured.spread == pytest.approx(np.average((y - mean) ** 2, weights=weight))
-        assert measured.measured(y + 1 if "label_range" in given else y) == measured
-        params = {**lib.params, "learning_rate": 1e-9}
-        booster = lib.train(params, lib.data(X, y, weight), 1, objective=obj)
-        np.testing.assert_allclose(lib.predict(booster, X), measured.center, rtol=1e-6)
 
 
 # --- messages
@@ -766,22 +629,17 @@ def test_factories_that_were_not_called_are_named(lib: Library, ordinal) -> None
     said = r"is the function qwk_objective itself: call it, qwk_objective\(...\)"
     for call in (
         lambda: lib.train({}, data, 2, objective=go.qwk_objective),
-        lambda: cv(lib)({}, data, 2, objective=go.qwk_objective, metric=SMOOTH),
+        lambda: lib.cv(data, 2, objective=go.qwk_objective, metric=SMOOTH),
         lambda: regressor(lib, objective=go.qwk_objective).fit(X, y),
     ):
         with pytest.raises(TypeError, match=f"objective {said}"):
             call()
     said = r"metric is the function extended_qwk_metric itself: call it, extended_qwk_metric\("
     factory = go.extended_qwk_metric
-    held_out = [(X[:9], y[:9])]
     for call in (
         lambda: lib.train({}, data, 2, objective=obj, metric=factory, evals=[(data, "t")]),
-        lambda: cv(lib)({}, data, 2, objective=obj, metric=factory),
-        lambda: (
-            regressor(lib, objective=obj, eval_metric=factory).fit(X, y, eval_set=held_out)
-            if lib is XGB
-            else regressor(lib, objective=obj).fit(X, y, eval_set=held_out, eval_metric=factory)
-        ),
+        lambda: lib.cv(data, 2, objective=obj, metric=factory),
+        lambda: lib.fit(regressor(lib, objective=obj), X, y, [(X[:9], y[:9])], factory),
     ):
         with pytest.raises(TypeError, match=said):
             call()
@@ -835,11 +693,9 @@ def test_a_metric_called_by_hand_inside_a_users_own_function_is_nobodys_business
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = lgb.LGBMRegressor(n_estimators=2, **LGB_SKLEARN)
-        model.fit(X, y, eval_set=[(X, y)], eval_metric=mine)
-    assert (
-        "mine" in model.evals_result_["valid_0" if "valid_0" in model.evals_result_ else "training"]
-    )
+        model = LGB.fit(LGB.make(plain=True), X, y, [(X, y)], mine)
+    (values,) = LGB.history(model).values()
+    assert "mine" in values
 
 
 @each("objective", [go.weighted_logloss_objective(1), go.focal_objective(1.0)])
@@ -847,39 +703,16 @@ def test_a_metric_called_by_hand_inside_a_users_own_function_is_nobodys_business
                            ("metric", ["l2", "l1"]), ("metric", ("l2", "l1"))])  # fmt: skip
 def test_a_built_in_metric_as_a_parameter_is_refused(rare, objective, alias, given) -> None:
     X, y, _ = rare
-    model = lightgbm_adapter.LGBMClassifier(
-        objective=objective, n_estimators=2, verbose=-1, **{alias: given}
-    )
+    model = LGB.make(True, objective=objective, n_estimators=2, **{alias: given})
     with pytest.raises(ValueError, match="eval_metric 'l2' is LightGBM's own"):
         model.fit(X, y, eval_set=[(X, y)])
     model.set_params(**{alias: "None"}).fit(X, y)
 
 
-def stopping_data():
+def test_rounds_of_a_continued_training_are_counted_from_its_start() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 3))
     y = np.digitize(X[:, 0], [-1, 1]).astype(float)
-    return X, y, rng
-
-
-@pytest.mark.slow
-@both
-def test_a_metric_that_has_not_moved_yet_does_not_stop(lib: Library) -> None:
-    """Small steps leave all rows in the middle class, a kappa of 0, for longer than patience."""
-    X, y, _ = stopping_data()
-    train = lib.data(X[:400], y[:400])
-    held_out = lib.data(X[400:], y[400:], reference=train)
-    booster = lib.train(
-        {"max_depth": 2, "learning_rate": 0.03}, train, 60, objective=go.qwk_objective(),
-        metric=go.qwk_metric(), evals=[(held_out, "v")], early_stopping_rounds=3,
-    )  # fmt: skip
-    first = lib.predict(booster, X[400:], rounds=4)
-    assert len(np.unique(np.rint(first))) == 1
-    assert lib.rounds(booster) > 6
-
-
-def test_rounds_of_a_continued_training_are_counted_from_its_start() -> None:
-    X, y, rng = stopping_data()
     train, held_out = XGB.data(X[:400], y[:400]), XGB.data(rng.normal(size=(400, 3)), y[400:])
     began = XGB.train({"max_depth": 2}, train, 25, objective=go.qwk_objective())
     with pytest.warns(
@@ -897,11 +730,9 @@ def rounded_kappa(y_true, y_pred):
     return go.quadratic_weighted_kappa(y_true, np.clip(np.rint(y_pred), 1, 4))
 
 
-def test_a_function_that_early_stopping_would_minimise() -> None:
+def test_a_function_that_early_stopping_would_minimise(ordinal) -> None:
     """XGBoost takes every function for a loss. One minus kappa is one."""
-    rng = np.random.default_rng(0)
-    X = rng.random((600, 3))
-    y = np.digitize(X.sum(axis=1) + rng.normal(0, 0.2, 600), [1.1, 1.5, 1.9]) + 1.0
+    X, y, _ = ordinal
 
     def fit(metric, objective=go.qwk_objective(), **how):  # noqa: B008
         model = regressor(XGB, objective=objective, eval_metric=metric, n_estimators=60, **how)
@@ -931,14 +762,8 @@ def test_a_function_that_would_get_log_odds(lib: Library) -> None:
             value = measure(y_true, y_pred)
             return value if lib is XGB else ("value", value, False)
 
-        objective = go.weighted_logloss_objective(0.5)
-        if lib is XGB:
-            model = xgboost_adapter.XGBClassifier(
-                objective=objective, eval_metric=metric, n_estimators=5, **XGB_SKLEARN
-            )
-            return model.fit(X, y, eval_set=held_out, verbose=False)
-        model = lightgbm_adapter.LGBMClassifier(objective=objective, n_estimators=5, **LGB_SKLEARN)
-        return model.fit(X, y, eval_set=held_out, eval_metric=metric)
+        model = lib.make(True, objective=go.weighted_logloss_objective(0.5), n_estimators=5)
+        lib.fit(model, X, y, held_out, metric)
 
     with pytest.raises(ValueError, match="get margins, log-odds.*: pass weighted_logloss_metric"):
         fit(lambda y, p: np.mean((y - p) ** 2))
@@ -951,35 +776,24 @@ def test_words_in_alphabetical_order_under_an_objective_of_sampled_negatives_war
     rng = np.random.default_rng(0)
     X = rng.random((400, 2))
     y = np.where(rng.random(400) < 0.26, "bad", "good")
-    adapter, name = (xgboost_adapter, "XGB") if lib is XGB else (lightgbm_adapter, "LGBM")
-    model = getattr(adapter, f"{name}Classifier")(
-        objective=go.offset_logloss_objective(0.1), n_estimators=2
-    )
+    model = lib.make(True, objective=go.offset_logloss_objective(0.1), n_estimators=2)
     target = (y == "good").astype(int) if lib is XGB else y  # XGBoost takes numbers only
     with pytest.warns(UserWarning, match="drops rows of 0, .*alphabetical order"):
         model.fit(X, target)
 
 
-def go_on_in_lightgbm(X, y, earlier) -> dict[str, Any]:
+def go_on_in_lightgbm(X, y, earlier) -> list[Any]:
     """Training on from a model at each door."""
-    params, obj = {"verbose": -1, "num_threads": 1}, go.qwk_objective([1, 4])
-    made, theirs = lightgbm_adapter.LGBMRegressor, lgb.LGBMRegressor
-    data = lambda: lgb.Dataset(X, y)  # noqa: E731
-    return {
-        "train": lambda: lightgbm_adapter.train(
-            params, data(), 1, objective=obj, init_model=earlier
-        ),
-        "cv": lambda: lightgbm_adapter.cv(
-            params, data(), 1, objective=obj, metric=SMOOTH, init_model=earlier
-        ),
-        "fit": lambda: made(objective=obj, n_estimators=1, **LGB_SKLEARN).fit(
-            X, y, init_model=earlier
-        ),
-        "plain": lambda: lgb.train({**params, "objective": obj}, data(), 1, init_model=earlier),
-        "their fit": lambda: theirs(objective=obj, n_estimators=1, **LGB_SKLEARN).fit(
-            X, y, init_model=earlier
-        ),
-    }
+    obj, given = go.qwk_objective([1, 4]), {"init_model": earlier}
+    params, data = {"verbose": -1, "num_threads": 1}, lambda: lgb.Dataset(X, y)
+    fits = [lambda plain=plain: LGB.make(plain=plain, objective=obj, n_estimators=1).fit(
+        X, y, **given) for plain in (False, True)]  # fmt: skip
+    return [
+        lambda: LGB.train(params, data(), 1, objective=obj, **given),
+        lambda: LGB.cv(data(), 1, params, objective=obj, metric=SMOOTH, **given),
+        lambda: lgb.train({**params, "objective": obj}, data(), 1, **given),
+        *fits,
+    ]
 
 
 @quiet
@@ -994,57 +808,28 @@ def test_an_earlier_model_of_other_margins() -> None:
     numbers = lgb.train(params, lgb.Dataset(X, y), 4)
     odds = lgb.train({**params, "objective": "binary"}, lgb.Dataset(X, y > 2), 4)
     turned = X[["d", "c", "a b"]]
-    for way in go_on_in_lightgbm(X, y, trees).values():
+    for way in go_on_in_lightgbm(X, y, trees):
         with pytest.raises(ValueError, match="init_model is a forest.*boosting='gbdt'"):
             way()
-    for way in go_on_in_lightgbm(X, y, odds).values():
+    for way in go_on_in_lightgbm(X, y, odds):
         with pytest.warns(UserWarning, match="init_model has margins that are log-odds"):
             way()
-    for way in go_on_in_lightgbm(turned, y, numbers).values():
+    for way in go_on_in_lightgbm(turned, y, numbers):
         with pytest.raises(ValueError, match="init_model was trained on columns in another order"):
             way()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "boosting starts at")
-        for way in go_on_in_lightgbm(X, y, numbers).values():
+        for way in go_on_in_lightgbm(X, y, numbers):
             way()
-
-
-@both
-def test_a_gradient_function_without_weights(lib: Library) -> None:
-    """LightGBM would drop them. XGBoost's estimator refuses it too."""
-    X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % 3
-
-    def squares(y_true, y_pred):
-        return y_pred - y_true, np.ones_like(y_pred)
-
-    model = regressor(lib, objective=squares, n_estimators=2)
-    with pytest.raises(ValueError, match="takes none.*write it as f\\(y_true, y_pred, sample_wei"):
-        model.fit(X, y, sample_weight=y + 1.0)
-    model.fit(X, y)
-
-
-@both
-@each("name", ["qwk", "focal_objective"])
-def test_the_name_of_an_objective_of_ours(lib: Library, name: str) -> None:
-    """XGBoost's classifier would train a softmax."""
-    X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % 3
-    adapter: Any = xgboost_adapter if lib is XGB else lightgbm_adapter
-    for role in ("Regressor", "Classifier"):
-        kind = getattr(adapter, ("XGB" if lib is XGB else "LGBM") + role)
-        with pytest.raises(
-            ValueError, match=f"'{name}' is a name .*: pass {name[:3]}\\w*_objective"
-        ):
-            kind(objective=name, n_estimators=2).fit(X, y)
 
 
 @each("name", ["logloss", "error"])
 @each("K", [2, 3])
 def test_lightgbms_classifier_renames_a_metric(name: str, K: int) -> None:
     X, y = np.random.default_rng(0).random((100, 3)), np.arange(100) % K
-    model = lightgbm_adapter.LGBMClassifier(n_estimators=2, **LGB_SKLEARN)
-    model.fit(X, y, eval_set=[(X[:50], y[:50])], eval_metric=[name])
+    model = LGB.fit(LGB.make(True, n_estimators=2), X, y, [(X[:50], y[:50])], [name])
     (values,) = model.evals_result_.values()
     assert f"{'binary' if K == 2 else 'multi'}_{name}" in values
     with pytest.raises(ValueError, match=f"{name!r} is not a metric of LightGBM"):
-        regressor(LGB).fit(X, y, eval_set=[(X[:50], y[:50])], eval_metric=name)
+        LGB.fit(regressor(LGB), X, y, [(X[:50], y[:50])], name)

@@ -4,94 +4,21 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from scipy.special import expit
-from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
-from gbdt_objectives.adapters import _train, xgboost as xgboost_adapter
+from gbdt_objectives.adapters import _train
+from tests.adapters.classes import Steps
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.adapters.test_natural_units import multinomial
-
-start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
-ROUNDED = 2e-6
-"""Between an objective bound to its data and called without: each rounds its gradients to float32
-in its own way, and predictions up to 4 are sums of 15 trees."""
-
-
-@both
-@pytest.mark.filterwarnings("error")
-def test_starts_at_the_centre_and_predicts_label_units(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    y = y + 10  # far from where the boosters would start
-    obj = go.qwk_objective(y)
-    one = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1, objective=obj)
-    np.testing.assert_allclose(lib.predict(one, X), y.mean(), rtol=1e-6)
-    booster = lib.train(lib.params, lib.data(X, y), 40, objective=obj)
-    classes = np.rint(lib.predict(booster, X)).clip(11, 14)
-    assert go.quadratic_weighted_kappa(y, classes) > 0.75
-
-
-@both
-@pytest.mark.parametrize("weighted", [False, True])
-def test_equals_training_from_a_start_per_row(lib: Library, weighted: bool, ordinal) -> None:
-    """The intercept in the model is worth base_margin or init_score on every row."""
-    X, y, w = ordinal
-    weight = w if weighted else None
-    obj = go.qwk_objective(y, sample_weight=weight)
-    ours = lib.train(lib.params, lib.data(X, y, weight), 20, objective=obj)
-    start = np.full(len(y), obj.intercept)
-    if lib is XGB:
-        data = lib.data(X, y, weight, start)
-        plain = xgb.train({**lib.params, "base_score": 0}, data, 20, obj=obj).predict(data)
-        tolerance = 4e-6  # margins are float32
-    else:
-        plain = lgb.train({**lib.params, "objective": obj}, lib.data(X, y, weight, start), 20)
-        plain = plain.predict(X) + obj.intercept
-        tolerance = 1e-13
-    np.testing.assert_allclose(lib.predict(ours, X), plain, atol=tolerance)
-
-
-@both
-def test_stops_on_the_metric_in_its_direction_on_the_last_set(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    train, other, last = slice(0, 300), slice(300, 450), slice(450, 600)
-    rng = np.random.default_rng(0)
-    for metric in (go.extended_qwk_metric(), go.metrics.squared_error_metric()):
-        data = lib.data(X[train], y[train])
-        noise = lib.data(X[other], rng.permutation(y[other]), reference=data)  # best at once
-        held_out = lib.data(X[last], y[last], reference=data)
-        rounds = 400
-        booster = lib.train(
-            {**lib.params, "learning_rate": 0.1}, data, rounds, objective=go.qwk_objective(y),
-            metric=metric, evals=[(data, "train"), (noise, "noise"), (held_out, "held_out")],
-            early_stopping_rounds=25,
-        )  # fmt: skip
-        kept = lib.rounds(booster)
-        assert 5 < kept < rounds - 25
-        best = metric(y[last], lib.predict(booster, X[last]))
-        # the value at every round of an uncut model, from which the best is picked by hand
-        full = lib.train(
-            {**lib.params, "learning_rate": 0.1}, lib.data(X[train], y[train]), kept + 30,
-            objective=go.qwk_objective(y),
-        )  # fmt: skip
-        values = []
-        for k in range(1, lib.rounds(full) + 1):
-            if lib is XGB:
-                score = full.predict(xgb.DMatrix(X[last]), iteration_range=(0, k))
-            else:
-                score = full.predict(X[last], num_iteration=k)
-            values.append(metric(y[last], score))
-        pick = np.argmax if metric.greater_is_better else np.argmin
-        assert pick(values) + 1 == kept
-        assert best == pytest.approx(values[kept - 1], abs=1e-6)
+from tests.cases import each, refused
+from tests.contract import squared_error
+from tests.matrix.tables import poisson
 
 
 @both
@@ -111,64 +38,26 @@ def test_best_iteration_only_even_if_it_never_stops(lib: Library, ordinal) -> No
 
 
 @both
-def test_nothing_else_is_measured(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    data = lib.data(X, y)
-    record: dict[str, Any] = {}
-    extra = {"evals_result": record} if lib is XGB else {
-        "callbacks": [lgb.record_evaluation(record)]
-    }  # fmt: skip
-    lib.train(
-        lib.params, data, 3, objective=go.qwk_objective(y), metric=go.qwk_metric((1, 4)),
-        evals=[(data, "train")], **extra,
-    )  # fmt: skip
-    assert {name: list(values) for name, values in record.items()} == {"train": ["qwk"]}
-
-
-@both
 def test_training_leaves_data_params_and_lists_as_they_were(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
     data, params = lib.data(X, y), dict(lib.params)
     evals, callbacks = [(data, "train")], []
-    arguments = {
-        "objective": go.qwk_objective(y), "metric": go.metrics.squared_error_metric(), "evals":
-        evals,
-        "callbacks": callbacks,
-    }  # fmt: skip
-    first = lib.train(params, data, 10, **arguments)
-    assert params == lib.params
-    assert (evals, callbacks) == ([(data, "train")], [])
-    if lib is LGB:
-        assert data.get_init_score() is None
-    second = lib.train(params, data, 10, **arguments)  # the very same data again
+    given = {"objective": go.qwk_objective(y), "metric": go.metrics.squared_error_metric(),
+             "evals": evals, "callbacks": callbacks}  # fmt: skip
+    first = lib.train(params, data, 10, **given)
+    assert (params, evals, callbacks) == (lib.params, [(data, "train")], [])
+    second = lib.train(params, data, 10, **given)  # the very same data again
     np.testing.assert_array_equal(lib.predict(first, X), lib.predict(second, X))
-    y_far = go.qwk_objective(y + 0.0, label_range=(-50, 50))
-    failing = go.objective(raises)
     with pytest.raises(RuntimeError, match="on purpose"):
-        lib.train(params, data, 3, objective=failing)
-    third = lib.train(params, data, 10, objective=y_far)  # a failed run left nothing behind
-    assert np.isfinite(lib.predict(third, X)).all()
+        lib.train(params, data, 3, objective=go.objective(raises))
+    third = lib.train(params, data, 10, **given)  # a failed run left nothing behind
+    np.testing.assert_array_equal(lib.predict(first, X), lib.predict(third, X))
     if lib is LGB:
         assert data.get_init_score() is None
 
 
 def raises(y_true, margin, sample_weight):
     raise RuntimeError("on purpose")
-
-
-@both
-def test_logloss_predicts_probabilities(lib: Library, rare) -> None:
-    X, y, w = rare
-    for obj in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
-        booster = lib.train(lib.params, lib.data(X, y, w), 25, objective=obj)
-        p, z = lib.predict(booster, X), lib.predict(booster, X, raw=True)
-        np.testing.assert_allclose(p, expit(z), rtol=1e-5 if lib is XGB else 1e-12)
-        assert p.min() < 0.05
-        assert p.max() > 0.5
-        # both aim at the full population, where each negative stands for two
-        c = w * np.where(y == 1, 1, 2)
-        assert p.mean() < y.mean()
-        assert np.average(p, weights=c) == pytest.approx(np.average(y, weights=c), rel=0.08)
 
 
 @both
@@ -189,89 +78,72 @@ def test_offset_of_one_is_the_built_in_objective(lib: Library, rare) -> None:
     np.testing.assert_allclose(lib.predict(ours, X), lib.predict(plain, X), atol=tolerance)
 
 
-@pytest.mark.slow
 @both
-@pytest.mark.parametrize("kind", ["qwk", "logloss", "shifted"])
-def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare, tmp_path) -> None:
-    X, y, _ = rare if kind == "logloss" else ordinal
-    obj = go.weighted_logloss_objective(0.3) if kind == "logloss" else go.qwk_objective(y)
-    booster = lib.train(lib.params, lib.data(X, y), 12, objective=obj)
-    if kind == "shifted":
-        booster = lib.shift_intercept(booster, delta=-2.5)
-    model = tmp_path / ("model.ubj" if lib is XGB else "model.txt")
-    booster.save_model(model)
-    here = lib.predict(booster, X)
-    np.testing.assert_array_equal(lib.fresh_prediction(model, X), here)
-    centre = {"qwk": y.mean(), "shifted": y.mean() - 2.5, "logloss": y.mean() * 0.3}[kind]
-    assert here.mean() == pytest.approx(centre, abs=0.15)  # natural units
-
-
-@both
-@start_warning
-def test_a_start_per_row_is_respected(lib: Library, ordinal) -> None:
-    """base_margin, init_score: training starts there; the model holds the trees alone."""
+def test_a_start_per_row_is_set_on_all_data_or_none(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
-    start = y.mean() + X[:, 3]
-    obj = go.qwk_objective(y)
-    booster = lib.train(lib.params, lib.data(X, y, start=start), 15, objective=obj)
-    if lib is XGB:
-        data = lib.data(X, y, start=start)
-        plain = xgb.train({**lib.params, "base_score": 0}, data, 15, obj=obj)
-        np.testing.assert_allclose(booster.predict(data), plain.predict(data), atol=ROUNDED)
-    else:
-        plain = lgb.train({**lib.params, "objective": obj}, lib.data(X, y, start=start), 15)
-    np.testing.assert_allclose(lib.predict(booster, X), lib.predict(plain, X), atol=ROUNDED)
-    data = lib.data(X, y, start=start)
-    without = lib.data(X, y, reference=data)
-    its_name = "base_margin" if lib is XGB else "init_score"
+    data = lib.data(X, y, start=y.mean() + X[:, 3])
+    without, its_name = (
+        lib.data(X, y, reference=data),
+        "base_margin" if lib is XGB else "init_score",
+    )
+    call = {"objective": go.qwk_objective(y), "metric": go.qwk_metric()}
     with pytest.raises(ValueError, match=f"{its_name} is set on data but not on evals 'v'"):
-        lib.train({}, data, 3, objective=obj, metric=go.qwk_metric(), evals=[(without, "v")])
+        lib.train({}, data, 3, evals=[(without, "v")], **call)
     with pytest.raises(ValueError, match="is set on evals 'v' but not on data"):
-        lib.train({}, without, 3, objective=obj, metric=go.qwk_metric(), evals=[(data, "v")])
+        lib.train({}, without, 3, evals=[(data, "v")], **call)
 
 
-@start_warning
-def test_base_score_replaces_the_intercept_in_xgboost(ordinal, rare) -> None:
-    X, y, _ = ordinal
-    obj = go.qwk_objective(y)
-    params = {**XGB.params, "base_score": 1.0}
-    ours = XGB.train(params, XGB.data(X, y), 5, objective=obj)
-    plain = xgb.train(params, XGB.data(X, y), 5, obj=obj)
-    np.testing.assert_allclose(XGB.predict(ours, X), XGB.predict(plain, X), atol=ROUNDED)
-    with pytest.raises(ValueError, match="base_score and base_margin are both given"):
-        XGB.train(params, XGB.data(X, y, start=np.ones(len(y))), 5, objective=obj)
-    with pytest.raises(ValueError, match="base_score and xgb_model are both given"):
-        XGB.train(params, XGB.data(X, y), 5, objective=obj, xgb_model=ours)
-    Z, t, _ = rare
-    logit = XGB.train({"base_score": 0.25, "learning_rate": 1e-9}, XGB.data(Z, t), 1,
-                      objective=go.weighted_logloss_objective(1))  # fmt: skip
-    np.testing.assert_allclose(XGB.predict(logit, Z), 0.25, atol=1e-6)  # a probability
-    for bad in (0, 1, 1.5, -1):
-        with pytest.raises(ValueError, match="base_score must be a probability above 0 and below"):
-            XGB.train({"base_score": bad}, XGB.data(Z, t), 1,
-                      objective=go.weighted_logloss_objective(1))  # fmt: skip
+UNITS = [
+    (go.qwk_objective(), lambda y: y, 2.0),
+    (go.weighted_logloss_objective(1), lambda y: (y > 2).astype(int), 0.25),  # a probability
+    (go.objective(poisson, link="log"), lambda y: y, 2.5),  # a mean
+    (Steps(n_classes=4), lambda y: y - 1, 0.7),  # a margin
+]
+"""Objectives, their labels, and a base_score in the unit of XGBoost's predictions."""
 
 
-@both
-def test_training_can_go_on_from_a_model(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    obj = go.qwk_objective(y)
-    name = "xgb_model" if lib is XGB else "init_model"
-    first = lib.train(lib.params, lib.data(X, y), 6, objective=obj)
-    resumed = lib.train(lib.params, lib.data(X, y), 6, objective=obj, **{name: first})
-    whole = lib.train(lib.params, lib.data(X, y), 12, objective=obj)
-    assert lib.rounds(resumed) == 12
-    # LightGBM resumes from float64 predictions, of which sums differ in the last digits
-    np.testing.assert_allclose(lib.predict(resumed, X), lib.predict(whole, X), atol=1e-5)
+@pytest.mark.filterwarnings("ignore:boosting starts at")
+@pytest.mark.parametrize(("objective", "labels", "value"), UNITS, ids=lambda value: "")
+def test_base_score_replaces_the_intercept(objective, labels, value: float, ordinal) -> None:
+    X, y = ordinal[0], labels(ordinal[1])
+    tiny = {"learning_rate": 1e-9}
+    for given in (value, str(value)):
+        booster = XGB.train({**tiny, "base_score": given}, XGB.data(X, y), 1, objective=objective)
+        np.testing.assert_allclose(XGB.predict(booster, X), value, atol=1e-6)
+        model = XGB.make(objective.n_classes is not None, objective=objective, n_estimators=1,
+                         base_score=given, **tiny).fit(X, y)  # fmt: skip
+        np.testing.assert_allclose(XGB.predict(model.get_booster(), X), value, atol=1e-6)
+        assert model.base_score == given
+
+
+@each("way", ["train", "estimator"])
+@refused(
+    (0, {"base_score": "two"}, {}, "base_score", TypeError),
+    *((1, {"base_score": bad}, {}, "base_score must be a probability above 0 and below")
+      for bad in (0, 1, 1.5, -1)),
+    *((2, {"base_score": bad}, {}, "base_score must be above 0") for bad in (0.0, -1.0)),
+    (0, {"base_score": 2.0}, {"base_margin": np.ones(600)},
+     "base_score and base_margin are both given"),
+    (0, {"base_score": 2.0}, {"xgb_model": XGB.built_in({}, XGB.data(np.eye(4), np.ones(4)), 1)},
+     "base_score and xgb_model are both given"),
+)  # fmt: skip
+def test_what_no_base_score_can_be(way: str, ordinal, unit, params, given) -> None:
+    objective, labels, _ = UNITS[unit]
+    X, y = ordinal[0], labels(ordinal[1])
+    if way == "train":
+        data = XGB.data(X, y, start=given.get("base_margin"))
+        earlier = {name: model for name, model in given.items() if name == "xgb_model"}
+        XGB.train(params, data, 1, objective=objective, **earlier)
+    else:
+        XGB.make(objective.n_classes is not None, objective=objective, **params).fit(X, y, **given)
 
 
 @both
 def test_dart_is_right_without_early_stopping(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
     y = y + 20
-    dart = {"booster": "dart", "rate_drop": 0.3} if lib is XGB else {
-        "boosting": "dart", "drop_rate": 0.3
-    }  # fmt: skip
+    dart = {"booster": "dart", "rate_drop": 0.3} if lib is XGB else {"boosting": "dart",
+                                                                     "drop_rate": 0.3}  # fmt: skip
     obj = go.qwk_objective(y)
     booster = lib.train({**lib.params, **dart}, lib.data(X, y), 40, objective=obj)
     score = lib.predict(booster, X)
@@ -300,112 +172,80 @@ def test_a_model_that_cannot_split_predicts_the_intercept(lib: Library, ordinal)
     np.testing.assert_allclose(lib.predict(booster, X), y.mean(), rtol=1e-6)
 
 
-@both
-def test_a_users_function(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    obj = go.objective(squared_error, intercept=float(y.mean()))
-    score = lib.predict(lib.train(lib.params, lib.data(X, y), 30, objective=obj), X)
-    assert ((score - y) ** 2).mean() < 0.5 * y.var()
-    for given, start in {None: y.mean(), 0.0: 0.0}.items():
-        still = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1,
-                          objective=go.objective(squared_error, intercept=given))  # fmt: skip
-        np.testing.assert_allclose(lib.predict(still, X), start, rtol=1e-6, atol=1e-6)
-
-
-def squared_error(y_true, margin, sample_weight):
-    return margin - y_true, np.ones_like(margin)
-
-
 GOOD = {"objective": go.qwk_objective([1, 2, 3, 4])}
 METRIC = go.qwk_metric((1, 4))
+OF_PROBABILITY = go.weighted_logloss_metric(1, input_space="probability")
 
 
-def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str]]:
-    """(name, call, message) for every misuse that both adapters refuse."""
-
-    def call(params=None, data=data, rounds=3, **kwargs):
-        given = {} if params is None else params
-        return lambda: lib.train(given, data, rounds, **{**GOOD, **kwargs})
-
-    evals = {"metric": METRIC, "evals": [(data, "v")]}
+def bad_calls(lib: Library, data: Any) -> list[tuple[Any, ...]]:
+    """(params or None, arguments, message) of train; those that cv refuses alike come first."""
     dart = {"booster": "dart"} if lib is XGB else {"boosting": "dart"}
-    held_out = {"metric": METRIC, "evals": [(lib.data(np.eye(4), [1, 2, 3, 4]), "v")]}
-    return [
-        ("obj", call(obj=GOOD["objective"]), r"train\(\) got obj=: write objective="),
-        ("loss", call(loss=GOOD["objective"]), "got loss=: write objective="),
-        ("fobj", call(fobj=GOOD["objective"]), "got fobj=: write objective="),
-        ("feval", call(feval=len), "got feval=: write metric="),
-        ("custom_metric", call(custom_metric=len), "got custom_metric=: write metric="),
-        ("valid_sets", call(valid_sets=[data]), r"got valid_sets=: write evals=\["),
-        ("maximize", call(maximize=True), "got maximize=: leave it out"),
-        ("built-in objective", call(objective="binary"), "objective must be an objective"),
-        ("plain function", call(objective=squared_error), r"objective\(function\)"),
-        ("metric function", call(metric=len, evals=[(data, "v")]), "metric must be a Metric"),
-        ("metric name", call(metric="qwk", evals=[(data, "v")]), "metric must be a Metric"),
-        ("probability metric", call(metric=go.weighted_logloss_metric(1, input_space="probability"),
-                                    evals=[(data, "v")]), "takes probabilities"),
-        ("metric alone", call(metric=METRIC), "evals is empty"),
-        ("evals alone", call(evals=[(data, "v")]), "metric is None"),
-        ("stopping alone", call(early_stopping_rounds=3), "needs metric= and evals="),
-        ("stopping on training data", call(early_stopping_rounds=3, **evals), "the training data"),
-        ("zero stopping", call(early_stopping_rounds=0, **held_out), "must be a whole number >= 1"),
-        ("stopping type", call(early_stopping_rounds=True, **held_out), "must be a whole number"),
-        ("no rounds", call(rounds=0), "num_boost_round must be a whole number >= 1, found 0"),
-        ("rounds type", call(rounds=2.5), "num_boost_round must be a whole number"),
-        ("evals not pairs", call(metric=METRIC, evals=[data]), "list of pairs"),
-        ("evals one name", call(metric=METRIC, evals=[(data, "v"), (data, "v")]), "must differ"),
-        ("evals blank name", call(metric=METRIC, evals=[(data, "held out" if lib is XGB else "")]),
-         "found 'held out'" if lib is XGB else "is empty"),
-        ("evals no data", call(metric=METRIC, evals=[(np.eye(2), "v")]), "evals 'v' must be a"),
-        ("array data", call(data=np.eye(2)),
+    evals = {"metric": METRIC, "evals": [(data, "v")]}
+    stops, held_out = {"early_stopping_rounds": 3}, {
+        "metric": METRIC, "evals": [(lib.data(np.eye(4), [1, 2, 3, 4]), "v")]}  # fmt: skip
+    blank = "held out" if lib is XGB else ""
+    of_both = [
+        ({}, {"metric": len}, "metric must be a Metric"),
+        ({}, {"metric": "qwk"}, "metric must be a Metric"),
+        ({}, {"metric": getattr(METRIC, lib.name)}, r"without \.xgboost or \.lightgbm"),
+        ({}, {"metric": OF_PROBABILITY}, "takes probabilities"),
+        ({}, {"feval": len}, r"\(\) got feval=: write metric="),
+        ({}, {"custom_metric": len}, r"\(\) got custom_metric=: write metric="),
+        ({}, {"maximize": True}, r"\(\) got maximize=: leave it out"),
+        ({}, {"objective": "binary"}, "objective must be an objective such as qwk_objective"),
+        ({}, {"objective": squared_error}, r"objective\(function\)"),
+        ({}, {"early_stopping_rounds": 0}, "must be a whole number >= 1"),
+        ({}, {"early_stopping_rounds": True}, "must be a whole number"),
+        ({}, {"rounds": 0}, "num_boost_round must be a whole number >= 1, found 0"),
+        ({}, {"rounds": 2.5}, "num_boost_round must be a whole number"),
+        ({}, {"data": np.eye(2)},
          "data must be a .*(DMatrix|Dataset), found ndarray: wrap it, .*label=y"),
-        ("no labels", call(data=lib.data(np.eye(4))), "data has no labels"),
-        ("params list", call(params=[("eta", 1)]), "params must be a dict"),
-        ("objective twice", call({"objective": "regression"}), "objective= already says"),
-        ("classes", call({"num_class": 3}), "one margin per row"),
-        ("second metric", call({"metric": "l2"} if lib is LGB else {"eval_metric": "rmse"}),
-         "nothing but metric="),
-        ("pos weight", call({"scale_pos_weight": 5}), "ignores it under a custom objective"),
-        ("stopping in params", call({"early_stopping_rounds": 5}), "pass early_stopping_rounds="),
-        ("rounds in params", call({"n_estimators": 5}), "pass num_boost_round="),
-        ("dart and stopping", call(dart, early_stopping_rounds=3, **held_out),
-         "change what earlier rounds" if lib is XGB else "dart rescales"),
+        ({}, {"data": lib.data(np.eye(4))}, "data has no labels"),
+        ([("eta", 1)], {}, "params must be a dict"),
+        ({"objective": "regression"}, {}, "objective= already says"),
+        ({"num_class": 3}, {},
+         r"one margin per row.*library's own train\(\), as gbdt_objectives.objective\(function"),
+        ({"metric" if lib is LGB else "eval_metric": "mae"}, {}, "nothing but metric="),
+        ({"scale_pos_weight": 5}, {}, "ignores it under a custom objective"),
+        ({"early_stopping_rounds": 5}, {}, "pass early_stopping_rounds="),
+        ({"n_estimators": 5}, {}, "pass num_boost_round="),
+        (dart, stops, "change what earlier rounds" if lib is XGB else "dart rescales"),
+        *(({"objective": name}, {}, "leaf refit")
+          for name in ("reg:absoluteerror", "reg:quantileerror") if lib is XGB),
+        *(({"objective": name}, {}, said) for name, said in (
+            ("count:poisson", "objective= already says"),
+            ("binary:logistic", "transformed as 'reg:squarederror'")) if lib is XGB),
+    ]  # fmt: skip
+    return [
+        *((params, held_out | given, message, True) for params, given, message in of_both),
+        *((params, given, message, False) for params, given, message in (
+            ({}, {"metric": METRIC}, "evals is empty"),
+            ({}, {"evals": [(data, "v")]}, "metric is None"),
+            ({}, stops, "needs metric= and evals="),
+            ({}, stops | evals, "the training data"),
+            ({}, {"metric": METRIC, "evals": [data]}, "list of pairs"),
+            ({}, {"metric": METRIC, "evals": [(data, "v"), (data, "v")]}, "must differ"),
+            ({}, {"metric": METRIC, "evals": [(data, blank)]}, "found 'held out'|is empty"),
+            ({}, {"metric": METRIC, "evals": [(np.eye(2), "v")]}, "evals 'v' must be a"),
+        )),
     ]  # fmt: skip
 
 
-LGB_PARAMS = [
-    ({"boosting": "rf"}, "random forests do not take custom objectives"),
-    ({"boost_from_average": True}, "boosting starts at the objective's intercept anyway"),
-    ({"is_unbalance": True}, "ignores it under a custom objective"),
-    ({"neg_bagging_fraction": 0.5}, "ignores it under a custom objective"),
-    ({"num_machines": 2}, "only its own rows"),
-    ({"base_score": 0.5}, "set init_score on the data"),
-    ({"application": "binary"}, "objective= already says"),
-]
-XGB_PARAMS = [
-    ({"objective": "reg:absoluteerror"}, "leaf refit"),
-    ({"objective": "reg:quantileerror"}, "leaf refit"),
-    ({"objective": "count:poisson"}, "objective= already says"),
-    ({"objective": "binary:logistic"}, "transformed as 'reg:squarederror'"),
-    ({"top_k": 2}, "only gblinear reads it"),
-    ({"disable_default_eval_metric": 0}, "leave it out"),
-]
-
-
 @both
-def test_misuse(lib: Library, ordinal) -> None:
+@each("function", ["train", "cv"])
+def test_misuse(lib: Library, function: str, ordinal) -> None:
     X, y, _ = ordinal
     data = lib.data(X, y)
-    calls = bad_calls(lib, data)
-    assert len({name for name, _, _ in calls}) == len(calls)
-    for name, call, message in calls:
-        print(name)  # shown if it is not refused
+    for params, given, message, of_both in bad_calls(lib, data):
+        arguments = {"data": data, "rounds": 3, **GOOD, **given}
+        if function == "cv":
+            if not of_both:
+                continue
+            del arguments["evals"]
+        print(params, given)  # shown if it is not refused
+        call = getattr(lib.adapter, function)
         with pytest.raises((ValueError, TypeError), match=message):
-            call()
-    for params, message in LGB_PARAMS if lib is LGB else XGB_PARAMS:
-        print(params)
-        with pytest.raises(ValueError, match=message):
-            lib.train(params, data, 3, **GOOD)
+            call(params, arguments.pop("data"), arguments.pop("rounds"), **arguments)
 
 
 @pytest.mark.filterwarnings("error", "ignore:(?s).*is deprecated")  # from XGBoost 3.3 on
@@ -423,35 +263,12 @@ def test_a_linear_model_starts_at_the_intercept_and_keeps_it(ordinal) -> None:
     on = XGB.train(linear, data, 1, objective=objective, xgb_model=booster)
     more = XGB.train(linear, data, 51, objective=objective)
     np.testing.assert_allclose(on.predict(data), more.predict(data), rtol=1e-5)
-    fitted = xgboost_adapter.XGBRegressor(n_estimators=50, objective=objective, n_jobs=1, **linear)
+    fitted = XGB.kind()(n_estimators=50, objective=objective, n_jobs=1, **linear)
     fitted.fit(X, y, sample_weight=w)
     np.testing.assert_allclose(fitted.predict(X), score, rtol=1e-5)
     with pytest.raises(ValueError, match="cannot be cut out of the model"):
         XGB.train(linear, data, 3, objective=objective, metric=METRIC,
                   evals=[(xgb.DMatrix(X[:99], y[:99]), "v")], early_stopping_rounds=2)  # fmt: skip
-
-
-@pytest.mark.filterwarnings("ignore:(?s).*_drop.*not used")  # before XGBoost 3.3
-def test_xgboost_dropout_without_dart(ordinal) -> None:
-    """From XGBoost 3.3 on it rescales earlier trees, as dart does."""
-    X, y, _ = ordinal
-    data, held_out = XGB.data(X[:300], y[:300]), XGB.data(X[300:], y[300:])
-    stopping = {"metric": METRIC, "evals": [(held_out, "v")], "early_stopping_rounds": 3, **GOOD}
-    for params in (
-        {"rate_drop": 0.1},
-        {"one_drop": 1},
-        {"skip_drop": 0.5},  # alone it does nothing: a misunderstanding, too
-        {"rate_drop": 0.1, "booster": "gbtree"},
-    ):
-        with pytest.raises(ValueError, match="dropout rescales earlier trees"):
-            XGB.train(params, data, 3, **stopping)
-    XGB.train({"rate_drop": 0, "one_drop": "0"}, data, 3, **stopping)
-    if parse_version(xgb.__version__) < parse_version("3.3"):  # it would have no effect
-        with pytest.raises(ValueError, match="one_drop"):
-            XGB.train({"one_drop": 1, **XGB.params}, data, 40, **GOOD)
-        return
-    booster = XGB.train({"one_drop": 1, **XGB.params}, data, 40, **GOOD)
-    assert METRIC(y[300:], XGB.predict(booster, X[300:])) > 0.6
 
 
 @both
@@ -465,15 +282,6 @@ def test_harmless_parameters_are_not_refused(lib: Library, ordinal) -> None:
     )
     booster = lib.train({**lib.params, **params}, lib.data(X, y), 3, **GOOD)
     assert lib.rounds(booster) == 3
-
-
-@both
-def test_labels_without_a_start(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    with pytest.raises(ValueError, match="constant"):
-        lib.train({}, lib.data(X, np.ones(len(y))), 3, objective=go.qwk_objective())
-    with pytest.raises(ValueError, match="one class only"):
-        lib.train({}, lib.data(X, np.ones(len(y))), 3, objective=go.offset_logloss_objective(0.1))
 
 
 def test_lightgbm_name_of_the_training_data(ordinal) -> None:
@@ -491,45 +299,6 @@ def test_lightgbm_without_a_feature_that_can_be_split() -> None:
         LGB.train({"verbose": -1}, lgb.Dataset(X, y), 3, **GOOD)
     params = {"verbose": -1, "min_data_in_leaf": 2}
     LGB.train(params, lgb.Dataset(X, y, params=params), 3, **GOOD)
-
-
-def test_early_stopping_of_the_xgboost_estimator(ordinal) -> None:
-    """XGBRegressor would minimise the metric: the callback knows better."""
-    X, y, _ = ordinal
-    metric, obj = go.extended_qwk_metric(), go.qwk_objective(y)
-    estimator = xgb.XGBRegressor(
-        n_estimators=200, objective=obj, base_score=y.mean(), eval_metric=metric.xgboost,
-        callbacks=[xgboost_adapter.early_stopping(metric, 10)],
-    )  # fmt: skip
-    estimator.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])], verbose=False)
-    history = estimator.evals_result()["validation_0"]["extended_qwk"]
-    assert estimator.get_booster().num_boosted_rounds() == np.argmax(history) + 1 > 1
-    with pytest.raises(TypeError, match="metric must be a Metric"):
-        xgboost_adapter.early_stopping("qwk", 10)
-
-
-def test_lightgbm_dataset_that_is_a_subset_a_file_or_constructed(ordinal, tmp_path) -> None:
-    X, y, _ = ordinal
-    obj = go.qwk_objective(y)
-    plain = LGB.train(LGB.params, lgb.Dataset(X, y), 8, objective=obj)
-    constructed = lgb.Dataset(X, y).construct()
-    same = LGB.train(LGB.params, constructed, 8, objective=obj)
-    np.testing.assert_array_equal(same.predict(X), plain.predict(X))
-    np.savetxt(tmp_path / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
-    from_file = LGB.train(LGB.params, lgb.Dataset(str(tmp_path / "rows.csv")), 8, objective=obj)
-    np.testing.assert_allclose(from_file.predict(X), plain.predict(X), atol=1e-9)
-    half = lgb.Dataset(X, y, free_raw_data=False).subset(range(0, 600, 2))
-    booster = LGB.train(LGB.params, half, 40, objective=obj)
-    assert go.qwk_metric((1, 4))(y, booster.predict(X)) > 0.6
-
-
-def test_xgboost_quantile_matrix(ordinal) -> None:
-    X, y, w = ordinal
-    obj = go.qwk_objective(y, sample_weight=w)
-    params = {**XGB.params, "tree_method": "hist", "max_bin": 64}
-    quantile = XGB.train(params, xgb.QuantileDMatrix(X, y, weight=w, max_bin=64), 8, objective=obj)
-    plain = XGB.train(params, xgb.DMatrix(X, y, weight=w), 8, objective=obj)
-    np.testing.assert_allclose(XGB.predict(quantile, X), XGB.predict(plain, X), atol=1e-5)
 
 
 def test_qwk_on_shifted_labels_is_qwk_with_the_intercept_inside(ordinal) -> None:
@@ -556,13 +325,6 @@ def test_an_init_score_that_is_set_later_is_where_training_starts(ordinal) -> No
     assert np.abs(found.predict(X) - y).mean() > 0.3  # the start is not in the model
 
 
-@both
-def test_a_hundred_rounds_where_nothing_is_said(lib: Library) -> None:
-    X = np.random.default_rng(0).normal(size=(60, 1))
-    booster = lib.train({"max_depth": 1}, lib.data(X, X[:, 0]), objective=go.qwk_objective())
-    assert lib.rounds(booster) == 100
-
-
 def test_checkpoints_of_one_output_are_whole_models(tmp_path) -> None:
     X = np.random.default_rng(0).normal(size=(60, 1))
     data = xgb.DMatrix(X, X[:, 0])
@@ -573,19 +335,6 @@ def test_checkpoints_of_one_output_are_whole_models(tmp_path) -> None:
     np.testing.assert_allclose(  # sums of float32
         saved.predict(data), booster.predict(data, iteration_range=(0, rounds)), rtol=1e-6
     )
-
-
-def test_a_flat_init_score_of_several_outputs_is_read_as_lightgbm_reads_it() -> None:
-    """LightGBM stores it output after output."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
-    start = rng.normal(size=(90, 3))
-    params = {**LGB.params, "num_class": 3, "learning_rate": 1e-9, "min_data_in_leaf": 1}
-    objective = go.objective(multinomial, outputs=3)
-    for flat in (start, start.ravel(order="F")):
-        data = lgb.Dataset(X, y, init_score=flat)
-        booster = LGB.train(params, data, 1, objective=objective)
-        assert np.abs(booster.predict(X)).max() < 1e-6
 
 
 def test_labels_of_a_cluster_are_not_fetched_to_be_compared() -> None:

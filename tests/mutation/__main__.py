@@ -56,21 +56,21 @@ MORE_TESTS = {
     "adapters/_arguments.py": "adapters/test_train adapters/test_parameters "
     "adapters/test_intercept adapters/test_silently_wrong",
     "adapters/_docstrings.py": f"{PACKAGE}/adapters",
-    "adapters/_estimators.py": "adapters/test_natural_units adapters/test_silently_wrong",
+    "adapters/_estimators.py": "adapters/test_contract adapters/test_silently_wrong",
     "adapters/_files.py": "command_line/test_options test_commands adapters/test_files",
     "adapters/_imbalance.py": "adapters/test_conversion",
-    "adapters/_train.py": "adapters/test_cv adapters/test_natural_units",
+    "adapters/_train.py": "adapters/test_cv adapters/test_contract",
     "adapters/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
     "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
-    "adapters/test_natural_units",
+    "adapters/test_contract",
     "adapters/intercept.py": "adapters/test_imbalance adapters/test_conversion "
     "estimators/test_downsampled_classifier",
     "adapters/parameters.py": "adapters/test_spellings",
     "adapters/serving.py": "serving/test_silently_wrong serving/test_nonsense "
     "serving/test_contract",
     "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
-    "adapters/test_natural_units adapters/test_silently_wrong",
+    "adapters/test_contract adapters/test_silently_wrong",
     "calibration/likelihood.py": "estimators/test_calibrators estimators/test_spline_calibrator",
     "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
     "calibration/smoothing.py": "estimators/test_probability_tree",
