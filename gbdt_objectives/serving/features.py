@@ -11,7 +11,6 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.estimators._base import Wrapping
-from gbdt_objectives.serving.model import of_library
 from gbdt_objectives.serving.plans import Plan
 
 Feature = dict[str, Any]
@@ -24,15 +23,13 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     """Name, dtype and categories of each feature, of X where it is given."""
     if not plan.parts:
         return [dict(SCORE[0])]
-    first = plan.parts[0].model
-    library = of_library(first)
-    d, own = library.count_features(first), library.names_of(first)
-    same_names = library.same_names
+    first, library = plan.parts[0].model, plan.parts[0].library
+    d, own, same_names = library.count_features(first), library.names_of(first), library.same_names
     if isinstance(model, Wrapping):  # names as fit saw them: LightGBM changes some
         own, same_names = getattr(model, "feature_names_in_", None), list.__eq__
     if X is None:
         for part in plan.parts:
-            of_library(part.model).categories_of(part.model, [None] * d)
+            part.library.categories_of(part.model, [None] * d)
         names = range(d) if own is None else own
         return [{"name": name, "dtype": "float64"} for name in names]
     _checks.in_memory("X", X)
@@ -63,50 +60,41 @@ def read_columns(
         )
     if own is None:
         raise ValueError("X is a DataFrame, but the model was trained on an array: pass an array")
-    categories: Any = [categories_of(dtype) for dtype in X.dtypes]
-    found = [of_library(part.model).categories_of(part.model, categories) for part in plan.parts]
+    known = [getattr(dtype, "categories", None) for dtype in X.dtypes]
+    categories = [None if values is None else list(values) for values in known]
+    found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
         raise ValueError(
             "the boosters number the categories in different ways: train all of them on columns "
             "of the same category dtypes"
         )
-    refuses = any(of_library(part.model).refuses_new for part in plan.parts)
-    return [
-        feature_of(name, dtype, own, refuses)
-        for name, dtype, own in zip(given, X.dtypes, found[0], strict=True)
-    ]
+    return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
 
 def check_features(features: list[Feature], plan: Plan) -> None:
     """Raise unless the features of model.json are those of the boosters in it."""
-    names, refuses = [feature["name"] for feature in features], False
+    names = [feature["name"] for feature in features]
     categories = [feature.get("categories") for feature in features]
     wanted: list[Any] = []
     for part in plan.parts:
-        library = of_library(part.model)
+        library = part.library
         own, d = library.names_of(part.model), library.count_features(part.model)
         if d != len(names):
             raise ValueError(f"features lists {len(names)}, but a booster has {d}")
         if not library.same_names(list(own), names) if own is not None else names != [*range(d)]:
             raise ValueError(f"features has other names than a booster, {shown(names)}")
         wanted.append(library.categories_of(part.model, categories))
-        refuses = refuses or library.refuses_new
     if not plan.parts and features != SCORE:
         raise ValueError(f"features must be {SCORE}, found {shown(features)}")
     for k, (feature, values) in enumerate(zip(features, categories, strict=True)):
         expected: Feature = {"name": feature["name"], "dtype": feature["dtype"]}
         if values is not None:
-            expected = feature_of(str(feature["name"]), None, wanted[0][k], refuses)
+            expected = feature_of(str(feature["name"]), None, wanted[0][k], plan)
         if feature != expected or not isinstance(feature["dtype"], str):
             raise ValueError(f"features has {shown(feature)}, but the boosters {shown(expected)}")
 
 
-def categories_of(dtype: Any) -> list[Any] | None:
-    found = getattr(dtype, "categories", None)
-    return None if found is None else list(found)
-
-
-def feature_of(name: str, dtype: Any, categories: list[Any] | None, refuses: bool) -> Feature:
+def feature_of(name: str, dtype: Any, categories: list[Any] | None, plan: Plan) -> Feature:
     if categories is None:
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
@@ -115,9 +103,10 @@ def feature_of(name: str, dtype: Any, categories: list[Any] | None, refuses: boo
             )
         return {"name": name, "dtype": str(dtype)}
     values, text = plain_values(name, categories)
-    unknown = "error" if refuses else "missing"
+    refuses = any(part.library.refuses_new for part in plan.parts)
     return {
-        "name": name, "dtype": "category", "categories": values, "text": text, "unknown": unknown
+        "name": name, "dtype": "category", "categories": values, "text": text,
+        "unknown": "error" if refuses else "missing",
     }  # fmt: skip
 
 

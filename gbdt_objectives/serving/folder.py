@@ -11,6 +11,8 @@ import re
 import runpy
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files as resources
 from os import PathLike
 from pathlib import Path
@@ -28,7 +30,7 @@ from gbdt_objectives._steps.json import LONGEST, check_size, parse
 from gbdt_objectives.adapters._files import LIBRARY_OF
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.serving import features as _features, objects
-from gbdt_objectives.serving.model import of_library
+from gbdt_objectives.serving.model import with_extras
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
 
 VERSION = 1
@@ -42,25 +44,93 @@ KEYS = (
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
-def export(model: Any, folder: Any, X: Any, check_rows: int) -> None:
+def export(
+    model: Any,
+    folder: str | PathLike[str],
+    X: Any = None,
+    *,
+    thresholds: Any = None,
+    shift: Any = None,
+    calibrator: Any = None,
+    check_rows: int = 100,
+) -> None:
+    """Write a folder that serves a fitted model without this package.
+
+    Use it to take a model into production.
+
+    The folder has the boosters in their own formats, ``model.json`` with all other numbers, and
+    ``predict.py``, at most 80 lines on numpy and the boosters: ``Model(folder).predict(X)``,
+    ``predict_proba``, ``predict_score``; ``python predict.py data.csv > out.csv``; ``python
+    predict.py --check``, which compares the rows in ``check.npz``. ``docs/deploy.md`` has the
+    schema and the formulas.
+
+    Parameters
+    ----------
+    model : fitted estimator or trained booster
+        QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier, an
+        estimator of ``gbdt_objectives.adapters`` or of the libraries, a Booster, or a ServedModel.
+    folder : path
+        It must not exist.
+    X : array-like or DataFrame of shape (n, features), optional
+        Rows as ``fit`` saw them. Their dtypes and categories are written, and the folder is
+        compared with the model on some of them. Models with categories need it.
+    thresholds, shift, calibrator : optional
+        What belongs to the model, as in :class:`ServedModel`.
+    check_rows : int
+        How many rows of X to write to ``check.npz``, with what the model predicts for them. 0
+        writes none, for data that must not leave.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    TypeError, ValueError
+        A model that is not fitted, holds what is no booster, or has a link, an objective or a
+        calibrator without a formula; a folder that exists; X that is not as ``fit`` saw it; a
+        folder that would predict otherwise.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np, tempfile
+    >>> from gbdt_objectives import QWKClassifier, serving
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> y = np.digitize(X[:, 0], [0.3, 0.6])
+    >>> model = QWKClassifier(lgb.LGBMRegressor(n_estimators=5, verbose=-1)).fit(X, y)
+    >>> folder = tempfile.mkdtemp() + "/model"
+    >>> serving.export(model, folder, X)
+    >>> bool((serving.load(folder).predict(X) == model.predict(X)).all())
+    True
+    """
+    model = with_extras(model, thresholds, shift, calibrator)
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
-    target = new_path("folder", folder)
-    if target.suffix.lower() == ".onnx":
+    if new_path("folder", folder).suffix.lower() == ".onnx":
         raise ValueError(
             f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
         )
     plan = of_model(model)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
-    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
-    temporary.mkdir()
-    try:
+    with whole("folder", folder) as temporary:
+        temporary.mkdir()
         write(temporary, model, plan, features, X, check_rows)
+
+
+@contextmanager
+def whole(name: str, path: Any) -> Iterator[Path]:
+    """Where to write a file or folder, which has its path once all of it is written."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
+    try:
+        yield temporary
+        new_path(name, path)  # somebody else may have written it meanwhile
         temporary.rename(target)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError):
-            new_path("folder", folder)  # somebody else may have written it meanwhile
+    except BaseException:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -84,10 +154,10 @@ def write(
 ) -> None:
     files = {}
     for k, part in enumerate(plan.parts):
-        files[id(part.model)] = f"booster_{k}{of_library(part.model).endings[-1]}"
-        of_library(part.model).write(part.model, str(folder / files[id(part.model)]))
+        files[id(part.model)] = f"booster_{k}{part.library.endings[-1]}"
+        part.library.write(part.model, str(folder / files[id(part.model)]))
     document = describe(model, plan, features, files)
-    (folder / "predict.py").write_text(source_of(document), encoding="utf-8")
+    (folder / "predict.py").write_text(source_of(document, plan), encoding="utf-8")
     rows = None if X is None else _features.draw_rows(X, check_rows or COMPARED)
     held: dict[str, Array] = {}
     X_held = np.empty(0) if rows is None else _features.cells(rows, features)
@@ -101,7 +171,7 @@ def write(
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
-    compare(folder, held, rows, document["tolerance"])
+    compare(folder, held, document["tolerance"])
 
 
 def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
@@ -109,29 +179,26 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     tree = objects.describe(model, files)
     boosters = [
         {
-            "file": files[id(part.model)], **of_library(part.model).reader(part.model),
-            **since(of_library(part.model)),
+            "file": files[id(part.model)], **part.library.reader(part.model), **since(part.library),
             "weight": part.weight, "steps": [*map(objects.written, part.steps)],
         }
         for part in plan.parts
     ]  # fmt: skip
-    libraries = sorted({of_library(part.model) for part in plan.parts}, key=lambda one: one.name)
+    libraries = sorted({part.library for part in plan.parts}, key=lambda one: one.name)
     return {
         "format": f"{FORMAT}/{VERSION}",
         "kind": tree["class"],
-        "versions": versions([one.name for one in libraries]),
+        "versions": {
+            "gbdt_objectives": gbdt_objectives.__version__, "numpy": np.__version__,
+            "python": ".".join(map(str, sys.version_info[:3])),
+            **{one.name: sys.modules[one.name].__version__ for one in libraries},
+        },
         "features": features,
         "boosters": boosters,
         **objects.plan_tree(plan, [feature["name"] for feature in features]),
         "tolerance": max([one.tolerance for one in libraries], default=1e-9),
         "model": tree,
-    }
-
-
-def versions(libraries: list[str]) -> dict[str, str]:
-    found = {"gbdt_objectives": gbdt_objectives.__version__, "numpy": np.__version__}
-    found["python"] = ".".join(map(str, sys.version_info[:3]))
-    return found | {name: sys.modules[name].__version__ for name in libraries}
+    }  # fmt: skip
 
 
 def since(library: Library) -> dict[str, list[int]]:
@@ -171,8 +238,8 @@ def seal(document: dict[str, Any]) -> str:
 # predict.py: the parts of the template that this model needs.
 
 
-def source_of(document: dict[str, Any]) -> str:
-    wanted = needed(document)
+def source_of(document: dict[str, Any], plan: Plan) -> str:
+    wanted = needed(document, plan)
     template = (resources("gbdt_objectives.serving") / "predict.template").read_text("utf-8")
     lines, included = list[str](), True
     for line in template.splitlines():
@@ -184,7 +251,7 @@ def source_of(document: dict[str, Any]) -> str:
         elif included:
             lines.append(line)
     source = "\n".join(lines) + "\n"
-    score = "predict_score" if document["outputs"] == 1 else "predict_classes"
+    score = "predict_score" if plan.is_score else "predict_classes"
     return source.replace("@score@", score).replace("@t@", f"{document['tolerance']:g}")
 
 
@@ -192,15 +259,11 @@ def formulas_of(wanted: set[str]) -> list[str]:
     """The source of formulas, and of what they call, without types."""
     module = ast.parse(inspect.getsource(formulas))
     known = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    names, called = set[str](), wanted
-    while found := (called & known.keys()) - names:
+    names, found = set[str](), wanted & known.keys()
+    while found:
         names |= found
-        called = {
-            node.id
-            for name in found
-            for node in ast.walk(known[name])
-            if isinstance(node, ast.Name)
-        }
+        nodes = [node for name in found for node in ast.walk(known[name])]
+        found = ({node.id for node in nodes if isinstance(node, ast.Name)} & known.keys()) - names
     return [line for name in known if name in names for line in plain_source(known[name])]
 
 
@@ -218,30 +281,27 @@ def plain_source(function: ast.FunctionDef) -> list[str]:
     return [*lines, last]
 
 
-def needed(document: dict[str, Any]) -> set[str]:
+def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     """The parts of the template: what the boosters and steps are called, and what is asked."""
     boosters = document["boosters"]
-    steps = [*document["score"], *(document["probability"] or ())]
-    steps += [step for booster in boosters for step in booster["steps"]]
+    steps = [*plan.score, *(plan.probability or ())]
+    steps += [step for part in plan.parts for step in part.steps]
     names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
     names |= {booster["library"] for booster in boosters}
-    if "segment_shift" in names or any("categories" in one for one in document["features"]):
-        names.add("codes")
-    if "segment_shift" not in names:
-        names.add("plain")
-    if boosters and "codes" not in names:
-        names.add("numbers")
-    names.add("boosters" if boosters else "scores")
-    names.add("named" if isinstance(document["features"][0]["name"], str) else "unnamed")
-    proba = document["probability"] is not None
-    if proba:
-        ordinal = any(step["formula"] == "ordinal" for step in document["probability"][-1:])
-        names |= {"columns" if ordinal or document["outputs"] > 1 else "positive", "proba"}
-    else:
-        names.add("score")
-    without = "argmax" if proba else "number"
-    names.add(without if document["thresholds"] is None else "thresholds")
-    return names
+    decides, is_score = plan.thresholds is not None, plan.probability is None
+    columns = plan.makes_columns or not plan.is_score
+    codes = "segment_shift" in names or any("categories" in one for one in document["features"])
+    is_named = isinstance(document["features"][0]["name"], str)
+    parts = {
+        "boosters": boosters, "scores": not boosters,
+        "plain": "segment_shift" not in names, "codes": codes, "numbers": boosters and not codes,
+        "named": is_named, "unnamed": not is_named,
+        "score": is_score, "proba": not is_score,
+        "columns": columns, "positive": not (columns or is_score),
+        "thresholds": decides, "argmax": not (decides or is_score),
+        "number": is_score and not decides,
+    }  # fmt: skip
+    return names | {name for name, is_part in parts.items() if is_part}
 
 
 # What the model itself predicts, and what the folder does.
@@ -261,7 +321,7 @@ def expected(model: Any, plan: Plan, rows: Any) -> dict[str, Array]:
     return found
 
 
-def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -> None:
+def compare(folder: Path, held: dict[str, Array], tolerance: float) -> None:
     """Raise unless the folder predicts what the model does."""
     served = runpy.run_path(str(folder / "predict.py"))["Model"](folder)
     for name, value in held.items():
@@ -285,7 +345,42 @@ def compare(folder: Path, held: dict[str, Array], rows: Any, tolerance: float) -
 # Reading.
 
 
-def load(folder: Any) -> Any:
+def load(folder: str | PathLike[str]) -> Any:
+    """Read a fitted model from a folder that :func:`export` wrote.
+
+    Use it to go on with an exported model in this package.
+
+    Parameters
+    ----------
+    folder : path
+        Of all the files that were written.
+
+    Returns
+    -------
+    estimator or ServedModel
+        Of the class that was exported, fitted, with the same predictions. Parameters that JSON
+        cannot hold, such as splitters and functions, have their defaults; out-of-fold scores are
+        not there.
+
+    Raises
+    ------
+    ValueError
+        A missing or changed file, a format of a newer version, or a ``model.json`` that is not what
+        :func:`export` wrote; the message says which. Nothing of the folder is executed.
+    ImportError
+        A booster that is not installed, or an XGBoost older than the one that wrote the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gbdt_objectives import ThresholdClassifier, serving
+    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> model = ThresholdClassifier().fit(score, [1, 1, 2, 2, 3, 3])
+    >>> folder = tempfile.mkdtemp() + "/model"
+    >>> serving.export(model, folder)
+    >>> serving.load(folder).predict([0.2, 0.6, 0.9]).tolist()
+    [1, 2, 3]
+    """
     if not isinstance(folder, str | PathLike):
         raise TypeError(f"folder must be a path, that of export, found {type(folder).__name__}")
     folder = Path(folder)

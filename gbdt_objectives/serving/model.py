@@ -75,10 +75,7 @@ class ServedModel(Exported):
                 "of log-odds is LogOddsShift(number), a rate log_odds_shift(negative_keep_rate=...)"
             )
         if self.shift is not None:
-            self._check_shift()
-        classes = np.asarray(getattr(self.model, "classes_", ())).tolist()
-        if self.shift is not None and np.ndim(self.shift) == 0 and len(classes) == 2:
-            guards.one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
+            self._check_shift(self.shift)
         calibrator = self.calibrator
         if calibrator is not None and (
             isinstance(calibrator, type) or not hasattr(calibrator, "predict")
@@ -107,7 +104,7 @@ class ServedModel(Exported):
                 *cuts.values[np.isfinite(cuts.values)],
                 *(cuts.score_range or ()),
             ]
-        if self.classes_ is not None and getattr(calibrator, "input_space", "") != "margin":
+        if self.classes_ is not None and not is_of_margins(calibrator):
             known["calibrator"] = getattr(calibrator, "_score_range", tuple)() or ()
         for name, scores in known.items():
             if len(scores) and (min(scores) < 0 or max(scores) > 1):
@@ -117,27 +114,30 @@ class ServedModel(Exported):
                     "1] of a ServedModel without it"
                 )
 
-    def _check_shift(self) -> None:
+    def _check_shift(self, shift: LogOddsShift) -> None:
         """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
         model = self.model
         own = -getattr(getattr(getattr(model, "objective", None), "equations", None), "offset", 0.0)
         rates = np.atleast_2d(getattr(model, "keep_rates_", 1.0)).mean(axis=0)
         if len(rates) == 2 and model.correction is not None:
             own = -np.diff(np.log(rates))[0]
-        if own and abs(np.diff(np.append(0.0, np.asarray(self.shift))[-2:])[0] - own) < SAME_SHIFT:
+        if own and abs(np.diff(np.append(0.0, np.asarray(shift))[-2:])[0] - own) < SAME_SHIFT:
             warn(
                 f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "
                 "shift is much the same, which would count twice: leave shift out, unless the rows "
                 "had been sampled before that, too"
             )
+        link: Link | None
         if not self.is_booster:
-            name, link = type(self.model).__name__, None if is_classifier(self.model) else IDENTITY
-        elif name_of(self.model) is not None:
-            name, link = of_library(self.model).margins_of(self.model)
-            name = f"the objective {name!r}"
-        else:
-            return
-        guards.shift_moves_log_odds(Facts(name=name, given="shift", link=link))
+            name, link = type(model).__name__, None if is_classifier(model) else IDENTITY
+            guards.shift_moves_log_odds(Facts(name=name, given="shift", link=link))
+        elif name_of(model) is not None:
+            name, link = of_library(model).margins_of(model)
+            facts = Facts(name=f"the objective {name!r}", given="shift", link=link)
+            guards.shift_moves_log_odds(facts)
+        classes = np.asarray(getattr(model, "classes_", ())).tolist()
+        if np.ndim(shift) == 0 and len(classes) == 2:
+            guards.one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
 
     @property
     def is_booster(self) -> bool:
@@ -183,7 +183,7 @@ class ServedModel(Exported):
         several = self.classes_ is not None and len(self.classes_) > 2
         if several or takes_columns(calibrator):
             return np.asarray(calibrator.predict(self._probability(X)))
-        if getattr(calibrator, "input_space", "probability") == "margin":
+        if is_of_margins(calibrator):
             score = self._margin(X)
         else:
             score = self._natural(X) if self.classes_ is None else self._probability(X)[:, 1]
@@ -226,6 +226,10 @@ def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any
     if not (given or is_booster):
         return model
     return ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
+
+
+def is_of_margins(calibrator: Any) -> bool:
+    return getattr(calibrator, "input_space", "probability") == "margin"
 
 
 def of_library(model: Any) -> Library:

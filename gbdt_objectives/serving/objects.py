@@ -31,8 +31,9 @@ from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
 from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
+from gbdt_objectives.serving.features import plain_values
 from gbdt_objectives.serving.model import ServedModel, of_library
-from gbdt_objectives.serving.plans import Plan, fitted_objective, reading
+from gbdt_objectives.serving.plans import Plan, fitted_objective, models_of, reading
 from gbdt_objectives.thresholds import SegmentShift, Thresholds
 from gbdt_objectives.thresholds.labelled import read_labels
 from gbdt_objectives.thresholds.rows import are_rising_numbers
@@ -192,45 +193,41 @@ def of_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
 
 
 def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
-    several, ensemble = isinstance(model.estimator, list), hasattr(model, "estimators_")
+    several = isinstance(model.estimator, list)
     members = model.estimator if several else [("estimator", model.estimator)]
-    folds = model.estimators_ if ensemble else [model.estimator_]
-    rows = [fold if several else [fold] for fold in folds]
     return {
-        **of_estimator(model), "several": several, "ensemble": ensemble,
+        **of_estimator(model), "several": several, "ensemble": hasattr(model, "estimators_"),
         "weights": model.weights_.tolist(), "names": [name for name, _ in members],
         "members": [unfitted(member) for _, member in members],
         "stretch": float(model.stretch_), "center": float(model.center_),
         "in_label_units": hasattr(model, "label_thresholds_"),
         "folds": [
             [describe(each, files) if id(each) in files else None for each in fold]
-            for fold in rows
+            for fold in models_of(model)
         ],
     }  # fmt: skip
 
 
-def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
-    return {
+def of_classifier(model: Any, files: Mapping[int, str]) -> Tree:
+    """Of DownsampledClassifier and CalibratedClassifier."""
+    tree = {
         **of_estimator(model), "estimator": unfitted(model.estimator),
-        "classes": write_classes(model.classes_), "keep_rates": model.keep_rates_.tolist(),
+        "classes": write_classes(model.classes_),
+    }  # fmt: skip
+    if isinstance(model, CalibratedClassifier):
+        fitted = describe(model.estimator_, files)
+        return {**tree, "calibrator": as_dict(model.calibrator_), "fitted": fitted}
+    return {
+        **tree, "keep_rates": model.keep_rates_.tolist(),
         "shift": np.asarray(model.shift_).tolist(),
         "bags": [describe(bag, files) for bag in model.estimators_],
-    }  # fmt: skip
-
-
-def of_calibrated_classifier(model: CalibratedClassifier, files: Mapping[int, str]) -> Tree:
-    return {
-        **of_estimator(model), "estimator": unfitted(model.estimator),
-        "classes": write_classes(model.classes_), "calibrator": as_dict(model.calibrator_),
-        "fitted": describe(model.estimator_, files),
     }  # fmt: skip
 
 
 TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
     "ThresholdClassifier": lambda model, files: {"json": as_dict(model)},
     "ServedModel": of_served_model, "QWKClassifier": of_qwk_classifier,
-    "DownsampledClassifier": of_downsampled_classifier,
-    "CalibratedClassifier": of_calibrated_classifier,
+    "DownsampledClassifier": of_classifier, "CalibratedClassifier": of_classifier,
 }  # fmt: skip
 
 
@@ -340,11 +337,11 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
         [None if each is None else restore(each, plan, folder) for each in fold]
         for fold in tree["folds"]
     ]
-    final = folds if several else [fold[0] for fold in folds]
+    models = folds if several else [fold[0] for fold in folds]
     if tree["ensemble"]:
-        model.estimators_ = final
+        model.estimators_ = models
     else:
-        model.estimator_ = final[0]
+        model.estimator_ = models[0]
     model.weights_ = _json.read_numbers("weights", tree["weights"])
     model.stretch_, model.center_ = float(tree["stretch"]), float(tree["center"])
     for step in plan["score"]:
@@ -393,8 +390,6 @@ def named(step: Tree, names: list[Any]) -> Tree:
         return step
     column = step["column"]
     name = column if isinstance(column, str) else names[column]
-    from gbdt_objectives.serving.features import plain_values
-
     values, text = plain_values(str(name), step["segments"])
     return {
         **step, "name": name, "categories": values, "text": text,

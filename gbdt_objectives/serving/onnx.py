@@ -10,17 +10,17 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from sklearn.base import is_classifier
 
 import gbdt_objectives
 from gbdt_objectives import _checks
@@ -28,13 +28,12 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.adapters._trees import LEQ, Trees
+from gbdt_objectives.adapters._trees import LEQ, LT, Trees
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.serving import features as _features
-from gbdt_objectives.serving.folder import expected, new_path
+from gbdt_objectives.serving.folder import expected, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import Plan, of_model
-from gbdt_objectives.serving.trees import search
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
@@ -116,7 +115,7 @@ def export_onnx(
     """
     import_onnx("onnx")
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
-    target = new_path("path", path)
+    new_path("path", path)
     model = with_extras(model, thresholds, shift, calibrator)
     plan = of_model(model)
     features = read_features(model, plan, X)
@@ -126,18 +125,8 @@ def export_onnx(
                       "that fit saw", UserWarning, stacklevel=2)  # fmt: skip
     else:
         compare(model, plan, features, dtype, graph, X)
-    write(target, graph)
-
-
-def write(target: Path, graph: bytes) -> None:
-    """Write a file whole, or leave none."""
-    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
-    try:
-        temporary.write_bytes(graph)
-        new_path("path", target)  # somebody else may have written it meanwhile
-        temporary.rename(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole("path", path) as file:
+        file.write_bytes(graph)
 
 
 def import_onnx(name: str) -> Any:
@@ -175,20 +164,22 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
 
 def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
     """Rows as the graph takes them: a category is its number, -1 if it is new, NaN if missing."""
-    if not features or not any("categories" in feature for feature in features):
+    if not any("categories" in feature for feature in features):
         rows = np.asarray(_features.cells(X, features), dtype)
         return rows.reshape(len(rows), -1)
-    columns = []
-    for k, feature in enumerate(features):
-        column = X.iloc[:, k]
-        if "categories" in feature:
-            known = {value: code for code, value in enumerate(feature["categories"])}
-            values = column.astype(object).where(column.notna(), None).tolist()
-            codes = [np.nan if value is None else known.get(value, -1) for value in values]
-            columns.append(np.array(codes, float))
-        else:
-            columns.append(np.asarray(column.astype("float64").to_numpy(), float))
+    columns = [
+        numbers(X.iloc[:, k], feature["categories"])
+        if "categories" in feature
+        else _features.column_of(X.iloc[:, k], feature)
+        for k, feature in enumerate(features)
+    ]
     return np.column_stack(columns).astype(dtype)
+
+
+def numbers(column: Any, categories: list[Any]) -> list[float]:
+    known = {value: code for code, value in enumerate(categories)}
+    values = column.astype(object).where(column.notna(), None).tolist()
+    return [np.nan if value is None else known.get(value, -1) for value in values]
 
 
 def rounded(X: Any, dtype: str) -> Any:
@@ -213,6 +204,38 @@ OPERATORS = {
 """The operators of numpy's functions of single numbers."""
 
 
+def search(values: Iterable[float], side: str) -> Trees:
+    """A tree that finds a place among rising values as numpy.searchsorted does."""
+    x = [float(value) for value in values]
+    found = Trees(np.zeros(1), is_float32=False)
+    nodes: dict[Any, Any] = {}
+    waiting = [(0, len(x))]
+    while waiting:
+        low, high = waiting.pop()
+        if low == high:
+            nodes[low, high] = float(low)
+            continue
+        middle = (low + high) // 2
+        below, above = (low, middle), (middle + 1, high)
+        mode = LT if side == "right" else LEQ
+        nodes[low, high] = (0, mode, x[middle], False, (below, above))
+        waiting += [below, above]
+    found.add(0, nodes, (0, len(x)))
+    return found
+
+
+def tensor_type(dtype: Any) -> int:
+    from onnx import helper
+
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+def tensor_of(values: Any, dtype: Any = np.float64, name: str | None = None) -> Any:
+    from onnx import numpy_helper
+
+    return numpy_helper.from_array(np.asarray(values, dtype), name)
+
+
 class Value(NDArrayOperatorsMixin):
     """A value of a graph, with which formulas compute as with an array."""
 
@@ -224,15 +247,11 @@ class Value(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Value:
         """(n,) as (n, 1), the only part that formulas ask for."""
-        return self.g.column(self)
+        return self.g("Unsqueeze", self, self.g.integers(1))
 
     def view(self, dtype: Any) -> Value:
         """Numbers 0 and 1 of what is true."""
         return self.g.cast(self)
-
-
-Input = Value | str
-"""A value, or the name of one."""
 
 
 class Graph:
@@ -243,81 +262,68 @@ class Graph:
         self.constants: dict[str, Any] = {}
         self.count = 0
         self.features = features
-        self.rows = self.cast("X")
+        self.X = Value(self, "X")
+        self.rows = self.cast(self.X)
 
     def name(self) -> str:
         self.count += 1
         return f"v{self.count}"
 
     def const(self, value: Any, dtype: Any = np.float64) -> Value:
-        from onnx import numpy_helper
-
         name = self.name()
-        self.constants[name] = numpy_helper.from_array(np.asarray(value, dtype), name)
+        self.constants[name] = tensor_of(value, dtype, name)
         return Value(self, name)
 
     def integers(self, *values: int) -> Value:
         return self.const(values, np.int64)
 
     def __call__(self, operator: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
-        """What an operator makes of values, their names and numbers."""
+        """What an operator makes of values and numbers."""
         from onnx import helper
 
-        given = [v if isinstance(v, Value | str) else self.const(v) for v in inputs]
-        names, name = [v if isinstance(v, str) else v.name for v in given], self.name()
+        names = [(v if isinstance(v, Value) else self.const(v)).name for v in inputs]
+        name = self.name()
         self.nodes.append(
             helper.make_node(operator, names, [name], name, domain=domain, **attributes)
         )
         return Value(self, name)
 
-    def cast(self, v: Input, dtype: Any = np.float64) -> Value:
-        from onnx import helper
-
-        return self("Cast", v, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-    def column(self, v: Value) -> Value:
-        """(n,) as (n, 1)."""
-        return self("Unsqueeze", v, self.integers(1))
+    def cast(self, v: Value, dtype: Any = np.float64) -> Value:
+        return self("Cast", v, to=tensor_type(dtype))
 
     def flat(self, v: Value) -> Value:
         """(n, 1) as (n,)."""
         return self("Squeeze", v, self.integers(1))
 
-    def trees(self, v: Value, found: Trees, K: int = 1) -> Value:
+    def trees(self, v: Value, found: Trees) -> Value:
         """The margins (n, K) of trees that read the columns of v, float64 (n, d)."""
-        from onnx import numpy_helper
-
         if not found.roots:  # each tree is one leaf: a tree of zeros says how many rows there are
             zeros: dict[Any, Any] = {0: (0, LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
             found.add(0, zeros, 0)
-
-        def own(values: Any, dtype: Any = np.float64) -> Any:
-            return numpy_helper.from_array(np.asarray(values, dtype))
-
         attributes: dict[str, Any] = {
-            "n_targets": K,
+            "n_targets": len(found.base),
             "aggregate_function": 1,  # sum
             "post_transform": 0,
             "tree_roots": found.roots,
             "nodes_featureids": found.features,
-            "nodes_modes": own(found.modes, np.uint8),
-            "nodes_splits": own(found.values),
+            "nodes_modes": tensor_of(found.modes, np.uint8),
+            "nodes_splits": tensor_of(found.values),
             "nodes_missing_value_tracks_true": [int(yes) for yes in found.missing_is_true],
             "leaf_targetids": found.targets,
-            "leaf_weights": own(found.leaves),
+            "leaf_weights": tensor_of(found.leaves),
         }
         for k, name in enumerate(("true", "false")):
             attributes[f"nodes_{name}nodeids"] = [pair[k][0] for pair in found.children]
             attributes[f"nodes_{name}leafs"] = [int(pair[k][1]) for pair in found.children]
         if found.sets:
-            ended = [[*values, np.nan] for values in found.sets]
-            attributes["membership_values"] = own([value for values in ended for value in values])
+            ended = [value for values in found.sets for value in (*values, np.nan)]
+            attributes["membership_values"] = tensor_of(ended)
         sums = self("TreeEnsemble", v, domain="ai.onnx.ml", **attributes)
         return sums + found.base if found.base.any() else sums
 
     def place(self, v: Value, values: Sequence[float], side: str = "right") -> Value:
         """numpy.searchsorted(values, v, side), by a tree: int64 (n,)."""
-        found = self.trees(self.column(v), search(values, side))
+        found = self.trees(v[:, None], search(values, side))
         return self.cast(self.flat(found), np.int64)
 
     def take(self, values: Any, at: Value, dtype: Any = np.float64) -> Value:
@@ -326,38 +332,35 @@ class Graph:
 
 def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float = 0.0) -> bytes:
     """The graph of a plan. ``nudge`` moves all margins, relative to what they are computed to."""
-    from onnx import TensorProto, checker, helper
+    from onnx import checker, helper
 
     g = Graph(features)
-    d = len(features)
     each = [
-        steps_of(margins(g, part.model, d, nudge), part.steps) * part.weight for part in plan.parts
+        steps_of(margins(g, part.model, nudge), part.steps) * part.weight for part in plan.parts
     ]
     v = steps_of(reduce(np.add, each) if each else g.flat(g.rows), plan.score)
     outputs: dict[str, tuple[Value, Any, list[Any]]] = {}
     if plan.is_score:
-        outputs["score"] = (v, TensorProto.DOUBLE, ["n"])
-    if plan.probability is not None:
+        outputs["score"] = (v, float, ["n"])
+    if plan.classes is not None and plan.probability is not None:
         p = steps_of(v, plan.probability)
         if plan.is_score and not plan.makes_columns:
-            p = g("Concat", 1.0 - g.column(p), g.column(p), axis=1)
-        K = len(plan.classes) if plan.classes is not None else 2
-        outputs["probabilities"] = (p, TensorProto.DOUBLE, ["n", K])
+            p = g("Concat", 1.0 - p[:, None], p[:, None], axis=1)
+        outputs["probabilities"] = (p, float, ["n", len(plan.classes)])
     if plan.thresholds is not None:
         at = g.place(v, np.asarray(plan.thresholds, float).tolist())
         outputs["label"] = (*labels(g, plan.thresholds.labels, at), ["n"])
     elif plan.probability is not None:
-        at = g("ArgMax", outputs["probabilities"][0], axis=1, keepdims=0)
+        at = g("ArgMax", p, axis=1, keepdims=0)
         outputs["label"] = (*labels(g, plan.classes, at), ["n"])
     infos = []
-    for name, (value, kind, dims) in outputs.items():
+    for name, (value, kind, shape) in outputs.items():
         g.nodes.append(helper.make_node("Identity", [value.name], [name], name))
-        infos.append(helper.make_tensor_value_info(name, kind, dims))
-    kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
+        infos.append(helper.make_tensor_value_info(name, tensor_type(kind), shape))
+    given = helper.make_tensor_value_info("X", tensor_type(dtype), ["n", len(features)])
     graph = helper.make_graph(
-        g.nodes, "model", [helper.make_tensor_value_info("X", kind, ["n", d])], infos,
-        initializer=list(g.constants.values()),
-    )  # fmt: skip
+        g.nodes, "model", [given], infos, initializer=list(g.constants.values())
+    )
     model = helper.make_model(
         graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
         producer_version=gbdt_objectives.__version__,
@@ -370,33 +373,28 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
 
 def labels(g: Graph, classes: Any, at: Value) -> tuple[Value, Any]:
     """The class at each place, and its type: words, whole numbers, or other numbers."""
-    from onnx import TensorProto
-
     values = np.asarray(classes)
-    dtype, kind = {
-        "i": (np.int64, TensorProto.INT64), "u": (np.int64, TensorProto.INT64),
-        "f": (np.float64, TensorProto.DOUBLE), "b": (bool, TensorProto.BOOL),
-    }.get(values.dtype.kind, (object, TensorProto.STRING))  # fmt: skip
+    dtype = {"i": np.int64, "u": np.int64, "f": float, "b": bool}.get(values.dtype.kind, object)
     held = [str(value) for value in values.tolist()] if dtype is object else values
-    return g.take(held, at, dtype), kind
+    return g.take(held, at, dtype), dtype
 
 
 # The members.
 
 
-def margins(g: Graph, model: Any, d: int, nudge: float) -> Value:
+def margins(g: Graph, model: Any, nudge: float) -> Value:
     """What a booster's trees, or the member that skl2onnx converts, give: (n,) or (n, K)."""
     last = last_step(model)
     if name_of(last) is None:
-        f, eps = converted(g, model, "X", d), OTHERS
+        f, eps = converted(g, model), OTHERS
     else:
-        Z: Input = "X" if last is model else converted(g, model[:-1], "X", d)
+        Z = g.X if last is model else converted(g, model[:-1])
         f, eps = boosted(g, last, Z), of_library(last).tolerance
         eps = eps if last is model else OTHERS
     return f + (abs(f) + 1.0) * (nudge * eps) if nudge else f
 
 
-def boosted(g: Graph, model: Any, v: Input) -> Value:
+def boosted(g: Graph, model: Any, v: Value) -> Value:
     library = of_library(model)
     missing = float(library.reader(model).get("missing", "nan"))
     if not np.isnan(missing):
@@ -409,30 +407,22 @@ def boosted(g: Graph, model: Any, v: Input) -> Value:
         library.write(model, file)
         found = library.trees(library.open_booster(file))
     v = g.cast(g.cast(v, np.float32)) if found.is_float32 else g.cast(v)
-    K = len(found.base)
-    f = g.trees(v, found, K)
-    return g.flat(f) if K == 1 else f
+    f = g.trees(v, found)
+    return g.flat(f) if len(found.base) == 1 else f
 
 
-def converted(g: Graph, model: Any, v: Input, d: int) -> Value:
+def converted(g: Graph, model: Any) -> Value:
     """The output of an estimator or transformer of scikit-learn, converted by skl2onnx."""
     from onnx import compose
-    from sklearn.base import is_classifier
 
-    own, is_double = convert(model, d)
-    prefix = g.name() + "_"
-    own = compose.add_prefix(own, prefix)
-    inputs = {own.graph.input[0].name}
-    source = g.cast(v, np.float64 if is_double else np.float32)
-    for node in own.graph.node:
-        for k, name in enumerate(node.input):
-            if name in inputs:
-                node.input[k] = source.name
-        g.nodes.append(node)
-    for constant in own.graph.initializer:
-        g.constants[constant.name] = constant
-    outputs = [output.name for output in own.graph.output]
-    f = g.cast(outputs[-1])
+    found, dtype = convert(model, len(g.features))
+    own = compose.add_prefix(found, g.name() + "_").graph
+    source = g.cast(g.X, dtype)
+    for node in own.node:
+        node.input[:] = [source.name if k == own.input[0].name else k for k in node.input]
+    g.nodes += own.node
+    g.constants |= {constant.name: constant for constant in own.initializer}
+    f = g.cast(Value(g, own.output[-1].name))
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return f
     if not is_classifier(model):
@@ -442,17 +432,16 @@ def converted(g: Graph, model: Any, v: Input, d: int) -> Value:
     return g.flat(g("Gather", f, g.integers(1), axis=1))
 
 
-def convert(model: Any, d: int) -> tuple[Any, bool]:
-    """A model of its own, and whether its input is float64: some operators have float32 only."""
+def convert(model: Any, d: int) -> tuple[Any, Any]:
+    """A model of its own, and the dtype of its input: some operators have float32 only."""
     skl2onnx = import_onnx("skl2onnx")
     from onnx import checker, helper
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
-    from sklearn.base import is_classifier
 
     last = last_step(model)
     options = {id(last): {"zipmap": False}} if is_classifier(model) else None
     failure: Exception | None = None
-    for kind in (DoubleTensorType, FloatTensorType):
+    for kind, dtype in ((DoubleTensorType, np.float64), (FloatTensorType, np.float32)):
         try:
             own = skl2onnx.convert_sklearn(
                 model, initial_types=[("X", kind([None, d]))], target_opset=OPSETS, options=options
@@ -462,7 +451,7 @@ def convert(model: Any, d: int) -> tuple[Any, bool]:
             checker.check_model(own)  # no operator that the newer set has no more
             if find_spec("onnxruntime"):
                 session(own.SerializeToString())
-            return own, kind is DoubleTensorType
+            return own, dtype
         except Exception as error:
             failure = error
     raise ValueError(
@@ -525,26 +514,29 @@ TRACED["softmax"] = lambda z: z.g("Softmax", z, axis=1)
 def steps_of(v: Any, steps: Sequence[Step]) -> Any:
     for step in steps:
         formula, numbers = step["formula"], {k: step[k] for k in step if k != "formula"}
-        is_of_rows = formula == "segment_shift"
-        v = segment_shift(v, step) if is_of_rows else TRACED[formula](v, **numbers)
+        v = TRACED[formula](v, **numbers)
     return v
 
 
-def segment_shift(s: Any, step: Step) -> Any:
+def segment_shift(
+    s: Any, column: Any, segments: Any, shifts: Any, handle_unknown: str, **rest: Any
+) -> Any:
     g = s.g
-    if step["handle_unknown"] == "error":
+    if handle_unknown == "error":
         raise ValueError(
             "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
             "with handle_unknown='common'"
         )
     names = [feature["name"] for feature in g.features]
-    column = step["column"]
     k = names.index(column) if isinstance(column, str) else range(len(names))[column]
     known = g.features[k].get("categories")
-    segments = [value if known is None else known.index(value) for value in step["segments"]]
+    places = [float(value if known is None else known.index(value)) for value in segments]
     value = g("Gather", g.rows, g.integers(k), axis=1)
-    same = g.cast(g("Equal", value, [float(segment) for segment in segments]))
-    return s + g.flat(g("MatMul", same, np.reshape(step["shifts"], (-1, 1))))
+    same = g.cast(g("Equal", value, places))
+    return s + g.flat(g("MatMul", same, np.reshape(shifts, (-1, 1))))
+
+
+TRACED["segment_shift"] = segment_shift
 
 
 # The comparison with the model.
@@ -576,57 +568,40 @@ def compare(
     rows = rounded(_features.draw_rows(X, ROWS), dtype)
     given = tensor(rows, features, dtype)
     try:
-        found = run(graph, given)
+        runs = [run(graph, given)]
     except Exception as error:
         raise ValueError(f"onnxruntime does not run the graph, so nothing was written: {error}"
                          ) from error  # fmt: skip
-    method = "label" if "label" in found else "score"
+    method = "label" if "label" in runs[0] else "score"
     names = {"predict": method, "predict_proba": "probabilities", "predict_score": "score"}
     expects = {names[key]: value for key, value in expected(model, plan, rows).items()}
     libraries = [library_of(part.model) for part in plan.parts]
     tolerance = max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
-    wrong = differing(found, expects, tolerance)
-    if not any(bad.any() for bad in wrong.values()):
+    if all(agreeing(name, want, runs, tolerance).all() for name, want in expects.items()):
         return
-    near = [run(build(plan, features, dtype, nudge), given) for nudge in (-1.0, 1.0)]
-    for name, bad in wrong.items():
-        want = expects[name]
-        bad &= ~explained(name, want, found, near, tolerance)
+    runs += [run(build(plan, features, dtype, nudge), given) for nudge in (-1.0, 1.0)]
+    for name, want in expects.items():
+        bad = ~agreeing(name, want, runs, tolerance)
         if bad.any():
-            row = int(np.argmax(bad))
+            row, found = int(np.argmax(bad)), runs[0][name]
             raise ValueError(
-                f"the graph would give the {name} {shown(found[name][row])} for row {row} of those "
-                f"drawn from X, where the model gives {shown(want[row])}, and so for {bad.sum()} "
-                f"of {len(bad)} rows: nothing was written; export a folder with serving.export"
+                f"the graph would give the {name} {shown(found[row])} for row {row} of those drawn "
+                f"from X, where the model gives {shown(want[row])}, and so for {bad.sum()} of "
+                f"{len(bad)} rows: nothing was written; export a folder with serving.export"
             )
 
 
-def differing(
-    found: dict[str, Array], expects: dict[str, Array], tolerance: float
-) -> dict[str, Array]:
-    """The rows, by output, whose numbers are not within the tolerance, or whose class differs."""
-    wrong = {}
-    for name, want in expects.items():
-        if name == "label":
-            wrong[name] = found[name].astype(want.dtype) != want
-        else:
-            near = np.isclose(found[name], want, rtol=tolerance, atol=tolerance, equal_nan=True)
-            wrong[name] = ~near.reshape(len(want), -1).all(axis=1)
-    return wrong
-
-
-def explained(
-    name: str, want: Array, found: dict[str, Array], near: list[dict[str, Array]], tolerance: float
-) -> Array:
-    """The rows whose difference follows from margins within their tolerance: beside a threshold,
-    between two classes that are equally probable, or where a calibrator is steep."""
+def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:
+    """The rows that the graph predicts as the model. Runs with other margins within their tolerance
+    explain a difference: beside a threshold, between two classes that are equally probable, or
+    where a calibrator is steep."""
+    values = np.stack([found[name] for found in runs])
     if name == "label":
-        same = [other[name].astype(want.dtype) == want for other in near]
-        if "probabilities" in found and "score" not in found:
-            p = np.sort(found["probabilities"], axis=1)
-            same.append(p[:, -1] - p[:, -2] <= tolerance)
-        return np.asarray(np.stack(same).any(axis=0))
-    values = np.stack([found[name], *(other[name] for other in near)])
-    slack = tolerance * (1 + np.abs(want))
-    inside = (values.min(axis=0) - slack <= want) & (want <= values.max(axis=0) + slack)
-    return np.asarray(inside.reshape(len(want), -1).all(axis=1))
+        same = (values.astype(want.dtype) == want).any(axis=0)
+        if "probabilities" in runs[0] and "score" not in runs[0]:
+            p = np.sort(runs[0]["probabilities"], axis=1)
+            same |= p[:, -1] - p[:, -2] <= tolerance
+        return np.asarray(same)
+    near = np.isclose(values, want, rtol=tolerance, atol=tolerance, equal_nan=True).any(axis=0)
+    near |= (values.min(axis=0) <= want) & (want <= values.max(axis=0))
+    return np.asarray(near.reshape(len(want), -1).all(axis=1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._links import LOG, Link
+from gbdt_objectives._links import LOG
 from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives._steps.steps import Step, Steps
+from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.serving.model import ServedModel, of_library
+from gbdt_objectives.serving.model import ServedModel, is_of_margins, of_library
 from gbdt_objectives.thresholds import Thresholds
 
 SIGMOID: Step = {"formula": "sigmoid"}
@@ -41,6 +43,10 @@ class Part:
     model: Any
     weight: float = 1.0
     steps: Steps = ()
+
+    @cached_property
+    def library(self) -> Library:
+        return of_library(self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,36 +145,39 @@ def of_booster(model: Any) -> Plan:
             f"{type(model).__name__} cannot be exported: pass a Booster, a regressor or a "
             "classifier of its library or of gbdt_objectives.adapters"
         )
-    if hasattr(model, "get_params"):
-        check_is_fitted(model)
-    objective = fitted_objective(model) if hasattr(model, "get_params") else None
-    outputs = of_library(model).count_outputs(model)
-    if hasattr(model, "get_params") and is_classifier(model):
-        classes = np.asarray(model.classes_)
-        if objective is not None and objective.link.is_of_objective:
-            step = reading(objective)
-            is_of_one = step["formula"] == "focal"  # the probability of label 1
-            score, probability = ((step,), ()) if is_of_one else ((), (step,))
-            return Plan((Part(model),), score, probability, classes, outputs)
-        link = of_library(model).link_of(model)
-        if not (link.takes_several or link.n_classes == 2):
-            raise ValueError(
-                f"{type(model).__name__} has margins that are {link.margins}, of which no class "
-                "probability follows: train an objective of gbdt_objectives, or a regressor"
-            )
-        return by_link(model, link, outputs, classes)
-    link = of_library(model).link_of(model)
-    plan = by_link(model, link, outputs, None)
-    if not hasattr(model, "get_params") or plan.probability is None:
-        return plan
+    if not hasattr(model, "get_params"):
+        return by_link(model, None)
+    check_is_fitted(model)
+    if is_classifier(model):
+        return of_classifier(model)
+    plan = by_link(model, None)
     if plan.outputs > 1:
         raise ValueError(
-            f"{type(model).__name__} predicts {outputs} numbers for a row: export a classifier"
+            f"{type(model).__name__} predicts {plan.outputs} numbers for a row: export a classifier"
         )
     return replace(plan, probability=None, classes=None)  # it predicts the number
 
 
-def by_link(model: Any, link: Link, outputs: int, classes: Array | None) -> Plan:
+def of_classifier(model: Any) -> Plan:
+    classes, objective = np.asarray(model.classes_), fitted_objective(model)
+    if objective is not None and objective.link.is_of_objective:
+        step = reading(objective)
+        is_of_one = step["formula"] == "focal"  # the probability of label 1
+        score, probability = ((step,), ()) if is_of_one else ((), (step,))
+        outputs = of_library(model).count_outputs(model)
+        return Plan((Part(model),), score, probability, classes, outputs)
+    link = of_library(model).link_of(model)
+    if not (link.takes_several or link.n_classes == 2):
+        raise ValueError(
+            f"{type(model).__name__} has margins that are {link.margins}, of which no class "
+            "probability follows: train an objective of gbdt_objectives, or a regressor"
+        )
+    return by_link(model, classes)
+
+
+def by_link(model: Any, classes: Array | None) -> Plan:
+    library = of_library(model)
+    outputs, link = library.count_outputs(model), library.link_of(model)
     if link.takes_several:
         classes = np.arange(outputs) if classes is None else classes
         return Plan((Part(model),), (SOFTMAX,), (), classes, outputs)
@@ -206,11 +215,10 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
             f"thresholds_ must be thresholds between the classes {shown(model.classes_)}, found "
             f"{shown(found)}: set it to Thresholds(values, classes_)"
         )
-    folds = getattr(model, "estimators_", None) or [model.estimator_]
+    folds = models_of(model)
     plans, weights = [], []
     for fold in folds:
-        own = fold if isinstance(fold, list) else [fold]
-        for each, beta in zip(own, model.weights_, strict=True):
+        for each, beta in zip(fold, model.weights_, strict=True):
             if beta > 0:
                 plan = of_member(each)
                 if clips(each):
@@ -232,6 +240,12 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
     return replace(
         plan, probability=curve.steps, classes=model.classes_, thresholds=model.thresholds_
     )
+
+
+def models_of(model: estimators.QWKClassifier) -> list[list[Any]]:
+    """The fitted members of each fold."""
+    folds = getattr(model, "estimators_", None) or [model.estimator_]
+    return [fold if isinstance(fold, list) else [fold] for fold in folds]
 
 
 def of_member(model: Any) -> Plan:
@@ -264,24 +278,19 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
-    shifts = model._bag_shifts
+    shares = [1 / len(bags)] * len(bags)
     if model.average == "log_odds" and len(bags) > 1:
         if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
             raise ValueError(
                 "average='log_odds' needs bags whose margins are log-odds: use "
                 "average='probability'"
             )
-        margins = [replace(bag, score=()) for bag in bags]
-        average = mean(margins, [1 / len(bags)] * len(bags))
-        return average.then(*shifted(model.shift_), bags[0].score[-1])
-    corrected = [correct(bag, d) for bag, d in zip(bags, shifts, strict=True)]
+        average = mean([replace(bag, score=()) for bag in bags], shares)
+        return correct(average.then(bags[0].score[-1]), model.shift_)
+    corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
     if len(corrected) == 1:
         return corrected[0]
-    return mean([plan.as_probability for plan in corrected], [1 / len(bags)] * len(bags))
-
-
-def shifted(d: Any) -> Steps:
-    return ({"formula": "shift", "log_odds": np.asarray(d)},) if np.any(d) else ()
+    return mean([plan.as_probability for plan in corrected], shares)
 
 
 def correct(plan: Plan, d: Any) -> Plan:
@@ -289,7 +298,8 @@ def correct(plan: Plan, d: Any) -> Plan:
     if not np.any(d):
         return plan
     if plan.score and plan.score[-1] in (SIGMOID, SOFTMAX) and not plan.probability:
-        return replace(plan, score=(*plan.score[:-1], *shifted(d), plan.score[-1]))
+        step = {"formula": "shift", "log_odds": np.asarray(d)}
+        return replace(plan, score=(*plan.score[:-1], step, plan.score[-1]))
     plan = plan.as_probability
     if plan.outputs == 1:
         return plan.then(log_odds_line(1.0, float(d)))
@@ -350,8 +360,7 @@ def of_served_model(model: ServedModel) -> Plan:
             )
         plan = correct(plan, check_shift(plan, model.shift))
     if calibrator is not None:
-        is_of_margins = getattr(calibrator, "input_space", "probability") == "margin"
-        if is_of_margins and name_of(model.model) is None:
+        if is_of_margins(calibrator) and name_of(model.model) is None:
             raise ValueError(
                 f"calibrator is for margins, which {type(model.model).__name__} does not have: fit "
                 "one with input_space='probability'"
@@ -383,15 +392,14 @@ def check_shift(plan: Plan, shift: Any) -> Any:
 
 def calibrated(plan: Plan, calibrator: Any) -> Plan:
     """What ``predict`` of the model gives, calibrated; of margins if the calibrator is for them."""
-    on_margins = getattr(calibrator, "input_space", "probability") == "margin"
-    if on_margins and plan.probability is not None:
+    if is_of_margins(calibrator) and plan.probability is not None:
         if plan.score[-1:] != (SIGMOID,):
             raise ValueError(
                 "calibrator has input_space='margin', but the model has no log-odds of its own, "
                 "only probabilities: fit the calibrator on these"
             )
         plan = replace(plan, score=plan.score[:-1])
-    elif on_margins:
+    elif is_of_margins(calibrator):
         plan = replace(plan, score=())
     elif plan.probability is not None:
         plan = plan.as_probability
