@@ -172,6 +172,10 @@ def test_kinds_of_hessian_pass(obj, kind, loss) -> None:
     assert check_objective(obj, loss=loss, hessian_kind=kind).passed
 
 
+def test_weights_are_drawn_from_those_given() -> None:
+    assert set(make_probe(logistic, None, None, [2, 5], None, None, None, None).w) == {2.0, 5.0}
+
+
 def test_gradient_without_a_loss() -> None:
     findings = {f.check: f for f in check_objective(logistic).findings}
     assert findings["gradient"].status == "not tested"
