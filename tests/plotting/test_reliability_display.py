@@ -279,6 +279,7 @@ def test_bad_parts_are_refused(rows, curves, options) -> None:
     ({"probability": {"a": [0.1] * 4, "b": list("0123")}},
      "model 'b': probability must hold real numbers", TypeError),
     ({"probability": {"_raw": [0.1] * 4}}, "model '_raw' would be missing"),
+    ({"probability": [[0.1, 0.9]] * 4}, r"found shape \(4, 2\)"),
     ({"probability": {k: [0.1] * 4 for k in range(len(STYLES) + 1)}}, "8 models, but only 7"),
     ({"n_bins": 5, "strategy": "isotonic"}, "n_bins is given, found 5, but strategy='isotonic'"),
 )  # fmt: skip
