@@ -212,9 +212,8 @@ def test_of_many_classes_some_are_named(kind):
         assert display.ax_.get_legend().get_title().get_text() == title
     annotated = [text for text in display.ax_.texts if isinstance(text, Annotation)]
     assert len(annotated) == (7 if kind == "hull" else 0)
-    axes = plt.subplots(2, 3, figsize=(13, 8))[1]
-    assert inside(display.plot(ax=axes[1, 1]))
-    assert inside(ThresholdDisplay.from_predictions(y, score, kind=kind))
+    assert inside(display)
+    assert inside(display.plot(ax=plt.subplots(2, 3, figsize=(13, 8))[1][1, 1]))
 
 
 def test_short_names_differ():

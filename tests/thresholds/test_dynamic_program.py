@@ -80,12 +80,14 @@ def test_matthews_has_exact_thresholds_between_two_classes_only():
     assert reached >= at_labels > 0.3
 
 
-def test_matthews_of_weights_whose_products_would_vanish():
+def test_matthews_of_one_class_and_of_weights_whose_products_would_vanish():
     tiny, same = (
         threshold_metric("matthews")([0, 1, 1], [0, 1, 0], w)
         for w in ([1e-80, 1e-80, 3e-80], [1, 1, 3])
     )
     assert tiny == pytest.approx(same)
+    with pytest.warns(UserWarning, match="matthews is 0/0"):
+        assert np.isnan(threshold_metric("matthews", (0, 1))([1, 1], [0, 1]))
 
 
 def test_linear_kappa_at_2000_rows_beats_every_single_move():
