@@ -52,6 +52,12 @@ def test_bins_have_the_variance_of_their_rows() -> None:
     assert bins.phi == pytest.approx(max(1.0, squares / expected), rel=1e-12)
 
 
+def test_few_rare_rows_have_their_variance() -> None:
+    p = np.array([0.02, 0.1])
+    bins = significance.sum_bins(probability_rows([0, 1], p, None, None), np.zeros(2, int))
+    assert bins.variance(bins.p)[0] == pytest.approx((p * (1 - p)).sum(), rel=1e-12)
+
+
 def test_outcomes_that_vary_more_than_expected_are_noticed() -> None:
     """Weights of single rows count more where they are the outcomes'."""
     y, p = np.array([1, 0, 0, 0, 0]), np.full(5, 0.2)

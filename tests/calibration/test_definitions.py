@@ -12,14 +12,9 @@ OWN = [
     check for check in TABLE
     if check.name.startswith("calibration.") and not check.name.endswith(("_by_segment", "_test"))
 ]  # fmt: skip
-SLOWER = ("roc_convex_hull", "refinement")
 
 
-@pytest.mark.parametrize(
-    "check",
-    [pytest.param(c, marks=pytest.mark.slow if c.name.endswith(SLOWER) else []) for c in OWN],
-    ids=lambda check: check.name,
-)
+@pytest.mark.parametrize("check", OWN, ids=lambda check: check.name)
 def test_is_its_definition(check) -> None:
     failures, tally = command.run(40, seed=1, table=(check,))
     assert not failures, "\n".join(map(str, failures))
