@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
+from xgboost import DMatrix
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import spellings
@@ -154,6 +155,12 @@ def test_fit_of_estimators_asks_the_table_too(kind: Any) -> None:
     model = kind(LogisticRegression(), 0.5) if kind is go.DownsampledClassifier else kind()
     with pytest.raises(TypeError, match=r"'?weight\W*.*write sample_weight=$"):
         model.fit(np.zeros((4, 1)), [0, 1, 0, 1], weight=[1] * 4)
+
+
+def test_a_parameter_of_the_booster_is_no_argument() -> None:
+    data = DMatrix(np.zeros((3, 1)), Y)
+    with pytest.raises(TypeError, match=r"belongs into params, \{'eta': \.\.\.\}"):
+        xgboost.train({}, data, 2, objective=go.qwk_objective(), eta=0.1)
 
 
 def public() -> Iterator[tuple[ModuleType, str, Any]]:
