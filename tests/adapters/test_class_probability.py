@@ -16,7 +16,7 @@ import gbdt_objectives as go
 from gbdt_objectives.objectives import Objective
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, SoftmaxLoss, Steps, StepsLoss
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.adapters.test_contract import KINDS, Kind
+from tests.adapters.test_contract import CLOSE, KINDS, Kind
 from tests.cases import refused
 
 pytestmark = [
@@ -32,9 +32,6 @@ pairs = pytest.mark.parametrize(
     ("lib", "objective"), [(LGB, SOFTMAX), (XGB, SOFTMAX), (LGB, OBJECTIVES[0]), (XGB, STEPS)]
 )
 """Each library and each objective, where a case trains ten models."""
-
-CLOSE = 1e-5
-"""Of margins: those of XGBoost are sums in float32, LightGBM's gradients are."""
 
 
 def labels(objective, y):

@@ -519,9 +519,6 @@ def test_ours_under_a_name_that_the_library_ignores_is_refused(lib: Library, ord
         lib.fit(lib.make(), X, y, [(X, y)], qwk)
 
 
-# --- starts of the user, and models that go on
-
-
 def test_base_margin_of_xgboost_is_set_on_all_or_none(ordinal) -> None:
     X, y, _ = ordinal
     start = y.mean() + X[:, 3] - 0.5
@@ -616,6 +613,7 @@ def test_a_step_is_not_limited_as_xgboost_limits_counts(tmp_path: Path) -> None:
         "'nonsense' is no metric of this version of XGBoost, or accepts no other",
     ),
     (["nonsense"], "'nonsense' is no metric of this version of XGBoost: correct the name"),
+    ("qwk", r"'qwk' is no metric of this .*: pass qwk_metric\(...\)"),
 )
 def test_a_name_of_a_metric_that_xgboost_does_not_know(ordinal, metrics) -> None:
     X, y, _ = ordinal
@@ -634,9 +632,6 @@ def test_a_model_that_is_read_or_fitted_forgets_the_objective_before(rare, tmp_p
         again(model.set_params(objective="binary:logistic"))
         np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
         assert not hasattr(model, "objective_")
-
-
-# --- what only one line of LightGBM's estimators decides
 
 
 def test_several_outputs_are_measured_by_what_is_asked_for_only() -> None:

@@ -118,12 +118,6 @@ def test_names_that_lightgbm_knows_are_not_refused() -> None:
     assert [name for name in KNOWN if not knows(name)] == []
 
 
-def test_names_that_xgboost_does_not_know_are_refused(ordinal) -> None:
-    X, y, _ = ordinal
-    with pytest.raises(ValueError, match=r"'qwk' is no metric of this .*: pass qwk_metric\(...\)"):
-        stopping(XGB, regressor(XGB), X, y, "qwk")
-
-
 @both
 @pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
 def test_early_stopping_on_no_metric_says_so(lib: Library, classifier, ordinal, rare) -> None:

@@ -246,6 +246,8 @@ def test_misuse(lib: Library, function: str, ordinal) -> None:
         call = getattr(lib.adapter, function)
         with pytest.raises((ValueError, TypeError), match=message):
             call(params, arguments.pop("data"), arguments.pop("rounds"), **arguments)
+    with pytest.raises(TypeError, match=r"cv\(\) got metrics=: write metric="):
+        lib.cv(data, 3, metric=METRIC, metrics="rmse", **GOOD)
 
 
 @pytest.mark.filterwarnings("error", "ignore:(?s).*is deprecated")  # from XGBoost 3.3 on
