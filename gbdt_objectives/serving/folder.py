@@ -28,7 +28,6 @@ from gbdt_objectives._registry import library
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.json import LONGEST, check_size, parse
 from gbdt_objectives.adapters._files import LIBRARY_OF
-from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import with_extras
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
@@ -179,7 +178,9 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     tree = objects.describe(model, files)
     boosters = [
         {
-            "file": files[id(part.model)], **part.library.reader(part.model), **since(part.library),
+            "file": files[id(part.model)], **part.library.reader(part.model),
+            # the oldest version that reads the file right, where older ones misread it
+            **({"since": release(part.library.name)} if part.library.misreads_newer else {}),
             "weight": part.weight, "steps": [*map(objects.written, part.steps)],
         }
         for part in plan.parts
@@ -199,11 +200,6 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
         "tolerance": max([one.tolerance for one in libraries], default=1e-9),
         "model": tree,
     }  # fmt: skip
-
-
-def since(library: Library) -> dict[str, list[int]]:
-    """The oldest version that reads the file right, where older ones misread it."""
-    return {"since": release(library.name)} if library.misreads_newer else {}
 
 
 def release(library: str) -> list[int]:
