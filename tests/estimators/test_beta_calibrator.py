@@ -34,7 +34,7 @@ def log_loss(abc, p, y, w=1.0):
 
 
 def least_loss(p, y, *starts):
-    """Of a minimiser of scipy."""
+    """The least that scipy's minimiser finds."""
     return min(minimize(log_loss, at, (p, y), bounds=BOUNDS, tol=1e-15).fun for at in starts)
 
 

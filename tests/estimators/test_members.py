@@ -52,7 +52,7 @@ XGB = partial(xgb.XGBRegressor, n_estimators=20, max_depth=3, n_jobs=1)
 
 
 def two(**parameters):
-    """The path of a blend of a tree and a line."""
+    """A blend of a tree and a line."""
     tree = DecisionTreeRegressor(max_depth=2)
     return QWKClassifier([("tree", tree), ("ridge", Ridge())], **parameters)
 

@@ -38,7 +38,8 @@ def test_is_optimize_thresholds(rows, method, prior) -> None:
     np.testing.assert_array_equal(classifier.classes_, [2, 3, 4, 5])
     column = classifier.predict(score[:, None])
     np.testing.assert_array_equal(column, classifier.predict(score))
-    assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
+    kappa = quadratic_weighted_kappa(y, column, sample_weight=w)
+    assert classifier.score(score, y, w) == pytest.approx(kappa)
 
 
 @each(
