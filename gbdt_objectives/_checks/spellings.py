@@ -80,7 +80,6 @@ SENTENCES = each_row({
     "eval_set": {
         "write eval_set=[(X_val, y_val)]":
             "eval_X eval_y X_val y_val validation_data valid_sets evals",
-        "set early_stopping_rounds of the estimator": "callbacks early_stopping_rounds",
         "pass the rows themselves, eval_set=[(X_val, y_val)]":
             "validation_fraction validation_split",
     },
@@ -199,6 +198,7 @@ _WRAPPED = "set it on the estimator that is wrapped"
 _ALWAYS_KAPPA = "leave it out: it is judged by quadratic weighted kappa"
 _ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
 
+_OF_ESTIMATOR = "set early_stopping_rounds of the estimator"
 ARGUMENTS = each_row({
     "CalibratedClassifier": {
         _SIGMOID: "method", _WRAPPED: "n_jobs verbose n_estimators",
@@ -215,6 +215,8 @@ ARGUMENTS = each_row({
         "write segment=, the column of X that holds them": "segments",
         _WRAPPED: "n_estimators learning_rate max_depth",
     },
+    "CalibratedClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
+    "DownsampledClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
     "QWKClassifier.fit": {
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
         "them": "eval_set early_stopping_rounds callbacks",

@@ -22,10 +22,10 @@ pytest.importorskip("pyarrow")
 from gbdt_objectives.distributed import dask as ours  # noqa: E402
 from tests.distributed import (  # noqa: E402
     faults,
-    test_experimental as lightgbm,
     test_partitions as partitions,
     test_train as layouts,
 )
+from tests.experimental import test_dask as lightgbm  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.xdist_group("four workers of dask")]
 

@@ -28,10 +28,57 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture(scope="module")
 def noisy() -> tuple[Array, Array]:
-    """Rare events."""
+    """Rare events that a booster soon learns by heart, so that early stopping matters."""
     rng = np.random.default_rng(0)
     X = rng.random((400, 4))
     return X, (rng.random(400) < expit(4 * X[:, 0] - 4)).astype(int)
+
+
+# --- renderings under objectives of the library, and early stopping on them
+
+
+def stopped_xgboost(X: Array, y: Array, metric: Any) -> tuple[Any, int, Any]:
+    model = xgb.XGBClassifier(
+        n_estimators=60, learning_rate=0.3, n_jobs=1, eval_metric=metric, early_stopping_rounds=5
+    )
+    model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
+    *_, values = model.evals_result()["validation_0"].values()  # the default is before ours
+    at = partial(model.predict_proba, X[200:])
+    return values, model.best_iteration, lambda k: at(iteration_range=(0, k + 1))[:, 1]
+
+
+def stopped_lightgbm(X: Array, y: Array, metric: Any) -> tuple[Any, int, Any]:
+    history: dict[str, Any] = {}
+    data = lgb.Dataset(X[:200], y[:200])
+    booster = lgb.train(
+        {"objective": "binary", "metric": "None", "verbose": -1, "num_threads": 1}, data, 60,
+        feval=metric, valid_sets=[lgb.Dataset(X[200:], y[200:], reference=data)],
+        callbacks=[lgb.record_evaluation(history), lgb.early_stopping(5, verbose=False)],
+    )  # fmt: skip
+    (values,) = history["valid_0"].values()
+    best = booster.best_iteration - 1
+    return values[: best + 1], best, lambda k: booster.predict(X[200:], num_iteration=k + 1)
+
+
+METRIC = go.weighted_logloss_metric(1, input_space="probability")
+
+
+@each(
+    ("stopped", "metric"),
+    [
+        (stopped_xgboost, METRIC.xgboost),
+        (stopped_xgboost, METRIC),
+        (stopped_lightgbm, METRIC.lightgbm),
+    ],
+)
+def test_2_a_rendering_under_a_built_in_objective(stopped, metric, noisy) -> None:
+    X, y = noisy
+    values, best, predict = stopped(X, y, metric)
+    expected = [log_loss(y[200:], np.asarray(predict(k), float)) for k in range(len(values))]
+    # XGBoost prints with five or six decimals, and its probabilities are float32
+    np.testing.assert_allclose(values, expected, atol=2e-5)
+    assert best == np.argmin(values)
+    assert best < 59
 
 
 # --- refusals that a wrapper between fit and train made vanish

@@ -71,7 +71,7 @@ MORE_TESTS = {
     "serving/test_contract",
     "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
     "adapters/test_contract adapters/test_silently_wrong",
-    "calibration/likelihood.py": "estimators/test_calibrators estimators/test_spline_calibrator",
+    "calibration/likelihood.py": "calibration/test_calibrators calibration/test_spline_calibrator",
     "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
     "calibration/smoothing.py": "estimators/test_probability_tree",
     "experimental/delayed.py": "objectives/test_contract",

@@ -203,7 +203,7 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
         lambda: extra(classifier(K=3), calibrator=fitted_logit()), "use TemperatureCalibrator"),
     "calibrator of another kind": (
         lambda: extra(classifier(), calibrator=Ridge().fit([[0.0], [1.0]], [0, 1])),
-        "use one of gbdt_objectives.estimators"),
+        "use one of gbdt_objectives.calibration"),
     "calibrator on margins of a calibrated model": (
         lambda: extra(calibrated("lightgbm", "array", [0, 1], None),
                       calibrator=fitted_logit(input_space="margin")),
