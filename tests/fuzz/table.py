@@ -127,7 +127,7 @@ MADE = "the class of what the factories make"
 EXEMPT: dict[str, str] = {
     "calibration.CalibratorChoice": MADE,
     "calibration.SplineCalibrator": "fitted by a search, whose optimum tests/calibration checks",
-    "calibration.TemperatureCalibrator": "fitted by a search, whose optimum tests/calibration checks",
+    "calibration.TemperatureCalibrator": "as the spline",
     "calibration.choose_calibrator": "fits those above, whose losses tests/calibration writes out",
     "metrics.ClassMetric": MADE,
     "metrics.MatthewsMetric": "the class of threshold_metric('matthews')",
