@@ -29,7 +29,17 @@ from tests.serving.models import (
 )
 
 METHODS = ("predict", "predict_proba", "predict_score")
-EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+EACH = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=case.name,
+            marks=[pytest.mark.xdist_group(case.name), *[pytest.mark.slow] * (k % 3 != 0)],
+        )
+        for k, case in enumerate(CASES)
+    ],
+)  # fmt: skip
+"""One in three is fast; the tests of a case share its folder."""
 
 
 FOLDERS: dict[str, Path] = {}
