@@ -119,7 +119,7 @@ def label_1_rows(
 
 
 def read_standing_rows(**columns: Any) -> LabelledRows:
-    """The same, of the weights of what they stand for."""
+    """Read rows, with the weights of what they stand for."""
     return label_1_rows(**columns).standing()
 
 

@@ -105,7 +105,7 @@ def without_odds(model: xgb.Booster) -> xgb.Booster:
 
 
 def new_trees(model: xgb.Booster, first: int) -> repair.NewTrees:
-    """Of each tree, with the value of a leaf at its number."""
+    """What each tree has in its leaves: the value of a leaf at its number."""
     learner = json.loads(model[first:].save_raw("json"))["learner"]
     found = []
     for tree in learner["gradient_booster"]["model"]["trees"]:

@@ -118,7 +118,7 @@ def export(
 
 @contextmanager
 def whole(name: str, path: Any) -> Iterator[Path]:
-    """Where to write a file or folder, which has its path once all of it is written."""
+    """Make a place to write a file or folder, which gets its path once all of it is written."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}-{uuid4().hex}")
     try:

@@ -208,26 +208,32 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
     }  # fmt: skip
 
 
-def of_classifier(model: Any, files: Mapping[int, str]) -> Tree:
-    """Of DownsampledClassifier and CalibratedClassifier."""
-    tree = {
-        **of_estimator(model), "estimator": unfitted(model.estimator),
-        "classes": write_classes(model.classes_),
-    }  # fmt: skip
-    if isinstance(model, CalibratedClassifier):
-        fitted = describe(model.estimator_, files)
-        return {**tree, "calibrator": as_dict(model.calibrator_), "fitted": fitted}
+def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
     return {
-        **tree, "keep_rates": model.keep_rates_.tolist(),
+        **of_wrapping(model), "keep_rates": model.keep_rates_.tolist(),
         "shift": np.asarray(model.shift_).tolist(),
         "bags": [describe(bag, files) for bag in model.estimators_],
     }  # fmt: skip
 
 
+def of_calibrated_classifier(model: CalibratedClassifier, files: Mapping[int, str]) -> Tree:
+    return {
+        **of_wrapping(model), "calibrator": as_dict(model.calibrator_),
+        "fitted": describe(model.estimator_, files),
+    }  # fmt: skip
+
+
+def of_wrapping(model: Any) -> Tree:
+    """What a classifier around one estimator is made of."""
+    of_both = {"estimator": unfitted(model.estimator), "classes": write_classes(model.classes_)}
+    return of_estimator(model) | of_both
+
+
 TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
     "ThresholdClassifier": lambda model, files: {"json": as_dict(model)},
     "ServedModel": of_served_model, "QWKClassifier": of_qwk_classifier,
-    "DownsampledClassifier": of_classifier, "CalibratedClassifier": of_classifier,
+    "DownsampledClassifier": of_downsampled_classifier,
+    "CalibratedClassifier": of_calibrated_classifier,
 }  # fmt: skip
 
 

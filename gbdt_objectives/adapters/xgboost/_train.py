@@ -308,7 +308,7 @@ def prediction(start: float, link: Link) -> float:
 
 
 def margin(base_score: Any, objective: Objective) -> float:
-    """Where boosting starts at the user's base_score, which may be a number written as a string."""
+    """Start boosting at the user's base_score, which may be a number written as a string."""
     if isinstance(base_score, str):
         with suppress(ValueError):
             base_score = float(base_score)
