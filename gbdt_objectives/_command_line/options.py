@@ -261,7 +261,7 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
     return {} if o.negative_keep_rate is None else {"negative_keep_rate": o.negative_keep_rate}
 
 
-class Rows(NamedTuple):
+class ScoredTable(NamedTuple):
     """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, and how they
     were sampled, as functions take it."""
 
@@ -281,9 +281,9 @@ class Rows(NamedTuple):
         return go.calibration.normalized_entropy(self.y, p, sample_weight=w)
 
 
-def read_rows(table: Table, o: SimpleNamespace) -> Rows:
+def read_rows(table: Table, o: SimpleNamespace) -> ScoredTable:
     y, score = labels_01(table, o), files.numbers(table, "--score", o.score)
-    return Rows(y, score, weights(table, o), read_groups(table, o), read_rates(table, o))
+    return ScoredTable(y, score, weights(table, o), read_groups(table, o), read_rates(table, o))
 
 
 def read_groups(table: Table, o: SimpleNamespace) -> Array | None:

@@ -16,7 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.options import Rows, option, refuse_in_one_line
+from gbdt_objectives._command_line.options import ScoredTable, option, refuse_in_one_line
 from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
 
 CALIBRATORS = {
@@ -120,7 +120,7 @@ def calibrate(o: SimpleNamespace) -> None:
     save(calibrator, o.output)
 
 
-def fit_map(o: SimpleNamespace, rows: Rows) -> tuple[Any, dict[str, float]]:
+def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float]]:
     """The calibrator, fitted to all rows, and the log loss of each that was compared."""
     from gbdt_objectives.calibration.calibrator_choice import fit_default
 
@@ -138,7 +138,7 @@ def fit_map(o: SimpleNamespace, rows: Rows) -> tuple[Any, dict[str, float]]:
     return calibrator.fit(s, y, w, **rates), {}
 
 
-def held_out_probabilities(o: SimpleNamespace, rows: Rows, calibrator: Any) -> Array:
+def held_out_probabilities(o: SimpleNamespace, rows: ScoredTable, calibrator: Any) -> Array:
     """What maps like the calibrator predict, each for the fold that it was not fitted to."""
     from sklearn.model_selection import cross_val_predict
 
@@ -154,7 +154,7 @@ def held_out_probabilities(o: SimpleNamespace, rows: Rows, calibrator: Any) -> A
     return held_out
 
 
-def quality_of(rows: Rows, p: Array, seed: int) -> dict[str, float]:
+def quality_of(rows: ScoredTable, p: Array, seed: int) -> dict[str, float]:
     """How well probabilities are calibrated, and how much they tell, in all rows."""
     test = go.calibration.calibration_error_test(
         rows.y, p, groups=rows.groups, random_state=seed, **rows.sampled
@@ -219,7 +219,7 @@ def calibration(o: SimpleNamespace) -> None:
 
 
 def check_of(
-    rows: Rows, columns: Mapping[str, Array], alarm: float | None, seed: int
+    rows: ScoredTable, columns: Mapping[str, Array], alarm: float | None, seed: int
 ) -> dict[str, Any]:
     """Ratio, calibration error and segments, with p-values adjusted for all tests together."""
     from gbdt_objectives.calibration.segments import holm

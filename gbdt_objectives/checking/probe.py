@@ -47,7 +47,7 @@ def is_users_function(obj: Any) -> bool:
     return not isinstance(obj, Objective) or obj.whole
 
 
-class Rows:
+class StandIn:
     """A stand-in for a DMatrix or Dataset, which tells an objective labels and weights."""
 
     def __init__(self, y: Array, w: Array | None, api: Api) -> None:
@@ -435,7 +435,7 @@ def as_sklearn(obj: Any, api: Api | None, y: Array, f: Array) -> tuple[Call, boo
 
 
 def _native(obj: Any, api: Api) -> Call:
-    return lambda y, f, w: obj(f, Rows(y, w, api))
+    return lambda y, f, w: obj(f, StandIn(y, w, api))
 
 
 def _parameters(obj: Any) -> tuple[list[str], bool]:

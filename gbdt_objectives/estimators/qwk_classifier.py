@@ -46,7 +46,7 @@ exceed; more if folds stop early on the rows that they hold out, which favours t
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
-class Rows(NamedTuple):
+class RowsToLearn(NamedTuple):
     """What regressors learn: the goal of each row is its class position, or the target."""
 
     X: Any
@@ -317,7 +317,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_rows(
         self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, target: Any
-    ) -> tuple[Members, Rows]:
+    ) -> tuple[Members, RowsToLearn]:
         """The rows, and the regressors without the class_weight that is in the rows' weights."""
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
@@ -330,9 +330,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         segment = self._segments(X)
         if segment is not None:
             read_segments(segment, len(given), "the labels")
-        return members, Rows(X, goal, w, classes, position, segment)
+        return members, RowsToLearn(X, goal, w, classes, position, segment)
 
-    def _read_splits(self, rows: Rows, groups: ArrayLike | None) -> tuple[list[Split], int]:
+    def _read_splits(self, rows: RowsToLearn, groups: ArrayLike | None) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""
         group = None if groups is None else group_numbers(groups, len(rows.goal))
         splits, times = held_out_equally_often(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives._command_line.options import Rows
+from gbdt_objectives._command_line.options import ScoredTable
 from gbdt_objectives._command_line.probabilities import alarms_of, check_of
 from gbdt_objectives.calibration import SplineCalibrator, choose_calibrator
 from gbdt_objectives.calibration.segments import holm
@@ -159,7 +159,7 @@ class TestCalibration:
             rng = np.random.default_rng(seed)
             p = rng.beta(1, 19, 3000)
             y, segment = (rng.random(3000) < p).astype(int), rng.integers(0, 4, 3000)
-            rows = Rows(y, p, None, None, {})
+            rows = ScoredTable(y, p, None, None, {})
             report = check_of(rows, {"segment": segment}, 0.05, seed)
             raised += bool(alarms_of(report, 0.05))
         assert raised <= 8  # 3 are expected; more than 8 come in 0.4 % of such tests
