@@ -18,7 +18,7 @@ os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line",
-    "dask": "gbdt_objectives/distributed/dask",
+    "dask": "gbdt_objectives/distributed/dask gbdt_objectives/experimental/dask.py",
     "onnxruntime": "gbdt_objectives/serving/onnx.py",
     "jax": "gbdt_objectives/objectives/autodiff.py",
     "pyspark": "gbdt_objectives/distributed/spark.py",
@@ -27,7 +27,9 @@ collect_ignore_glob = [
     "tests/formats/[0-9]*/*/predict.py",  # scripts of exported folders
     "tests/soak/*",  # long runs, by hand
 ]
-collect_ignore = [path for extra, path in EXTRAS.items() if not find_spec(extra)]
+collect_ignore = [
+    path for extra, paths in EXTRAS.items() if not find_spec(extra) for path in paths.split()
+]
 
 
 class Silent:
