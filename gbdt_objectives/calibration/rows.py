@@ -42,7 +42,8 @@ class LabelledRows:
 
     def part(self, at: slice, unit: float = 1.0) -> tuple[Array, Array, Array, Any, Array]:
         """y, p, w, the rate and v, which rows stand for, of some rows; weights in units."""
-        y, p, w = self.y[at], self.p[at], self.w[at] / unit
+        y, p, w = self.y[at], self.p[at], self.w[at]
+        w = w if unit == 1 else w / unit  # a copy takes time
         rate = self.rate[at] if isinstance(self.rate, np.ndarray) else self.rate
         return y, p, w, rate, stand_for(y, w, rate)
 
