@@ -494,9 +494,11 @@ def check_two_classes(classes: Array) -> None:
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
     before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
     booster = vars(estimator).pop("_Booster", None)  # of an earlier fit: XGBoost would set it, too
-    estimator.set_params(**parameters)
-    if booster is not None:
-        estimator._Booster = booster
+    try:
+        estimator.set_params(**parameters)
+    finally:
+        if booster is not None:
+            estimator._Booster = booster
     try:
         yield
     finally:

@@ -162,9 +162,10 @@ def check_weights(
 
 
 def forget(estimator: Any) -> None:
-    """Drop what an earlier fit has found: not every fit finds all of it."""
+    """Drop what an earlier fit has found, but for the features: not every fit finds all of it."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
-        delattr(estimator, name)
+        if name not in ("n_features_in_", "feature_names_in_"):
+            delattr(estimator, name)
 
 
 def take(w: Array | None, rows: Array) -> Array | None:

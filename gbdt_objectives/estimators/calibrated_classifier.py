@@ -186,8 +186,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             rates["keep_rate"] = rates["keep_rate"][held]
         rows = p[held], sampled[0][held], _base.take(sampled[1], held)
         calibrator, choice = self._fit_calibrator(rows, _base.take(group, held), rates)
-        _base.forget(self)
         _base.check_features(self, X, reset=True)
+        _base.forget(self)
         if choice is not None:
             self.comparison_ = choice
         self.calibrator_, self.oof_probability_ = calibrator, p

@@ -276,8 +276,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         placed = sort_rows(oof[held], held_out, weight, np.arange(K))
         thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
         found = self._fit_models(members, rows.data, K, folds)
-        _base.forget(self)
         _base.check_features(self, rows.X, reset=True)
+        _base.forget(self)
         self.__dict__.update(found | shifts)
         if target is None and are_rising_numbers(rows.classes):
             cuts = positions_to_labels(thresholds.values, rows.classes)
