@@ -13,26 +13,28 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters._library import Library
+    from gbdt_objectives.adapters._library import Library, OpenLibrary
 
 
 @dataclass(frozen=True)
 class Named:
-    """A library by its names."""
+    """A library by its names, and what is said of it where it calls us."""
 
-    name: str  # of its package, and of its folder in adapters
+    name: str  # of its folder in adapters
+    package: str  # where its classes are
     alias: str  # under which people import it
     title: str  # in sentences
     floor: str  # the oldest version: as in pyproject.toml, and in the lane "floors" of .ci/lanes
     prefix: str  # of its estimators' names
-    margin_flag: str  # the argument of predict that asks for margins
-    endings: tuple[str, ...]  # of its models' files; the last is the one that exports write
-    rendering: str  # the form of a metric that it takes, and as which argument
-    wants_triple: bool  # whether its estimators want (name, value, direction) of a metric
-    takes_start: bool  # whether a number that it starts at stays in the model: base_score
-    adds_start: str  # how predictions get a start that differs by row
-    classifier_reads: tuple[int, ...]  # the numbers of classes whose margins its classifier reads
-    classifier_misreads: str  # what its own classifier does with all others
+    margin_flag: str = ""  # the argument of predict that asks for margins
+    endings: tuple[str, ...] = ()  # of its models' files; the last is the one that exports write
+    rendering: str = ""  # the form of a metric that it takes, and as which argument
+    wants_triple: bool = False  # whether its estimators want (name, value, direction) of a metric
+    takes_start: bool = False  # whether a number that it starts at stays in the model: base_score
+    adds_start: str = ""  # how predictions get a start that differs by row
+    classifier_reads: tuple[int, ...] = ()
+    """The numbers of classes whose margins its own classifier reads."""
+    classifier_misreads: str = ""  # what its own classifier does with all others
     cannot_train_alone: str = ""
     """What one worker of several would do, and what to do instead, where the library has no sums
     over them for us; empty where it has."""
@@ -45,29 +47,46 @@ class Named:
 
 
 XGBOOST = Named(
-    name="xgboost", alias="xgb", title="XGBoost", floor="2.1", prefix="XGB",
-    margin_flag="output_margin", endings=(".json", ".ubj"),
-    rendering="metric.xgboost as custom_metric=", wants_triple=False,
+    name="xgboost", package="xgboost", alias="xgb", title="XGBoost", floor="2.1",
+    prefix="XGB", margin_flag="output_margin", endings=(".json", ".ubj"),
+    rendering="metric.xgboost as custom_metric=",
     takes_start=True, adds_start="give the rows to predict a base_margin too",
     classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip
 LIGHTGBM = Named(
-    name="lightgbm", alias="lgb", title="LightGBM", floor="4.2", prefix="LGBM",
-    margin_flag="raw_score", endings=(".txt",),
+    name="lightgbm", package="lightgbm", alias="lgb", title="LightGBM", floor="4.2",
+    prefix="LGBM", margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    takes_start=False, adds_start="add it to predict(X, raw_score=True)", classifier_reads=(),
+    adds_start="add it to predict(X, raw_score=True)",
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.experimental.dask, passing its objective and callbacks",
     cannot_stop_alone="stop in another round: measure on one machine, or with XGBoost",
 )  # fmt: skip
 
+CATBOOST = Named(
+    name="catboost", package="catboost", alias="cb", title="CatBoost", floor="1.2.8",
+    prefix="CatBoost",
+)  # fmt: skip
+SKLEARN = Named(
+    name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
+    title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+)  # fmt: skip
+
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}
+"""The libraries that call us by themselves, and whose models we read as data."""
+
 NAMES = tuple(BY_NAME)
-ESTIMATORS = {kind: row.name for row in BY_NAME.values() for kind in row.estimators}
+EVERY = {**BY_NAME, **{row.name: row for row in (CATBOOST, SKLEARN)}}
+"""All libraries whose estimators we know."""
+
+KINDS = {kind: row for row in EVERY.values() for kind in row.estimators}
 """The libraries' estimators, and whose they are."""
+
+ESTIMATORS = {kind: row.name for kind, row in KINDS.items() if row.name in BY_NAME}
+"""Those whose models we read as data."""
 
 
 PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
@@ -80,34 +99,53 @@ def load(module: str) -> Any:
 
 
 @cache
-def library(name: str) -> Library:
-    """The value of a library; raises ImportError if the library is missing or too old."""
-    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
+def library(name: str) -> OpenLibrary:
+    """The value of a library of NAMES; raises ImportError if it is missing or too old."""
+    found: OpenLibrary = _value(name)
     return found
 
 
+def _value(name: str) -> Any:
+    return import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
+
+
 def name_of(thing: Any) -> str | None:
-    """The library of a booster or estimator, also of a subclass, by name; None of anything else."""
+    """Which of NAMES a booster or estimator is of, also of a subclass; None of anything else."""
     kind: Any = type(thing)
-    return _name_of_kind(kind)
+    row = row_of(kind)
+    return row.name if row is not None and row.name in BY_NAME else None
 
 
 @cache
-def _name_of_kind(kind: type) -> str | None:
-    packages = {base.__module__.split(".")[0] for base in kind.__mro__}
-    return next((name for name in NAMES if name in packages), None)
+def row_of(kind: type) -> Named | None:
+    """The library of a class, also of a subclass of one of its classes; None if it has none."""
+    return next(
+        (row for row in EVERY.values() if any(_is_in(row, base) for base in kind.__mro__)), None
+    )
 
 
-def library_of(thing: object) -> Library | None:
-    """The library of a booster or estimator, also of a subclass; None of anything else."""
+def _is_in(row: Named, kind: type) -> bool:
+    return f"{kind.__module__}.".startswith(f"{row.package}.")
+
+
+def library_of(thing: object) -> OpenLibrary | None:
+    """The library of NAMES of a booster or estimator, also of a subclass; None otherwise."""
     name = name_of(thing)
     return None if name is None else library(name)
+
+
+def library_of_model(model: object) -> Library | None:
+    """The library, any of EVERY, of a model, also of a subclass; None of anything else."""
+    kind: Any = type(model)
+    row = row_of(kind)
+    return None if row is None else _value(row.name)
 
 
 def kind_of(estimator: object) -> str | None:
     """ "LGBMRegressor" and the like, also of a subclass; None if it is no booster's estimator."""
     for base in type(estimator).__mro__:
-        if ESTIMATORS.get(base.__name__) == base.__module__.split(".")[0]:
+        row = KINDS.get(base.__name__)
+        if row is not None and _is_in(row, base):
             return base.__name__
     return None
 
@@ -115,7 +153,7 @@ def kind_of(estimator: object) -> str | None:
 def library_in_role(estimator: object, role: str) -> Library | None:
     """The library of a booster's estimator with this role, also of a subclass, else None."""
     kind = kind_of(estimator)
-    return None if kind is None or not kind.endswith(role) else library(ESTIMATORS[kind])
+    return None if kind is None or not kind.endswith(role) else _value(KINDS[kind].name)
 
 
 class Exported:

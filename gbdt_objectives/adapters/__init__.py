@@ -46,12 +46,12 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._registry import NAMES, library_of
+from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
-    from gbdt_objectives.adapters._library import Library
+    from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
 __all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
@@ -135,7 +135,9 @@ def shift_intercept(
         d = shift
     else:
         d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
-    library = library_of_booster(booster)
+    library = library_of_model(booster)
+    if library is None:
+        raise no_booster(booster, *EVERY)
     moved: BoosterT = library.shift_intercept(booster, d)
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
@@ -221,14 +223,18 @@ def imbalance_shift(
     return _imbalance.infer_shift(y, z, sample_weight)
 
 
-def library_of_booster(booster: object) -> Library:
+def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
-        raise TypeError(
-            f"booster must be a Booster of {' or '.join(NAMES)}, found "
-            f"{type(booster).__module__}.{type(booster).__name__}"
-        )
+        raise no_booster(booster, *NAMES)
     return library
+
+
+def no_booster(found: object, *names: str) -> TypeError:
+    return TypeError(
+        f"booster must be a Booster of {' or '.join(names)}, found "
+        f"{type(found).__module__}.{type(found).__name__}"
+    )
 
 
 __getattr__, __dir__ = room(__name__, __all__, NAMES)

@@ -22,7 +22,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters._library import Library
+    from gbdt_objectives.adapters._library import TrainingLibrary
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
 """What to do with a gradient function of one's own."""
@@ -64,7 +64,7 @@ def passed_on(kind: type, function: str) -> set[str]:
     return found - THEIRS
 
 
-def check_arguments(request: Request, library: Library, kind: type) -> dict[str, Any]:
+def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> dict[str, Any]:
     """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
     for anything that the booster would misread or silently ignore."""
     function, params, others = request.function, request.params, request.others

@@ -174,7 +174,7 @@ class Fitting:
     ) -> Objective:
         """The objective after training, with what it fits to the margins of the training rows."""
         if objective.fits_margins:  # else there is no need to predict all rows
-            final = self.model.predict(self.estimator, **asked, **{self.library.margin_flag: True})
+            final = self.margin(self.estimator, **asked)
             with _workers.together(objective):
                 objective = objective.fitted(y, final, w)
                 _workers.agree()
@@ -193,8 +193,12 @@ class Fitting:
         given = name_arguments(library_predict, *args, **kwargs)
         if any(given.get(name) for name in NOT_PREDICTIONS):
             return None
-        margin = cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
-        return cls.read_margin(objective, margin)
+        return cls.read_margin(objective, cls.margin(estimator, **given))
+
+    @classmethod
+    def margin(cls, estimator: Any, **given: Any) -> Any:
+        """The margins that an estimator predicts; ``given`` are the arguments of its predict."""
+        return cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:

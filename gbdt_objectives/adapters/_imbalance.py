@@ -84,7 +84,7 @@ def predict_probability(model: Any, X: Any) -> Array:
     X = X if library is None else library.fitting.by_name(model, X)
     link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
     if library is not None and link is not None and LOGIT.name == link.name:
-        margin = _checks.vector("margin", model.predict(X, **{library.margin_flag: True}))
+        margin = _checks.vector("margin", library.fitting.margin(model, X=X))
         return link.class_probability(margin.astype(np.float64))
     p = np.asarray(model.predict_proba(X), np.float64)
     name = f"predict_proba of {type(model).__name__}"

@@ -1,5 +1,7 @@
 """Library: what differs between XGBoost, LightGBM and others, as one value of functions and tables.
 
+More is asked of those that train by a function, and of those whose boosters call objectives alone.
+
 Each is made in its own folder, ``library.py``; ``_registry.library(name)`` finds it.
 """
 
@@ -32,44 +34,6 @@ class Library(Named):
     """A library by its names, functions and tables, and a sentence, ``cannot_...``, for each thing
     that it cannot do. A model is a booster, or an estimator of it."""
 
-    # Calls: what a booster, and whoever calls us, gives away.
-    trained_as: Callable[[Any], tuple[str, Link | None]]
-    start_is_told: Callable[[Any], bool]
-    """The library's objective by whose name a booster predicts under ours, and its transform; None
-    if it has none."""
-    evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
-    """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
-    the predictions; None if they are margins, or what the metric reads."""
-
-    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """What is known of an earlier model among the locals of a training."""
-
-    # Training: what train and cv ask.
-    data: type  # its class of data sets
-    instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
-    parses_names: bool  # whether it parses the names of evaluation sets out of a report
-    stops: Any  # stops early; its ``data`` names the set it looks at, None for the last
-    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
-    direct: Callable[[Sequence[Any], Metric], list[Any]]
-    """The user's callbacks, with early stopping on the metric."""
-    check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
-    """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
-    labels: Callable[[Any, str], Array | None]
-    """Labels of a data set of this name, checked; None if they are not in memory."""
-    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
-    """Hold the data while the library trains; gives callbacks that it needs for that."""
-    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the objective of a training on the first data
-    set, and the parameters with which boosting starts where it should."""
-    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
-    run: Callable[..., Any]
-    """(request, callbacks, started objective, parameters of the start) -> what the library's own
-    function returns, with objective and metric in the form that it takes."""
-    finish: Callable[[Any, Objective, Start], Any]
-    """A complete model: with what the objective added to each margin."""
-    quiet: Mapping[str, int]  # the parameters with which it prints nothing
-    predicts_on: Callable[[Any], Any]  # what a booster takes for rows of features
-
     # Estimators, ours and those that ours wrap.
     kinds: Mapping[str, type]  # its drop-in estimators by name
     fitting: type[Fitting]
@@ -91,7 +55,63 @@ class Library(Named):
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None]  # raise if training cannot start at these log-odds
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
-    leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
+    stops: Any  # its callbacks that stop early; ``data`` names the set they look at, None the last
+
+    # The intercept.
+    margins_of: Callable[[Any], tuple[str, Link]]
+    """A booster's objective and its margins; undeclared ones where its file cannot tell."""
+    shift_intercept: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingLibrary(Library):
+    """A library that trains by a function, ours under the name of its own."""
+
+    data: type  # its class of data sets
+    instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
+    parses_names: bool  # whether it parses the names of evaluation sets out of a report
+    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
+    direct: Callable[[Sequence[Any], Metric], list[Any]]
+    """The user's callbacks, with early stopping on the metric."""
+    check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
+    """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
+    labels: Callable[[Any, str], Array | None]
+    """Labels of a data set of this name, checked; None if they are not in memory."""
+    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
+    """Hold the data while the library trains; gives callbacks that it needs for that."""
+    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the objective of a training on the first data
+    set, and the parameters with which boosting starts where it should."""
+    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
+    run: Callable[..., Any]
+    """(request, callbacks, started objective, parameters of the start) -> what the library's own
+    function returns, with objective and metric in the form that it takes."""
+    finish: Callable[[Any, Objective, Start], Any]
+    """A complete model: with what the objective added to each margin."""
+    quiet: Mapping[str, int]  # the parameters with which it prints nothing
+    predicts_on: Callable[[Any], Any]  # what a booster takes for rows of features
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OpenLibrary(TrainingLibrary):
+    """A library whose boosters call objectives by themselves, and are data that we read."""
+
+    # Calls: what a booster, and whoever calls us, gives away.
+    trained_as: Callable[[Any], tuple[str, Link | None]]
+    """The library's objective by whose name a booster predicts under ours, and its transform; None
+    if it has none."""
+    start_is_told: Callable[[Any], bool]
+    evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
+    """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
+    the predictions; None if they are margins, or what the metric reads."""
+
+    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """What is known of an earlier model among the locals of a training."""
+
+    # What parameters did to the intercept.
+    read_odds: Callable[[Any, ArrayLike | None], float]
+    """The factor by which a booster's parameters multiplied the odds of label 1."""
+    predict_log_odds: Callable[[Any, Any, ArrayLike | None], Array]
 
     # A trained model as data.
     tolerance: float  # how near a served prediction is
@@ -117,14 +137,7 @@ class Library(Named):
     restore: Callable[..., Any]
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""
     trees: Callable[[Any], Trees]  # of a booster, as arrays
-
-    # The intercept, and what parameters did to it.
-    margins_of: Callable[[Any], tuple[str, Link]]
-    """A booster's objective and its margins; undeclared ones where its file cannot tell."""
-    shift_intercept: Callable[[Any, Any], Any]
-    read_odds: Callable[[Any, ArrayLike | None], float]
-    """The factor by which a booster's parameters multiplied the odds of label 1."""
-    predict_log_odds: Callable[[Any, Any, ArrayLike | None], Array]
+    leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

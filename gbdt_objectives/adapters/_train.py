@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
 
@@ -157,7 +157,7 @@ FEW_ROUNDS = 3
 """A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
-def train(library: Library, request: Request) -> Any:
+def train(library: TrainingLibrary, request: Request) -> Any:
     datasets = _arguments.check_arguments(request, library, library.data)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
@@ -174,7 +174,7 @@ def train(library: Library, request: Request) -> Any:
 
 
 def find_callbacks(
-    library: Library, request: Request, labels: Callable[[int | None], Any]
+    library: TrainingLibrary, request: Request, labels: Callable[[int | None], Any]
 ) -> list[Any]:
     """The user's callbacks, and early stopping on the metric; the parameters are checked.
     ``labels`` returns the labels of evals[k], or of the training data (None)."""
@@ -193,7 +193,7 @@ def find_callbacks(
     return callbacks
 
 
-def cv(library: Library, request: Request) -> Any:
+def cv(library: TrainingLibrary, request: Request) -> Any:
     _arguments.check_arguments(request, library, library.data)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
@@ -213,7 +213,9 @@ class Folds:
     """The objectives of a cross-validation, one per fold, looked up by their data. Its ``start``
     becomes the fpreproc of the library's cv, and calls the user's."""
 
-    def __init__(self, library: Library, request: Request, callbacks: Sequence[Any]) -> None:
+    def __init__(
+        self, library: TrainingLibrary, request: Request, callbacks: Sequence[Any]
+    ) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
         self._library, self._request, self._callbacks = library, request, callbacks
         self._own = request.others.pop("fpreproc", None)

@@ -22,7 +22,7 @@ from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.adapters import library_of_booster
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 
@@ -221,7 +221,7 @@ def repair_segments(
 class HeldOut:
     """Rows of weight above 0 on which the model was not trained, in the symbols above."""
 
-    library: Library
+    library: OpenLibrary
     boost: Any  # the module of what repairs ask of this library
     model: Any
     X: Any
@@ -316,7 +316,7 @@ def read_folds(y: Array, cv: Any, owner: Array | None, random_state: RandomState
     return splits
 
 
-def check_features(X: Any, library: Library, model: Any) -> tuple[Any, list[str] | None]:
+def check_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[str] | None]:
     """X with as many columns as the model, and their names, which must be the model's."""
     of_model, d = library.names_of(model), library.count_features(model)
     _checks.not_lazy("X", X)

@@ -12,7 +12,7 @@ from gbdt_objectives._checks import Array, Facts, guards, shown, warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import Thresholds
@@ -232,7 +232,7 @@ def is_of_margins(calibrator: Any) -> bool:
     return getattr(calibrator, "input_space", "probability") == "margin"
 
 
-def of_library(model: Any) -> Library:
+def of_library(model: Any) -> OpenLibrary:
     """The library of a trained model."""
     library = library_of(model)
     if library is None:

@@ -23,7 +23,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG
 from gbdt_objectives._registry import NAMES, kind_of, name_of
 from gbdt_objectives._steps.steps import Step, Steps
-from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
@@ -45,7 +45,7 @@ class Part:
     steps: Steps = ()
 
     @cached_property
-    def library(self) -> Library:
+    def library(self) -> OpenLibrary:
         return of_library(self.model)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._library import Library, read_once
+from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.lightgbm.trees import read_trees
@@ -57,7 +57,7 @@ def looks_whole(text: bytes) -> bool:
     return text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of" in text
 
 
-LIBRARY = Library(
+LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
     trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,

@@ -13,7 +13,7 @@ from scipy.special import logit
 
 from gbdt_objectives._links import OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters._library import Library, read_once
+from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.xgboost.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
@@ -58,7 +58,7 @@ def check_start(log_odds: float) -> None:
         )
 
 
-LIBRARY = Library(
+LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
