@@ -70,7 +70,8 @@ class TrainingLibrary(Library):
     data: type  # its class of data sets
     instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
     parses_names: bool  # whether it parses the names of evaluation sets out of a report
-    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
+    stop: Callable[[Metric, int, Mapping[str, Any]], Any]
+    """(metric, rounds, parameters) -> a callback of ours that stops after so many rounds."""
     direct: Callable[[Sequence[Any], Metric], list[Any]]
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]

@@ -64,7 +64,9 @@ LIBRARY = OpenLibrary(
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
     data=lgb.Dataset, instead=INSTEAD, parses_names=False, stops=_train.StopEarly,
-    stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,
+    stop=lambda metric, rounds, params: _train.StopEarly(
+        metric, rounds, verbose=_train.is_loud(params)),
+    direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
     # estimators

@@ -65,7 +65,8 @@ LIBRARY = OpenLibrary(
     earlier_facts=lambda seen: {},  # its booster has the earlier model's name, and the columns
     # training
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
-    stop=EarlyStopping, direct=direct_callbacks, check=_train.check,
+    stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
+    check=_train.check,
     labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
     fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
     predicts_on=xgb.DMatrix,
