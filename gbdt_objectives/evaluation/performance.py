@@ -24,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._rows.html import Shown
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
@@ -35,7 +36,7 @@ STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerformanceEstimate:
+class PerformanceEstimate(Shown):
     """Result of :func:`estimate_performance`, for R repeats of K folds.
 
     Attributes
@@ -79,9 +80,17 @@ class PerformanceEstimate:
             f"(naive error {self.naive_error:.2g}, bias {self.bias:.2g}; {K} folds, {R} times)"
         )
 
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        R, K = self.fold_scores.shape
+        columns = _estimates([self.estimate], self) | {
+            "naive error": [self.naive_error],
+            "bias": [self.bias],
+        }
+        return f"{self.metric} of new rows: {K} folds, {R} times", columns
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerformanceDifference:
+class PerformanceDifference(Shown):
     """Result of :func:`compare_performance`.
 
     Attributes
@@ -111,6 +120,26 @@ class PerformanceDifference:
             f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
             f"first: {self.first!r}\nsecond: {self.second!r}"
         )
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        names = {"": ["first", "second", "first better by"]}
+        values = [self.first.estimate, self.second.estimate, self.difference]
+        columns = _estimates(values, self.first, self.second, self)
+        return f"{self.first.metric} of new rows, compared", names | columns
+
+
+def _estimates(
+    values: list[float], *found: PerformanceEstimate | PerformanceDifference
+) -> dict[str, list[float]]:
+    """The columns of a table with a row of each, which share a confidence level."""
+    low, high = zip(*(one.interval for one in found), strict=True)
+    level = f"{100 * found[0].confidence_level:g} %"
+    return {
+        "estimate": values,
+        "standard error": [one.standard_error for one in found],
+        f"{level} from": list(low),
+        "to": list(high),
+    }
 
 
 def estimate_performance(
