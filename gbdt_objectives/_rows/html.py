@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from html import escape
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,9 +63,9 @@ def html_table(title: str, columns: Mapping[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return f"<td style='text-align:left'>{escape(value)}</td>"
-    if np.isnan(value):
+    if not isinstance(value, Real):
+        return f"<td style='text-align:left'>{escape(str(value))}</td>"
+    if math.isnan(value):
         return "<td></td>"
-    whole = value == np.rint(value)
+    whole = math.isinf(value) or value == int(value)
     return f"<td style='text-align:right'>{value:{'.0f' if whole else '.4g'}}</td>"

@@ -310,7 +310,7 @@ def compare_performance(
     return PerformanceDifference(
         difference=difference,
         standard_error=error,
-        interval=_interval(difference, error, level),
+        interval=normal_interval(difference, error, level),
         confidence_level=level,
         first=_summary(rows, a, level),
         second=_summary(rows, b, level),
@@ -493,10 +493,7 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
     def counts(p: Array, at: Array) -> Array:
         return np.bincount(y[at] * L + p[at], w[at], minlength=L * L).reshape(L, L)
 
-    def value(C: Array) -> float:
-        true, predicted = np.nonzero(C)
-        return score_classes(rows.metric, rows.classes, true, predicted, C[true, predicted])
-
+    value = partial(metric_of_counts, rows.metric, rows.classes)
     K = inner.shape[1]
     repeats = [counts(p, np.full(len(y), True)) for p in outer]
     folds = np.array([
@@ -513,6 +510,12 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
         )
     g = row_losses(value, np.sum(repeats, axis=0))
     return _Judged(g[y, outer], np.where(inner < 0, np.nan, g[y, inner]), score, folds)
+
+
+def metric_of_counts(metric: Target, classes: Array, counts: Array) -> float:
+    """The metric of rows of these (weighted) counts [true, predicted]."""
+    true, predicted = np.nonzero(counts)
+    return score_classes(metric, classes, true, predicted, counts[true, predicted])
 
 
 def row_losses(value: Any, counts: Array) -> Array:
@@ -571,7 +574,7 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
         greater_is_better=rows.greater_is_better,
         estimate=estimate,
         standard_error=error,
-        interval=_interval(estimate, error, level),
+        interval=normal_interval(estimate, error, level),
         confidence_level=level,
         naive_error=naive,
         bias=bias,
@@ -579,6 +582,6 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
     )
 
 
-def _interval(centre: float, error: float, level: float) -> tuple[float, float]:
+def normal_interval(centre: float, error: float, level: float) -> tuple[float, float]:
     half = float(ndtri((1 + level) / 2)) * error
     return centre - half, centre + half
