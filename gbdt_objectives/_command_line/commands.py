@@ -25,7 +25,6 @@ from gbdt_objectives._command_line.options import Commands, option, refuse_in_on
 from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
 from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell, told
 from gbdt_objectives._command_line.sampling import sample, shift
-from gbdt_objectives.evaluation.reports import page_of
 
 MOST_METRICS = 7  # side by side
 SAVED = {
@@ -256,11 +255,10 @@ def report(o: SimpleNamespace) -> None:
         y = files.classes(table, "--label", o.y_true, model.classes_.tolist())
         known = {"sample_weight": options.weights_of_all(table, o, y)}
     segments = {name: table.columns[name] for name in o.segments} or None
-    page = page_of(
-        model, files.numbers(table, "--score", o.score), y, title=o.title, segments=segments,
-        groups=options.read_groups(table, o), threshold=o.threshold, **known,
+    go.evaluation.report(
+        model, files.numbers(table, "--score", o.score), y, o.output, title=o.title,
+        segments=segments, groups=options.read_groups(table, o), threshold=o.threshold, **known,
     )  # fmt: skip
-    Path(o.output).write_text(page, encoding="utf-8")
     told(o.output, "the report")
 
 

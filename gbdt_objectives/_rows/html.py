@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from html import escape
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +62,7 @@ def html_table(title: str, columns: Mapping[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    if not isinstance(value, Real):
+    if not isinstance(value, int | float | np.integer | np.floating):
         return f"<td style='text-align:left'>{escape(str(value))}</td>"
     if math.isnan(value):
         return "<td></td>"

@@ -32,7 +32,6 @@ from gbdt_objectives.evaluation.performance import (
 from gbdt_objectives.metrics import ClassMetric, qwk_metric
 from gbdt_objectives.plotting import ReliabilityDisplay, ThresholdDisplay
 from gbdt_objectives.plotting.axes import svg
-from gbdt_objectives.serving.folder import new_path, whole
 from gbdt_objectives.thresholds import methods
 
 LEVEL = 0.95
@@ -84,8 +83,8 @@ def report(
     - ``QWKClassifier`` and ``ThresholdClassifier``: quadratic weighted kappa, and the classifier's
       own metric of classes, with limits; the scores of each class with the thresholds; the share
       and the confusion matrix of the classes. The limits are those of estimate +- 1.96 sqrt(V)
-      with the naive variance V of :func:`estimate_performance`, as the model is given; there are
-      none if every row is right.
+      with the naive variance V of :func:`estimate_performance`, as the model is given: symmetric,
+      so that they may pass 1, and left out if every row is right.
     - Other classifiers of two classes, whose second one, ``classes_[1]``, is label 1:
       :func:`calibration_ratio_by_segment` of all rows, of the ``segments``, and of the alerts from
       ``threshold``, with their share of label 1; a ``ReliabilityDisplay``.
@@ -101,7 +100,7 @@ def report(
     y : array-like of shape (n,)
         Classes, of two at least.
     path : str or path
-        Where to write the page, a new file that ends in .html.
+        Where to write the page, a name that ends in .html. A file of this name is replaced.
     title : str
         Heading of the page; the place for a month or a date.
     sample_weight, groups : array-like of shape (n,), optional
@@ -121,9 +120,8 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        A model of another kind, a path that is taken or has another ending, labels that the model
-        does not know or that are all equal, options that belong to another kind of model, and what
-        the functions above refuse.
+        A model of another kind, a path of another ending, labels that the model does not know or
+        that are all equal, options of another kind of model, and what the functions above refuse.
 
     Examples
     --------
@@ -140,43 +138,26 @@ def report(
     >>> "kappa" in path.read_text(encoding="utf-8")
     True
     """
-    target = new_path("path", path)
-    if target.suffix.lower() != ".html":
+    page = Path(path)
+    if page.suffix.lower() != ".html":
         raise ValueError(f"path {path} would hold a page of HTML: give a name that ends in .html")
-    page = page_of(
-        model, X, y, title=title, sample_weight=sample_weight, groups=groups, segments=segments,
-        threshold=threshold, negative_keep_rate=negative_keep_rate, keep_rate=keep_rate,
-    )  # fmt: skip
-    with whole("path", target) as file:
-        file.write_text(page, encoding="utf-8")
-    return target
-
-
-def page_of(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    title: str,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None,
-    **of_probability: Any,
-) -> str:
-    """The text of the page."""
-    if not isinstance(title, str):
-        raise TypeError(f"title must be a str, found {type(title).__name__} {shown(title)}")
+    of_rows = X, y, sample_weight, groups
+    others = {
+        "segments": segments, "threshold": threshold, "negative_keep_rate": negative_keep_rate,
+        "keep_rate": keep_rate,
+    }  # fmt: skip
     if isinstance(model, QWKClassifier | ThresholdClassifier):
-        for name, value in of_probability.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} is for a model of probabilities, but {type(model).__name__} places "
-                    "ordered classes: leave it out"
-                )
-        parts = _ordinal(model, X, y, sample_weight, groups)
+        if given := [name for name, value in others.items() if value is not None]:
+            raise ValueError(
+                f"{given[0]} is for a model of probabilities, but {type(model).__name__} places "
+                "ordered classes: leave it out"
+            )
+        parts = _ordinal(model, *of_rows)
     else:
-        parts = _probability(model, X, y, sample_weight, groups, **of_probability)
+        parts = _probability(model, *of_rows, **others)
     boxes = "\n".join(f"<div>{part}</div>" for part in parts)
-    return PAGE.format(title=escape(title), parts=boxes)
+    page.write_text(PAGE.format(title=escape(str(title)), parts=boxes), encoding="utf-8")
+    return page
 
 
 def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[str]:
@@ -192,7 +173,8 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     own = methods.resolve_metric(getattr(model, "metric", "qwk"))
     judged = {m.name: m for m in (qwk_metric(), own) if isinstance(m, ClassMetric)}
     counts = w > 0
-    of_row = true[counts], predicted[counts], w[counts], unit[counts]
+    of_group = _checks.check_groups("groups", unit[counts])
+    of_row = true[counts], predicted[counts], w[counts], of_group
     found = [_limits(partial(metric_of_counts, m, labels), C, *of_row) for m in judged.values()]
     value, low, high = zip(*found, strict=True)
     names = [str(label) for label in labels]
@@ -213,7 +195,6 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
         html_table(f"Confusion matrix: {'rows' if sample_weight is None else 'weight'}", {
             "true class": names,
             **{f"predicted {name}": column for name, column in zip(names, C.T, strict=True)},
-            "share right": _ratio(np.diag(C), C.sum(axis=1)),
         }),
     ]  # fmt: skip
 
@@ -240,21 +221,18 @@ def _probability(
     **rates: Any,
 ) -> list[str]:
     cut = None if threshold is None else _checks.number("threshold", threshold)
-    if cut is not None and not 0 <= cut <= 1:
-        raise ValueError(
-            f"threshold must be a probability, from 0 to 1, found {cut:g}: divide percentages by "
-            "100, and turn margins into probabilities"
-        )
-    p = None
-    if not isinstance(model, type) and hasattr(model, "predict_proba"):
-        p = np.asarray(model.predict_proba(X))
-    if p is None or p.ndim != 2 or p.shape[1] != 2:
-        found = shown(model) if p is None else f"one whose predict_proba has shape {p.shape}"
+    if cut is not None:
+        _checks.in_unit_interval("threshold", np.array(cut))
+    predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
+    p = np.empty(0) if predict is None else np.asarray(predict(X))
+    if p.shape[1:] != (2,):
+        shape = "" if predict is None else f" with probabilities of shape {p.shape}"
         raise TypeError(
             "model must be a fitted QWKClassifier, ThresholdClassifier or classifier of two "
-            f"classes with predict_proba, found {found}: for the score of any other model fit "
-            "ThresholdClassifier().fit(score, y) on out-of-fold scores, and pass it with the new "
-            "scores as X; for one class of several pass a classifier of it against the rest"
+            f"classes with predict_proba, found {shown(model)}{shape}: of a Pipeline pass its last "
+            "step and what the others make of X, of a search its best_estimator_; for the score of "
+            "any other model pass ThresholdClassifier().fit(score, y), fitted to out-of-fold "
+            "scores, and the new scores as X"
         )
     labels = getattr(model, "classes_", None)
     labels = np.arange(2) if labels is None else np.asarray(labels)
@@ -279,14 +257,13 @@ def _probability(
         ),
     ]  # fmt: skip
     if segments is not None:
-        title, columns = ratios(segments)._shown()
-        parts.append(html_table(title, columns))
+        parts.append(html_table(*ratios(segments)._shown()))
     if cut is not None:
-        found = ratios({"": np.where(p >= cut, "alerts", "others")})
-        events = found.weight * found.frequency
+        both = ratios({"": np.where(p >= cut, "alerts", "others")})
+        events = both.weight * both.frequency
         parts.append(html_table(f"Alerts: rows of probability {cut:g} or more", {
-            "": found.segment, "share of rows": found.weight / found.weight.sum(),
-            "share of label 1": events / events.sum(), **_ratio_columns(found),
+            "": both.segment, "share of rows": both.weight / both.weight.sum(),
+            "share of label 1": events / events.sum(), **_ratio_columns(both),
         }))  # fmt: skip
     return parts
 
@@ -308,11 +285,6 @@ def _read(y: Any, labels: Array, n: int, sample_weight: Any) -> tuple[Array, Arr
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
     _base.check_several_classes(labels[np.unique(true[w > 0])], "rows of weight above 0")
     return true, w
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """a / b, nan where both are 0."""
-    return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=b > 0))
 
 
 def _picture(draw: Callable[[Any], Any], words: str) -> str:
