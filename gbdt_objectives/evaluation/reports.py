@@ -126,8 +126,7 @@ def report(
     Examples
     --------
     >>> import tempfile
-    >>> import matplotlib, numpy as np
-    >>> matplotlib.use("Agg")
+    >>> import numpy as np
     >>> from gbdt_objectives import ThresholdClassifier
     >>> from gbdt_objectives.evaluation import report
     >>> rng = np.random.default_rng(0)
