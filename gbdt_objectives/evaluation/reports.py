@@ -137,8 +137,7 @@ def report(
     >>> "kappa" in path.read_text(encoding="utf-8")
     True
     """
-    page = Path(path)
-    if page.suffix.lower() != ".html":
+    if not str(path).lower().endswith(".html"):
         raise ValueError(f"path {path} would hold a page of HTML: give a name that ends in .html")
     of_rows = X, y, sample_weight, groups
     others = {
@@ -155,6 +154,7 @@ def report(
     else:
         parts = _probability(model, *of_rows, **others)
     boxes = "\n".join(f"<div>{part}</div>" for part in parts)
+    page = Path(path)
     page.write_text(PAGE.format(title=escape(str(title)), parts=boxes), encoding="utf-8")
     return page
 
@@ -176,8 +176,7 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     of_row = true[counts], predicted[counts], w[counts], of_group
     found = [_limits(partial(metric_of_counts, m, labels), C, *of_row) for m in judged.values()]
     value, low, high = zip(*found, strict=True)
-    names = [str(label) for label in labels]
-    drawn = ThresholdDisplay.from_predictions
+    names, drawn = list(map(str, labels)), ThresholdDisplay.from_predictions
     return [
         html_table("How good the classes are", {
             "metric": ["quadratic weighted kappa", *list(judged)[1:]], "value": value,
@@ -219,9 +218,8 @@ def _probability(
     threshold: Any,
     **rates: Any,
 ) -> list[str]:
-    cut = None if threshold is None else _checks.number("threshold", threshold)
-    if cut is not None:
-        _checks.in_unit_interval("threshold", np.array(cut))
+    if threshold is not None:
+        _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
     predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
     p = np.empty(0) if predict is None else np.asarray(predict(X))
     if p.shape[1:] != (2,):
@@ -257,10 +255,10 @@ def _probability(
     ]  # fmt: skip
     if segments is not None:
         parts.append(html_table(*ratios(segments)._shown()))
-    if cut is not None:
-        both = ratios({"": np.where(p >= cut, "alerts", "others")})
+    if threshold is not None:
+        both = ratios({"": np.where(p >= threshold, "alerts", "others")})
         events = both.weight * both.frequency
-        parts.append(html_table(f"Alerts: rows of probability {cut:g} or more", {
+        parts.append(html_table(f"Alerts: rows of probability {threshold:g} or more", {
             "": both.segment, "share of rows": both.weight / both.weight.sum(),
             "share of label 1": events / events.sum(), **_ratio_columns(both),
         }))  # fmt: skip

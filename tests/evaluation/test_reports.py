@@ -157,12 +157,11 @@ class TestProbability:
         assert limits(alerts) == pytest.approx((by.low[1], by.high[1]), rel=SHOWN)
 
     def test_label_1_is_the_second_class(self, tmp_path) -> None:
-        words = np.array(["<b>fraud", "paid"])
+        words = np.array(["!paid", "<b>fraud"])
         model = LogisticRegression().fit(X[OLD], words[EVENT[OLD]])
         found = page(tmp_path, model, X[NEW], words[EVENT[NEW]], threshold=1)
-        (every,) = found.tables[
-            "All rows: ratio is mean prediction / mean outcome; label 1 is paid"
-        ]
+        title = "All rows: ratio is mean prediction / mean outcome; label 1 is <b>fraud"
+        (every,) = found.tables[title]
         assert float(every["mean outcome"]) == pytest.approx(EVENT[NEW].mean(), rel=SHOWN)
         (others,) = found.tables["Alerts: rows of probability 1 or more"]
         assert (others[""], others["share of label 1"]) == ("others", "1")
@@ -204,6 +203,7 @@ GIVEN, OTHER = (X[NEW], EVENT[NEW]), (X[NEW], GRADE[NEW])
 
 @refused(
     (EVENTS, GIVEN, "page.txt", {}, "path .*page.txt would hold a page of HTML: .*in .html"),
+    (EVENTS, GIVEN, None, {}, "path None would hold a page of HTML: give a name"),
     (LinearRegression(), GIVEN, "p.html", {}, "model must be .*, found LinearRegr", TypeError),
     (LogisticRegression, GIVEN, "p.html", {}, "model must be a fitted QWKClassifier", TypeError),
     (SEARCH, GIVEN, "p.html", {}, "found GridSearchCV.*best_estimator_", TypeError),
@@ -224,6 +224,6 @@ GIVEN, OTHER = (X[NEW], EVENT[NEW]), (X[NEW], GRADE[NEW])
 )  # fmt: skip
 def test_nonsense_is_refused(tmp_path, model, rows, name, options):
     try:
-        report(model, *rows, tmp_path / name, **options)
+        report(model, *rows, name and tmp_path / name, **options)
     finally:
         assert list(tmp_path.iterdir()) == []
