@@ -219,7 +219,7 @@ class Given:
 @options.FILE
 @options.LABEL
 @option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
-@option("--thresholds", "PATH", "What thresholds wrote; the score is then any one.")
+@option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes.")
 @option("--threshold", "P", "Alerts are rows of at least this probability.", type=float)
 @option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
 @options.OWNERS
