@@ -412,7 +412,7 @@ OBJECTS = each_row({
     "ThresholdStatistics": {"add them, one + other": "merge update combine"},
     "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
     "SegmentRatios": {
-        "pandas.DataFrame(vars(ratios)) is a frame of them": "to_frame to_pandas to_dict",
+        "to_frame() makes a pandas DataFrame of them": "to_pandas to_dict",
     },
     "ServedModel": {
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration import rows as _rows
@@ -24,7 +25,7 @@ MAX_BINS = 131_072  # how many different predictions of a Dask collection are ke
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityBins:
+class ReliabilityBins(Table):
     """Predicted and observed probability in bins; made by :func:`reliability_bins`.
 
     Attributes
@@ -39,7 +40,11 @@ class ReliabilityBins:
     frequency: Array
 
     def __repr__(self) -> str:
-        return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
+        title, columns = self._shown()
+        return f"{title}\n{table(**columns)}"
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
+        return f"ReliabilityBins: {len(self.weight)} bins", vars(self)
 
 
 def reliability_bins(

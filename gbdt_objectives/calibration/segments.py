@@ -18,6 +18,7 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, check_column, total
 from gbdt_objectives._rows.values import table
 from gbdt_objectives._rows.workers import some_rows
@@ -30,10 +31,10 @@ SIMILAR = 15  # the number of groups of similar predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SegmentRatios:
+class SegmentRatios(Table):
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
 
-    Each array has an element per segment; ``pandas.DataFrame(vars(ratios))`` makes a frame of them.
+    Each array has an element per segment; ``to_frame()`` makes a pandas DataFrame of them.
 
     Attributes
     ----------
@@ -89,6 +90,10 @@ class SegmentRatios:
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
     def __repr__(self) -> str:
+        title, columns = self._shown()
+        return f"{title}\n{table(**columns)}"
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
         by_prediction = (self.column == "prediction").all()
         shown = self if by_prediction or len(self.segment) == 1 else self.by_evidence()
         words = [  # of times without the zeros behind
@@ -105,7 +110,7 @@ class SegmentRatios:
             title += " (rest: all other rows; holm: p of ratio = rest)"
         if (self.column == self.column[0]).all():
             del columns["column"]
-        return f"{title}\n{table(**columns)}"
+        return title, columns
 
 
 def calibration_ratio_by_segment(

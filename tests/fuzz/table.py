@@ -129,6 +129,7 @@ EXEMPT: dict[str, str] = {
     "calibration.SplineCalibrator": "fitted by a search, whose optimum tests/calibration checks",
     "calibration.TemperatureCalibrator": "as the spline",
     "calibration.choose_calibrator": "fits those above, whose losses tests/calibration writes out",
+    "evaluation.report": "a page of what those above return, which tests/evaluation reads",
     "metrics.ClassMetric": MADE,
     "metrics.MatthewsMetric": "the class of threshold_metric('matthews')",
     "metrics.Metric": "the base class, called in every metric above",
