@@ -133,6 +133,10 @@ SENTENCES = each_row({
         "write target_prior={label: probability}, the classes as they should weigh": "class_weight",
     },
     "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
+    "cv": {
+        "copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
+            "counts",
+    },
     "alpha": {
         "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
     },
