@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -427,7 +428,7 @@ class Predictions:
     c: Array
     owner: Array | None
 
-    @property
+    @cached_property
     def n(self) -> int:
         """How many rows there are, copies included."""
         return int(self.c.sum())
@@ -464,19 +465,22 @@ def likelihood_estimate(rows: Predictions, pi0: Array, tol: float, max_iter: int
     """The prior of greatest likelihood; the observed information gives its covariance."""
     find = root if len(pi0) == 2 else maximize_expectation
     pi, n_iter, converged = find(rows, pi0, tol, max_iter)
-    r, c, u = rows.r, rows.c[:, np.newaxis], rows.score(pi)
-    if np.linalg.matrix_rank(np.sqrt(c) * u, tol=1e-9 * math.sqrt(rows.n)) < u.shape[1]:
+    r, c, u = rows.r, rows.c, rows.score(pi)
+    if (
+        np.linalg.matrix_rank(np.sqrt(c)[:, np.newaxis] * u, tol=1e-9 * math.sqrt(rows.n))
+        < u.shape[1]
+    ):
         raise ValueError(
             "probability does not tell all classes apart, its columns are in the same proportion "
             "in all rows: the prior cannot be estimated; use a better model"
         )
-    gain = max(2 * float(rows.c @ np.log(r @ pi)), 0.0)  # below 0 by rounding only
+    gain = max(2 * float(c @ np.log(r @ pi)), 0.0)  # below 0 by rounding only
     covariance = np.linalg.pinv(rows.alone().squares(u))
     effect = np.eye(u.shape[1])
 
     def moment(prior: Array) -> tuple[Array, Array]:
         v = rows.score(prior)
-        return rows.c @ v, rows.squares(v)
+        return c @ v, rows.squares(v)
 
     u0 = rows.score(pi0)
     if rows.owner is not None:
@@ -484,7 +488,7 @@ def likelihood_estimate(rows: Predictions, pi0: Array, tol: float, max_iter: int
         d, C = moment(pi0)
         gain = float(d @ np.linalg.solve(C, d))
         effect = group_effect(C, rows.alone().squares(u0))
-    of_class = c * r / (r @ pi)[:, np.newaxis]  # how much more such rows are of a class than in all
+    of_class = r * (c / (r @ pi))[:, np.newaxis]  # posterior over prior, c times
     there = of_class.sum(axis=0)
     of_class = np.divide(of_class, there, out=np.full_like(of_class, np.nan), where=there > 0)
     squares = np.array([(u0.T * weight) @ u0 for weight in of_class.T])
@@ -534,11 +538,15 @@ class Moments:
     label: Array
     pi0: Array
 
+    @cached_property
+    def of_class(self) -> list[Predictions]:
+        """The held-out rows of each class, without groups."""
+        there = [self.label == k for k in range(len(self.pi0))]
+        return [Predictions(self.held_out.r[at], self.held_out.c[at], None) for at in there]
+
     def by_class(self, prior: Array) -> tuple[list[tuple[Predictions, Array]], Array]:
         """The held-out rows of each class and their u, and its means m, (K, K-1)."""
-        there = [self.label == k for k in range(len(self.pi0))]
-        rows = [Predictions(self.held_out.r[at], self.held_out.c[at], None) for at in there]
-        found = [(own, own.score(prior)) for own in rows]
+        found = [(own, own.score(prior)) for own in self.of_class]
         return found, np.array([own.mean(u) for own, u in found])
 
     def moment(self, prior: Array) -> tuple[Array, Array]:

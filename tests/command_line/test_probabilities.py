@@ -101,7 +101,7 @@ class TestCalibration:
         rows, n = np.unique(np.stack(list(columns.values())), axis=1, return_counts=True)
         assert len(n) < 200
         write("every.csv", columns)
-        write("counted.csv", dict(zip(columns, rows, strict=True)) | {"n": n})
+        write("counted.csv", dict(zip(columns, rows, strict=True)) | {"n": n, "m": n / 2})
         options = "--label y --score p --segment segment --weight w"
         found = report(f"calibration counted.csv {options} --counts n")
         expected = report(f"calibration every.csv {options}")
@@ -114,8 +114,8 @@ class TestCalibration:
             assert float(own.pop("segment")) == float(other.pop("segment"))
             assert own.pop("column") == other.pop("column")
             assert own == approx(other, rel=1e-12)
-        assert refused(f"calibration counted.csv {options} --counts p").startswith(
-            "--counts p must be whole numbers >= 0"
+        assert refused(f"calibration counted.csv {options} --counts m").startswith(
+            "--counts m must be whole numbers >= 0, found "
         )
 
     def test_alarm(self, month) -> None:
