@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from gbdt_objectives.calibration import calibration_error_test, significance
-from gbdt_objectives.calibration.rows import LabelledRows, probability_rows
+from gbdt_objectives.calibration.rows import probability_rows
+from tests.calibration.reference import without_counts
 from tests.cases import each
 
 CELL = 0.35  # of log-odds and of logarithms of rates
@@ -195,10 +196,6 @@ def test_drawn_errors_of_cells_have_their_mean_and_variance(pairs) -> None:
     variance = cells.unit @ (one * of_one**2) + cells.unit @ (zero * (of_zero / cells.rate) ** 2)
     variance += (cells.pairs**2).sum()
     assert errors.var() * n.sum() ** 2 == pytest.approx(variance, rel=0.05)
-
-
-def without_counts(n):
-    return LabelledRows(*np.ones((3, n)), slice(None))
 
 
 def test_sums_of_groups_and_their_covariance_by_loops() -> None:
