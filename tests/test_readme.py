@@ -21,7 +21,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
-MISSING = [name for name in ("dask", "distributed", "pyarrow", "treelite") if not find_spec(name)]
+NEEDED = ("dask", "distributed", "duckdb", "pyarrow", "treelite")
+MISSING = [name for name in NEEDED if not find_spec(name)]
 """Those that are missing here."""
 
 
