@@ -128,14 +128,19 @@ def check_no_columns(labels: ArrayLike | None) -> None:
         )
 
 
-def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[str, Any]:
+def label_1_columns(
+    y_true: Any, probability: Any, sample_weight: Any, counts: Any = None
+) -> dict[str, Any]:
     """The columns of rows with probabilities (n,), arrays or Dask collections."""
     if np.ndim(probability) != 1:
         raise ValueError(
             f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
             "class at a time, y_true == label and its column"
         )
-    return {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
+    return {
+        "y_true": y_true, "probability": probability, "sample_weight": sample_weight,
+        "counts": counts,
+    }  # fmt: skip
 
 
 def label_1_rows(

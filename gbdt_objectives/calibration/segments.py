@@ -196,7 +196,7 @@ def calibration_ratio_by_segment(
           DE       150      1.05    0.9657     1.175       0.6  0.0002494
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-    columns = _rows.label_1_columns(y_true, probability, sample_weight) | {"counts": counts}
+    columns = _rows.label_1_columns(y_true, probability, sample_weight, counts)
     if groups is not None and (any_dask(columns) or is_dask(groups)):
         raise TypeError(
             "groups is for arrays in memory, as rows of one group may lie in several partitions "
@@ -288,8 +288,7 @@ class SegmentStatistics:
                 "bins of the prediction call calibration_ratio_by_segment"
             )
         names, values = segment_columns(segments)
-        columns = _rows.label_1_columns(y_true, probability, sample_weight) | values
-        columns["counts"] = counts
+        columns = _rows.label_1_columns(y_true, probability, sample_weight, counts) | values
         with some_rows():
             return total(partial(statistics_of, names, None, None, None), columns)
 
@@ -520,11 +519,11 @@ def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
     the segment, then with i in the segment and j anywhere.
     """
     wy, vp = rows.w * rows.y, rows.standing().w * rows.p
-    every = rows.copies(wy), rows.copies(vp)
-    cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in every)
+    both = rows.copies(wy), rows.copies(vp)
+    cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)
     a, b, where = cells.data, others.data, cells.indices
     whose = np.repeat(np.arange(len(cells.indptr) - 1, dtype=np.int32), np.diff(cells.indptr))
-    every = np.bincount(owner, every[0]), np.bincount(owner, every[1])
+    every = [np.bincount(owner, x) for x in both]
     alone = rows.sums(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
     inside = _rows.sums_by(where, G, lambda at: products(a[at], b[at], a[at], b[at]))
     anywhere = _rows.sums_by(

@@ -466,10 +466,8 @@ def likelihood_estimate(rows: Predictions, pi0: Array, tol: float, max_iter: int
     find = root if len(pi0) == 2 else maximize_expectation
     pi, n_iter, converged = find(rows, pi0, tol, max_iter)
     r, c, u = rows.r, rows.c, rows.score(pi)
-    if (
-        np.linalg.matrix_rank(np.sqrt(c)[:, np.newaxis] * u, tol=1e-9 * math.sqrt(rows.n))
-        < u.shape[1]
-    ):
+    every = np.sqrt(c)[:, np.newaxis] * u  # of the singular values of all copies
+    if np.linalg.matrix_rank(every, tol=1e-9 * math.sqrt(rows.n)) < u.shape[1]:
         raise ValueError(
             "probability does not tell all classes apart, its columns are in the same proportion "
             "in all rows: the prior cannot be estimated; use a better model"
