@@ -179,7 +179,7 @@ P, Y, C = np.array([0.1, 0.1, 0.3, 0.3]), np.array([0, 1, 0, 1]), np.array([90, 
 
 
 def test_vectors() -> None:
-    """Computed from the rows written out, by a program of its own; as weights they differ."""
+    """Made by a prototype, from the rows written out; as weights they differ."""
     near = {"rtol": 1e-8}
     found = calibration_ratio_by_segment(Y, P, np.zeros(4), counts=C)
     expected = [200, 0.8, 0.64758116, 1.01388218, 0.06430113]
@@ -199,6 +199,7 @@ def test_vectors() -> None:
     test = calibration_error_test(Y, P, n_bins=2, counts=C, random_state=0)
     assert test.error == pytest.approx(0.05, rel=1e-12)
     # 100 rows of 0.3 add up to 30 or a bit more, where numpy changes how it draws binomials
+    # above 30: three standard errors of 2,000 draws
     assert test.null_error == pytest.approx(0.0300775, abs=0.0015)
     assert test.p_value == pytest.approx(0.14942529, abs=0.03)
     assert test.interval[1] == pytest.approx(0.09835197, abs=0.004)
