@@ -21,7 +21,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
-TOOLS = ("dask", "distributed", "mlflow", "optuna", "pyarrow", "treelite", "ydf")
+TOOLS = ("dask", "distributed", "duckdb", "mlflow", "optuna", "pyarrow", "treelite", "ydf")
 MISSING = [name for name in TOOLS if not find_spec(name)]
 """Those that are missing here."""
 

@@ -36,7 +36,7 @@ WORDS = {
     "oof_preds margin probability X",
     "probability": "y_prob y_proba y_score y_pred proba prob probs probabilities p p_hat q "
     "confidences posteriors preds score",
-    "sample_weight": "weight weights sample_weights w",
+    "sample_weight": "weight weights sample_weights w counts",
     "labels": "classes",
     "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate "
     "neg_rate keep_prob frac fraction downsampling_rate",
@@ -133,6 +133,10 @@ SENTENCES = each_row({
         "write target_prior={label: probability}, the classes as they should weigh": "class_weight",
     },
     "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
+    "cv": {
+        "copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
+            "counts",
+    },
     "alpha": {
         "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
     },

@@ -26,14 +26,19 @@ from gbdt_objectives._checks.arrays import (
     real_array,
     same_length,
     shown,
+    some_weight,
     vector,
 )
 from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._rows.workers import several
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
+
+MOST_COPIES = 2**53
+"""Larger whole numbers are not exact in float64."""
 
 INTEGER_HINT = (
     "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
@@ -441,6 +446,22 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
     return y
 
 
+def counts(name: str, values: ArrayLike | None, n: int) -> Array | None:
+    """None, or how many identical rows each of n rows stands for, int64 (n,), not all of them 0."""
+    if values is None:
+        return None
+    c = vector(name, values)
+    same_length(name, c, "the labels", n)
+    each(
+        name, c, (c >= 0) & (c == np.rint(c)) & (c <= MOST_COPIES), "must be whole numbers >= 0",
+        "it is how many identical rows the row stands for; what is none, such as 2.5, is a weight: "
+        "pass sample_weight",
+    )  # fmt: skip
+    if c.size and not several():  # other workers may have rows that count
+        some_weight(name, float(c.max()), n)
+    return c.astype(np.int64)
+
+
 MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
 """Words for a missing value; the last may be a grade, as in none, mild, severe."""
 
@@ -546,13 +567,16 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     return distinct_groups(groups, rows, name)[1]
 
 
-def check_groups(name: str, numbers: Array, least: int = 2) -> Array:
-    """The numbers of groups, if these are enough for what varies between them to show."""
-    found = len(np.unique(numbers))
-    if len(numbers) > 1 and found < least:
+def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
+    """The numbers of groups, if these are enough for what varies between them to show.
+
+    ``rows``: how many rows there are if some stand for several.
+    """
+    found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
+    if n > 1 and found < least:
         raise ValueError(
             f"{name} must be at least {least} different ones, better 30 or more, found {found} "
-            f"among {len(numbers)} rows of weight above 0: what outcomes of one group have in "
+            f"among {n} rows of weight above 0: what outcomes of one group have in "
             "common shows only between groups; pass whose row it is, or leave it out if rows are "
             "independent"
         )

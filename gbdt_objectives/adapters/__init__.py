@@ -151,6 +151,7 @@ def imbalance_shift(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> LogOddsShift:
     """What to add to a model's log-odds to undo what was done against imbalance.
 
@@ -172,7 +173,10 @@ def imbalance_shift(
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
         and 1, which only ``is_unbalance`` needs.
     sample_weight : array-like of shape (n,), optional
-        Makes the rows of X stand for the population; w means the same as w copies of the row.
+        Makes the rows of X stand for the population; w means the same as w copies of the row, but
+        in the standard error a row counts as one.
+    counts : array-like of shape (n,), optional
+        How many identical rows each row of X stands for, whole numbers >= 0.
 
     Returns
     -------
@@ -213,14 +217,14 @@ def imbalance_shift(
                 "class_weight and sample_weight; or pass a sample of the population, "
                 "imbalance_shift(model, X, y)"
             )
-        return _imbalance.infer_of_classifier(booster, X, y, sample_weight)
+        return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
     if X is None:
-        _imbalance.check_training_labels(y, sample_weight)
+        _imbalance.check_training_labels(y, sample_weight=sample_weight, counts=counts)
         return LogOddsShift(-math.log(library.read_odds(booster, y)))
     _imbalance.check_sample(X, y)
     z = library.predict_log_odds(booster, X, sample_weight)
-    return _imbalance.infer_shift(y, z, sample_weight)
+    return _imbalance.infer_shift(y, z, sample_weight, counts)
 
 
 def library_of_booster(booster: object) -> OpenLibrary:

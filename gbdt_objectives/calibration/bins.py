@@ -226,7 +226,7 @@ class PredictionCounts:
     def of(rows: LabelledRows) -> PredictionCounts:
         p, positive, negative = _rows.group_ties(rows)
         negative += positive
-        return PredictionCounts(p, p, negative, positive, len(rows.y))
+        return PredictionCounts(p, p, negative, positive, rows.number)
 
     def ends(self, n_bins: int, strategy: Strategy) -> Array:
         """The highest prediction in each of at most n_bins bins but the last."""
@@ -255,7 +255,7 @@ def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
 
 def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStatistics:
     rows = _rows.read_standing_rows(**columns)
-    return empty.add(rows.y, rows.p, rows.w)
+    return replace(empty.add(rows.y, rows.p, rows.weight), rows=rows.number)
 
 
 def uniform_sums(n_bins: int, **columns: Any) -> Array:
