@@ -40,6 +40,8 @@ class Named:
     """What one worker of several would do, and what to do instead, where the library has no sums
     over them for us; empty where it has."""
     cannot_stop_alone: str = ""
+    cannot_serve: str = ""
+    """Why no folder holds its models, and what to do instead; empty where one does."""
 
     @property
     def margin(self) -> str:
@@ -75,6 +77,8 @@ LIGHTGBM = Named(
 CATBOOST = Named(
     name="catboost", package="catboost", alias="cb", title="CatBoost", floor="1.2.8",
     prefix="CatBoost", margin_type="prediction_type='RawFormulaVal'",
+    cannot_serve="its trees are not read here, but its own file predicts the same without this "
+    "package: model.save_model(path), of each member of a classifier",
 )  # fmt: skip
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",

@@ -133,7 +133,7 @@ class Fitting:
     def run(self) -> None:
         if self.objective is not None:
             self.parameters |= _arguments.several_outputs(self.objective)
-        with self.around(), set_temporarily(self.estimator, self.parameters):
+        with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
@@ -203,6 +203,20 @@ class Fitting:
     def margin(cls, estimator: Any, **given: Any) -> Any:
         """The margins that an estimator predicts; ``given`` are the arguments of its predict."""
         return cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
+
+    @classmethod
+    def held_out(
+        cls, estimator: Any, weights: str, X: Any, y: Array, w: Array | None
+    ) -> dict[str, Any]:
+        """The arguments of fit for one evaluation set; ``weights`` is that for its weights."""
+        given = evaluation_arguments(estimator.fit, [(X, y)])
+        return given if w is None else {**given, weights: [w]}
+
+    @staticmethod
+    def set_temporarily(
+        estimator: Any, parameters: dict[str, Any]
+    ) -> AbstractContextManager[None]:
+        return set_temporarily(estimator, parameters)
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
@@ -317,6 +331,11 @@ def whole_numbers(y: Any) -> Any:
     return plain if plain.dtype.kind in "iu" else y
 
 
+def is_pair(value: Any) -> bool:
+    """Whether an evaluation set is a pair (X, y), and not a data set of the library."""
+    return isinstance(value, list | tuple) and len(value) == 2
+
+
 def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
@@ -348,10 +367,10 @@ def read_arguments(
             f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
             "y is None."
         )
-    given["y"] = whole_numbers(given["y"])
+    given["y"] = whole_numbers(given.get("y"))
     if isinstance(given.get("eval_set"), list):
         given["eval_set"] = [
-            (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+            (pair[0], whole_numbers(pair[1])) if is_pair(pair) else pair
             for pair in given["eval_set"]
         ]
     return objective.with_rows(rows) if rows else objective, given

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG
-from gbdt_objectives._registry import NAMES, kind_of, name_of
+from gbdt_objectives._registry import NAMES, kind_of, name_of, row_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._wrapped import last_step
@@ -120,6 +120,9 @@ def of_model(model: Any) -> Plan:
 def not_served(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
+    row = row_of(type(model))
+    if row is not None and row.cannot_serve:
+        return f"{type(model).__name__} cannot be served: {row.cannot_serve}"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "

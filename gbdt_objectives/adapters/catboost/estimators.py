@@ -18,6 +18,7 @@ from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import RowWise, explain, rendered
 from gbdt_objectives.metrics import Metric
 
+FEATURES = ("cat_features", "text_features", "embedding_features")
 ROUNDS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
 
@@ -36,7 +37,7 @@ class Fitting(_estimators.Fitting):
         if not self.is_ours:
             return
         asked = self.estimator.get_params()
-        if len([name for name in OBJECTIVES if asked.get(name) is not None]) > 1:
+        if asked.get("objective") is not None and asked.get("loss_function") not in (None, "RMSE"):
             raise ValueError(
                 "objective and loss_function are one parameter, of which CatBoost takes the first: "
                 "leave one out"
@@ -44,8 +45,7 @@ class Fitting(_estimators.Fitting):
         if self.objective is not None:
             _train.refuse(asked, _train.REFUSED)
             if "baseline" in self.given:
-                facts = Facts(library=CATBOOST, estimator=self.estimator, row_start="baseline")
-                guards.row_start_is_added(facts)
+                raise _train.has_baseline("fit")
             if isinstance(asked.get("eval_metric"), str):
                 raise ValueError(
                     f"eval_metric {asked['eval_metric']!r} is CatBoost's own, which would miss the "
@@ -80,7 +80,7 @@ class Fitting(_estimators.Fitting):
         if objective is None:
             metric = rendered(self.metric, link=self.read_by(self.metric))
             self.parameters["eval_metric"] = metric
-            with explain(metric), _train.set_temporarily(estimator, self.parameters):
+            with explain(metric), self.set_temporarily(estimator, self.parameters):
                 self.library_fit(**self.given)
             vars(estimator).pop(self.fitted, None)
             return estimator
@@ -98,7 +98,7 @@ class Fitting(_estimators.Fitting):
         self.parameters |= {"loss_function": loss, "eval_metric": metric}
         if isinstance(X, catboost.Pool):
             del self.given["y"]
-        with explain(loss, metric), _train.set_temporarily(estimator, self.parameters):
+        with explain(loss, metric), self.set_temporarily(estimator, self.parameters):
             self.library_fit(**self.given)
         _train.finish(estimator, objective, placed.shift)
         setattr(estimator, self.fitted, placed.objective)
@@ -128,6 +128,15 @@ class Fitting(_estimators.Fitting):
             return None
         several = len(np.unique(np.asarray(self.given["y"]))) > 2
         return Link.softmax(None) if several else LOGIT
+
+    @classmethod
+    def held_out(
+        cls, estimator: Any, weights: str, X: Any, y: Array, w: Array | None
+    ) -> dict[str, Any]:
+        features = {name: named(estimator, name) for name in FEATURES}
+        return {"eval_set": [catboost.Pool(X, y, weight=w, **features)]}
+
+    set_temporarily = staticmethod(_train.set_temporarily)
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
