@@ -44,7 +44,7 @@ class Named:
     """Why no folder holds its models, and what to do instead; empty where one does."""
 
     @property
-    def margin(self) -> str:
+    def asks_margins(self) -> str:
         """What asks for margins, as it is written in a call of predict."""
         return self.margin_type or f"{self.margin_flag}=True"
 

@@ -13,7 +13,7 @@ Documented = TypeVar("Documented", bound=Callable[..., Any])
 def words_of(library: Named, **words: str) -> dict[str, str]:
     """The words of a library for these texts: its names, and others."""
     names = {"library": library.name, "title": library.title, "kind": library.prefix}
-    return {**names, "margin": library.margin, **words}
+    return {**names, "margin": library.asks_margins, **words}
 
 
 TRAIN = """

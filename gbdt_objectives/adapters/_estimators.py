@@ -213,9 +213,7 @@ class Fitting:
         return given if w is None else {**given, weights: [w]}
 
     @staticmethod
-    def set_temporarily(
-        estimator: Any, parameters: dict[str, Any]
-    ) -> AbstractContextManager[None]:
+    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
         return set_temporarily(estimator, parameters)
 
     @staticmethod
@@ -438,7 +436,8 @@ def own_objective(estimator: Any, role: str) -> Objective | None:
     check_name(estimator)
     if not isinstance(objective, Objective):
         return None
-    library = row_of(type(estimator))
+    kind: Any = type(estimator)
+    library = row_of(kind)
     facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
     guards.objective_fits_estimator(facts)
     return objective

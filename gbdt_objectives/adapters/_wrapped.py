@@ -151,7 +151,8 @@ def fit(
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
-        given |= fitting.held_out(estimator, library.evaluation_weights, *held_out) | library.quiet_fit
+        given |= fitting.held_out(estimator, library.evaluation_weights, *held_out)
+        given |= library.quiet_fit
         parameters["early_stopping_rounds"] = stopping_rounds
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
     with fitting.set_temporarily(estimator, parameters):

@@ -120,9 +120,10 @@ def of_model(model: Any) -> Plan:
 def not_served(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
-    row = row_of(type(model))
+    kind: Any = type(model)
+    row = row_of(kind)
     if row is not None and row.cannot_serve:
-        return f"{type(model).__name__} cannot be served: {row.cannot_serve}"
+        return f"{kind.__name__} cannot be served: {row.cannot_serve}"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "

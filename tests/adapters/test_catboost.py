@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from sklearn.base import clone
 
 import gbdt_objectives as go
-from tests.contract import OBJECTIVES, ObjectiveCase, squared_error, squared_error_loss
+from tests.contract import OBJECTIVES, ObjectiveCase
 from tests.matrix.tables import logistic, logistic_loss, poisson, poisson_loss
 
 catboost = pytest.importorskip("catboost")
 from gbdt_objectives.adapters.catboost import (  # noqa: E402
-    CatBoostClassifier,
-    CatBoostRegressor,
     train,
 )
 

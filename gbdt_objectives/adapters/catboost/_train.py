@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -12,16 +12,16 @@ from typing import Any
 import catboost
 import numpy as np
 
-from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
-from gbdt_objectives.adapters._train import StartedObjective, start_margin, warn_if_few
+from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+
 INSTEAD = {
     "pool": "write data=", "eval_set": "write evals=[(Pool, name), ...]",
     "iterations": "write num_boost_round=",
@@ -180,7 +180,9 @@ def place(
     return start(objective, labels(pool, "data"), weights(pool), request.others), {}
 
 
-def start(objective: Objective, y: Array, w: Array | None, given: Mapping[str, Any]) -> Placed:
+def start(
+    objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
+) -> Placed:
     """The measured objective, and where it starts: at its intercept, or at the bias of an earlier
     model, which CatBoost leaves out under an objective of one's own."""
     measured = objective.measured(y, w)
@@ -189,13 +191,15 @@ def start(objective: Objective, y: Array, w: Array | None, given: Mapping[str, A
     if earlier is None:
         shift = start_margin(measured)
         return Placed(measured, float(shift))
-    if isinstance(earlier, str | PathLike):
-        earlier = catboost.CatBoost().load_model(earlier)
+    is_file = isinstance(earlier, str | PathLike)
+    # a copy forgets the margins of its training, from which CatBoost would go on: no intercept
+    earlier = catboost.CatBoost().load_model(earlier) if is_file else earlier.copy()
+    given["init_model"] = earlier
     scale, bias = earlier.get_scale_and_bias()
     if scale != 1:
         raise ValueError(
-            f"init_model multiplies its margins by {scale:g}, which CatBoost would leave out: train "
-            "on from the model before set_scale_and_bias"
+            f"init_model multiplies its margins by {scale:g}, which CatBoost would leave out: "
+            "train on from the model before set_scale_and_bias"
         )
     return Placed(measured, float(bias))
 

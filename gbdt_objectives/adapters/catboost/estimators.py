@@ -154,11 +154,12 @@ class Ours(catboost.CatBoost):
         return vars(self).get("_objective", self._object._get_loss_function_name())
 
     def __getstate__(self) -> Any:
-        own = {name: v for name, v in vars(self).items() if name == "_objective"}
-        return {**super().__getstate__(), **own}
+        own = vars(self).get("_objective")
+        return {**super().__getstate__(), **({} if own is None else {"_objective": own})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: state.pop(name) for name in ("_objective",) if name in state})
+        if "_objective" in state:
+            self._objective = state.pop("_objective")
         super().__setstate__(state)
 
     def reads(self, prediction_type: str) -> bool:
