@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
-from tests.contract import OBJECTIVES, ObjectiveCase
+from tests.contract import OBJECTIVES, ObjectiveCase, squared_error, squared_error_loss
 from tests.matrix.tables import logistic, logistic_loss, poisson, poisson_loss
 
 catboost = pytest.importorskip("catboost")
 from gbdt_objectives.adapters.catboost import (  # noqa: E402
+    CatBoostClassifier,
+    CatBoostRegressor,
     train,
 )
 
@@ -84,3 +88,235 @@ def test_objectives_that_blocks_of_rows_would_change_are_refused(case: Objective
     X = np.random.default_rng(1).normal(size=(600, 3))
     with pytest.raises(ValueError, match="CatBoost (passes|does not say|asks)"):
         train(PARAMS, catboost.Pool(X, y, weight=w), 2, objective=case.objective)
+
+
+def spread(n: int = 3000, seed: int = 0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    return X, (rng.random(n) < 0.5 * X[:, 0]).astype(int)
+
+
+WEIGHTED = go.weighted_logloss_objective(0.5)
+METRIC = go.weighted_logloss_metric(0.5)
+FIT, HELD_OUT = slice(0, 2000), slice(2000, 3000)
+LETTERS = np.array(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("more", "steps", "sums_hessian"),
+    [
+        ({"boosting_type": "Ordered"}, 1, True), ({"grow_policy": "Lossguide"}, 1, True),
+        ({"leaf_estimation_iterations": 4}, 4, True),
+        ({"leaf_estimation_method": "Gradient"}, 1, False), ({"thread_count": 2}, 1, True),
+        ({"bootstrap_type": "Bernoulli", "subsample": 0.5}, 1, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_not_refused_is_right(more: Any, steps: int, sums_hessian: bool) -> None:
+    X, y = spread()
+    model = train({**PARAMS, **more}, catboost.Pool(X, y), ROUNDS, objective=WEIGHTED)
+    objective = WEIGHTED.measured(y)
+    f = np.full(len(y), objective.intercept)
+    for leaf in model.calc_leaf_indexes(X).T:
+        step = np.zeros(99)
+        for _ in range(steps):
+            g, h = objective.gradient_hessian(y, f + step[leaf])
+            h = h if sums_hessian else np.ones(len(y))
+            step -= np.bincount(leaf, g, 99) / (np.bincount(leaf, h, 99) + L2)
+        f = f + RATE * step[leaf]
+    np.testing.assert_allclose(model.predict(X), f, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "labels", [LETTERS, np.array([False, True]), np.array([3, 5]), np.arange(2.0)]
+)
+@pytest.mark.parametrize("objective", [WEIGHTED, go.focal_objective(2)], ids=repr)
+def test_classifier_predicts_classes_and_what_the_objective_aims_at(
+    labels: Array, objective: go.Objective
+) -> None:
+    X, y = spread()
+    model = CatBoostClassifier(objective=objective, **PARAMS, iterations=20)
+    model.fit(X, labels[y])
+    assert model.classes_.tolist() == labels.tolist()
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    expected = objective.measured(y).class_probability(margin)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p, expected, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X, prediction_type="Probability"), p, rtol=1e-12)
+    *_, staged = model.staged_predict_proba(X)
+    np.testing.assert_allclose(staged, p, rtol=1e-12)
+    assert (model.predict(X) == model.classes_[p.argmax(axis=1)]).all()
+    for copy in (pickle.loads(pickle.dumps(model)), model.copy()):
+        np.testing.assert_array_equal(copy.predict_proba(X), p)
+        assert copy.objective_ == model.objective_ != objective
+
+
+def test_pool_of_categories_is_the_same_as_columns(tmp_path) -> None:
+    X, y = spread()
+    columns = [[f"{a:.1f}", b] for a, b in X[:, :2]]
+    given: dict[str, Any] = {**PARAMS, "objective": WEIGHTED, "iterations": 10}
+    first = CatBoostClassifier(**given, cat_features=(0,)).fit(columns, LETTERS[y])
+    pool = catboost.Pool(columns, LETTERS[y], cat_features=[0])
+    second = CatBoostClassifier(**given).fit(pool)
+    np.testing.assert_array_equal(first.predict_proba(columns), second.predict_proba(pool))
+    first.save_model(tmp_path / "model")
+    loaded = catboost.CatBoostClassifier().load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(columns), first.predict_proba(columns))
+    np.testing.assert_array_equal(loaded.predict(columns), first.predict(columns))
+
+
+def test_regressor_predicts_means_under_a_log_link_also_from_a_file(tmp_path) -> None:
+    X, _ = spread()
+    y = np.random.default_rng(2).poisson(np.exp(1 + X[:, 0]))
+    model = CatBoostRegressor(loss_function=OWN["log"], **PARAMS, iterations=20).fit(X, y)
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(model.predict(X), np.exp(margin), rtol=1e-12)
+    model.save_model(tmp_path / "model")
+    loaded = catboost.CatBoostRegressor().load_model(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict(X), np.exp(margin), rtol=1e-12)
+
+
+def test_onnx_file_holds_margins(tmp_path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    X, y = spread()
+    X = X.astype(np.float32)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=9).fit(X, y)
+    model.save_model(tmp_path / "model.onnx", format="onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (found,) = session.run(None, {"features": X})
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(np.ravel(found), margin, atol=1e-5)  # float32
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_stops_at_the_best_round_of_the_last_set_in_the_metrics_direction(up: bool) -> None:
+    X, y = spread()
+    kind: Any = CatBoostRegressor if up else CatBoostClassifier
+    metric = go.extended_qwk_metric() if up else METRIC
+    objective = go.objective(squared_error, loss=squared_error_loss) if up else WEIGHTED
+    params = {**PARAMS, "iterations": 200, "early_stopping_rounds": 5}
+    model = kind(objective=objective, eval_metric=metric, **params)
+    sets = [(X[FIT][:500], y[FIT][:500]), (X[HELD_OUT], y[HELD_OUT])]
+    model.fit(X[FIT], y[FIT], eval_set=sets)
+    *_, found = model.get_evals_result().values()
+    values = found[metric.name]
+    best = int(np.argmax(values) if up else np.argmin(values))
+    assert model.tree_count_ == best + 1
+    assert len(values) == best + 6 < 200
+    margin = model.predict(X[HELD_OUT], prediction_type="RawFormulaVal")
+    assert metric(y[HELD_OUT], margin) == pytest.approx(values[best], rel=1e-6)  # float32 labels
+
+
+def test_metric_reads_what_catboosts_own_objective_predicts() -> None:
+    X, y = spread()
+    metric = go.weighted_logloss_metric(1.0, input_space="probability")
+    model = CatBoostClassifier(eval_metric=metric, **PARAMS, iterations=9)
+    model.fit(X[FIT], y[FIT], eval_set=(X[HELD_OUT], y[HELD_OUT]))
+    p = model.predict_proba(X[HELD_OUT])[:, 1]
+    assert min(model.evals_result_["validation"][metric.name]) == pytest.approx(
+        metric(y[HELD_OUT], p), rel=1e-6
+    )
+
+
+def test_training_goes_on_from_the_margins_of_a_model(tmp_path) -> None:
+    X, y = spread()
+    params = {**PARAMS, "random_strength": 0, "bootstrap_type": "No"}
+    pool = catboost.Pool(X, y)
+    at_once = train(params, pool, 12, objective=WEIGHTED).predict(X)
+    first = train(params, pool, 6, objective=WEIGHTED)
+    first.save_model(tmp_path / "model")
+    for earlier in (first, tmp_path / "model"):
+        second = train(params, pool, 6, objective=WEIGHTED, init_model=earlier)
+        np.testing.assert_allclose(second.predict(X), at_once, atol=1e-8)
+    moved = go.shift_intercept(first, delta=0.5)  # in CatBoost's bias
+    np.testing.assert_allclose(moved.predict(X), first.predict(X) + 0.5, atol=1e-12)
+    second = train(params, pool, 6, objective=WEIGHTED, init_model=moved)
+    np.testing.assert_allclose(second.predict(X, ntree_end=6), moved.predict(X), atol=1e-8)
+
+
+REFUSED = [
+    ({name: value}, "is refused")
+    for name, value in {
+        "class_weights": [1, 2], "auto_class_weights": "Balanced", "task_type": "GPU",
+        "leaf_estimation_backtracking": "AnyImprovement", "boost_from_average": True,
+        "eval_fraction": 0.2, "custom_metric": ["AUC"], "target_border": 0.5,
+    }.items()
+] + [({"eval_metric": "AUC"}, "miss the intercept"), ({"loss_function": "Logloss"}, "leave one out"),
+     ({"early_stopping_rounds": 3}, "needs a metric")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "said"), REFUSED, ids=str)
+def test_what_catboost_would_ignore_or_misread_is_refused(parameters: Any, said: str) -> None:
+    X, y = spread(200)
+    model = CatBoostClassifier(objective=WEIGHTED, **{**PARAMS, **parameters})
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y)
+    assert not model.is_fitted()
+
+
+def test_starts_of_rows_are_refused() -> None:
+    X, y = spread(200)
+    pool = catboost.Pool(X, y, baseline=np.ones(200))
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS)
+    for fit in (
+        lambda: model.fit(pool), lambda: model.fit(X, y, baseline=np.ones(200)),
+        lambda: train(PARAMS, pool, 2, objective=WEIGHTED),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="boosting starts at the objective's intercept"):
+            fit()
+
+
+def test_an_error_in_a_round_is_raised_as_it_was() -> None:
+    def fails(y: Array, f: Array, sample_weight: Array | None = None) -> tuple[Array, Array]:
+        return np.where(f > 1.2, np.nan, f - y), np.ones(len(y))
+
+    X, y = spread()
+    model = CatBoostRegressor(objective=go.objective(fails, intercept=0.3), **PARAMS)
+    with pytest.raises(ValueError, match="gradient of fails"):
+        model.fit(X, 9.0 * y)
+
+
+@pytest.mark.parametrize("kind", [catboost.CatBoostClassifier, CatBoostClassifier])
+@pytest.mark.parametrize("stops", [{}, {"early_stopping_rounds": 9}], ids=str)
+def test_offset_correction_is_the_drop_in_classifier(kind: Any, stops: Any) -> None:
+    X, _ = spread()
+    y = (np.random.default_rng(3).random(3000) < 0.2 * X[:, 0]).astype(int)
+    estimator = kind(**PARAMS, **stops, iterations=40)
+    model = go.DownsampledClassifier(estimator, 0.4, correction="offset", random_state=0)
+    model.fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.1)
+
+
+def test_qwk_classifier_trains_catboosts_own_loss_and_stops_early() -> None:
+    X, _ = spread()
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    for kind in (catboost.CatBoostRegressor, CatBoostRegressor):
+        estimator = kind(**PARAMS, iterations=60)
+        model = go.QWKClassifier(estimator, early_stopping_rounds=5).fit(X, y)
+        assert (model.predict(X) == y).mean() > 0.95
+        with pytest.raises(ValueError, match="CatBoost passes 1000"):
+            go.QWKClassifier(estimator, objective="qwk").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"loss_function": go.qwk_objective()}, {"objective": WEIGHTED},
+     {"loss_function": WEIGHTED, "eval_metric": METRIC}, {"eval_metric": go.qwk_metric()}],
+    ids=str,
+)  # fmt: skip
+def test_plain_catboost_says_where_ours_is(given: Any) -> None:
+    X, y = spread(200)
+    with pytest.raises((TypeError, catboost.CatBoostError), match="adapters.catboost"):
+        catboost.CatBoostRegressor(**{**PARAMS, **given}).fit(X, y)
+
+
+def test_search_and_clone() -> None:
+    X, y = spread(600)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=5)
+    assert clone(model).get_params() == model.get_params()
+    grid = {"objective": [WEIGHTED, go.focal_objective(2)], "depth": [1, 3]}
+    found = GridSearchCV(model, grid, scoring="neg_log_loss", cv=2).fit(X, y)
+    assert found.best_params_["depth"] == 3
+    refitted = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), refitted)
