@@ -183,25 +183,17 @@ def place(
 def start(
     objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
 ) -> Placed:
-    """The measured objective, and where it starts: at its intercept, or at the bias of an earlier
-    model, which CatBoost leaves out under an objective of one's own."""
+    """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y, w)
     earlier = given.get("init_model")
     if earlier is None:
         shift = start_margin(measured)
         return Placed(measured, float(shift))
-    is_file = isinstance(earlier, str | PathLike)
-    # a copy forgets the margins of its training, from which CatBoost would go on: no intercept
-    earlier = catboost.CatBoost().load_model(earlier) if is_file else earlier.copy()
-    given["init_model"] = earlier
-    scale, bias = earlier.get_scale_and_bias()
-    if scale != 1:
-        raise ValueError(
-            f"init_model multiplies its margins by {scale:g}, which CatBoost would leave out: "
-            "train on from the model before set_scale_and_bias"
-        )
-    return Placed(measured, float(bias))
+    if not isinstance(earlier, str | PathLike):
+        # a copy forgets the margins of its training, which lack the intercept
+        given["init_model"] = earlier.copy()
+    return Placed(measured, 0.0)
 
 
 def run(
