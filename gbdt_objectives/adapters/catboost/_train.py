@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +11,15 @@ from typing import Any
 import catboost
 import numpy as np
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
+from gbdt_objectives.adapters.catboost.intercept import margins_of
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 INSTEAD = {
     "pool": "write data=", "eval_set": "write evals=[(Pool, name), ...]",
@@ -190,9 +189,14 @@ def start(
     if earlier is None:
         shift = start_margin(measured)
         return Placed(measured, float(shift))
-    if not isinstance(earlier, str | PathLike):
-        # a copy forgets the margins of its training, which lack the intercept
-        given["init_model"] = earlier.copy()
+    if isinstance(earlier, str | PathLike):
+        earlier = catboost.CatBoost().load_model(earlier)
+    # a copy forgets the margins of its training, which lack the intercept
+    given["init_model"] = earlier.copy()
+    guards.earlier_model_fits(Facts(
+        earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
+        outputs=np.size(earlier.get_scale_and_bias()[1]),
+    ))  # fmt: skip
     return Placed(measured, 0.0)
 
 
@@ -232,18 +236,3 @@ def warn_of_few(model: Any, metric: Metric) -> None:
     """Warn if early stopping on the metric keeps the first few of many rounds."""
     *_, last = model.get_evals_result().values()
     warn_if_few(model.get_best_iteration(), len(last[metric.name]), metric.name)
-
-
-def finish(model: Any, objective: Objective, intercept: Start) -> Any:
-    """A complete model, with the intercept in its first tree: CatBoost's own bias would be missing
-    from a classifier's ONNX file and from models that go on from it."""
-    leaves = model.get_leaf_values()
-    leaves[: model.get_tree_leaf_counts()[0]] += intercept
-    model.set_leaf_values(leaves)
-    model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
-    if objective.link.name == "log":  # which predict() of a loaded file reads there
-        about = model.get_metadata()
-        known = json.loads(about["params"])
-        known["flat_params"]["loss_function"] = "Poisson"
-        about["params"] = json.dumps(known)
-    return model

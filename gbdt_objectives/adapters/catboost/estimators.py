@@ -16,6 +16,7 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, named
 from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import RowWise, explain, rendered
+from gbdt_objectives.adapters.catboost.intercept import finish
 from gbdt_objectives.metrics import Metric
 
 FEATURES = ("cat_features", "text_features", "embedding_features")
@@ -100,7 +101,7 @@ class Fitting(_estimators.Fitting):
             del self.given["y"]
         with explain(loss, metric), self.set_temporarily(estimator, self.parameters):
             self.library_fit(**self.given)
-        _train.finish(estimator, objective, placed.shift)
+        finish(estimator, objective, placed.shift)
         setattr(estimator, self.fitted, placed.objective)
         if self.metric is not None and self.stops(estimator.get_params()):
             _train.warn_of_few(estimator, self.metric)
