@@ -120,15 +120,19 @@ def of_model(model: Any) -> Plan:
 def not_served(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
-    kind: Any = type(model)
-    row = row_of(kind)
-    if row is not None and row.cannot_serve:
-        return f"{kind.__name__} cannot be served: {row.cannot_serve}"
+    if why := cannot_serve(model):
+        return f"{type(model).__name__} cannot be served: {why}"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
     )
+
+
+def cannot_serve(model: Any) -> str:
+    kind: Any = type(model)
+    row = row_of(kind)
+    return "" if row is None else row.cannot_serve
 
 
 # Boosters, and the libraries' estimators around them.
@@ -142,6 +146,8 @@ def fitted_objective(model: Any) -> Objective | None:
 
 def of_booster(model: Any) -> Plan:
     """Plan of a booster, or of an estimator of its library."""
+    if cannot_serve(model):
+        raise TypeError(not_served(model))
     if type(model).__module__.split(".")[0] not in (*NAMES, "gbdt_objectives") or (
         hasattr(model, "get_params") and kind_of(model) is None
     ):

@@ -311,6 +311,24 @@ def test_plain_catboost_says_where_ours_is(given: Any) -> None:
         catboost.CatBoostRegressor(**{**PARAMS, **given}).fit(X, y)
 
 
+def test_served_models_have_the_remedy(tmp_path) -> None:
+    X, y = spread(200)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=2).fit(X, y)
+    for one in (model, go.DownsampledClassifier(CatBoostClassifier(**PARAMS), 0.5).fit(X, y)):
+        with pytest.raises(TypeError, match="model.save_model"):
+            go.serving.export(one, tmp_path / "folder")
+
+
+def test_members_may_have_categories_when_they_stop_early() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, _ = spread()
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    frame = pandas.DataFrame({"x": X[:, 0], "c": np.where(X[:, 1] > 0.5, "up", "down")})
+    member = catboost.CatBoostRegressor(**PARAMS, iterations=40, cat_features=("c",))
+    model = go.QWKClassifier(member, early_stopping_rounds=5).fit(frame, y)
+    assert (model.predict(frame) == y).mean() > 0.95
+
+
 def test_search_and_clone() -> None:
     X, y = spread(600)
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=5)

@@ -134,7 +134,8 @@ class Fitting(_estimators.Fitting):
     def held_out(
         cls, estimator: Any, weights: str, X: Any, y: Array, w: Array | None
     ) -> dict[str, Any]:
-        features = {name: named(estimator, name) for name in FEATURES}
+        given = {name: named(estimator, name) for name in FEATURES}
+        features = {name: None if v is None else list(v) for name, v in given.items()}
         return {"eval_set": [catboost.Pool(X, y, weight=w, **features)]}
 
     set_temporarily = staticmethod(_train.set_temporarily)

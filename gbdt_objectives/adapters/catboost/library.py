@@ -15,7 +15,8 @@ LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
     # training
     data=catboost.Pool, instead=_train.INSTEAD, parses_names=False, stops=_train.Stop,
-    stop=_train.Stop, direct=lambda callbacks, metric: list(callbacks), check=_train.check,
+    stop=lambda metric, rounds, params: _train.Stop(metric, rounds),
+    direct=lambda callbacks, metric: list(callbacks), check=_train.check,
     labels=_train.labels, hold=lambda request, datasets: nullcontext([]), place=_train.place,
     fold_rows=lambda request: np.asarray, run=_train.run, finish=intercept.finish,
     quiet={"verbose": 0}, predicts_on=lambda X: X,
