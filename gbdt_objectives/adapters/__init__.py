@@ -55,11 +55,16 @@ from gbdt_objectives._registry import CATBOOST, EVERY, NAMES, library_of, librar
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters import catboost, lightgbm, xgboost
+    from gbdt_objectives.adapters import (
+        catboost as catboost,
+        lightgbm as lightgbm,
+        xgboost as xgboost,
+    )
     from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["catboost", "imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+MODULES = (*NAMES, CATBOOST.name)
+__all__ = ["imbalance_shift", "shift_intercept", *MODULES]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -242,4 +247,4 @@ def no_booster(found: object, *names: str) -> TypeError:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, (*NAMES, CATBOOST.name))
+__getattr__, __dir__ = room(__name__, __all__, MODULES)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -69,7 +69,7 @@ class Fitting:
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
-        self.is_classifier = is_classifier(estimator)
+        self.is_classifier = self.classifies(estimator)
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit)
         role = "Classifier" if self.is_classifier else "Regressor"
@@ -211,6 +211,10 @@ class Fitting:
         """The arguments of fit for one evaluation set; ``weights`` is that for its weights."""
         given = evaluation_arguments(estimator.fit, [(X, y)])
         return given if w is None else {**given, weights: [w]}
+
+    @staticmethod
+    def classifies(estimator: Any) -> bool:
+        return isinstance(estimator, ClassifierMixin)
 
     @staticmethod
     def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:

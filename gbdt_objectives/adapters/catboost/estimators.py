@@ -38,6 +38,11 @@ class Fitting(_estimators.Fitting):
         if not self.is_ours:
             return
         asked = self.estimator.get_params()
+        if len(self.metrics) > 1:
+            raise ValueError(
+                "eval_metric is a list, but CatBoost stops on one metric: pass that, and measure "
+                "the others on the predictions"
+            )
         if asked.get("objective") is not None and asked.get("loss_function") not in (None, "RMSE"):
             raise ValueError(
                 "objective and loss_function are one parameter, of which CatBoost takes the first: "
@@ -53,7 +58,7 @@ class Fitting(_estimators.Fitting):
                     f"intercept under {self.objective!r}: {self.objective.link.metric}, a metric "
                     "of gbdt_objectives"
                 )
-        if self.stops(asked):
+        if self.stops(asked) and not asked.get("eval_fraction"):
             guards.stops_on_a_metric_of_ours(
                 Facts(objective=self.objective, metric=self.metric, library=CATBOOST)
             )
@@ -111,7 +116,7 @@ class Fitting(_estimators.Fitting):
         """The labels as positions of the classes, which CatBoost gets by name."""
         given = named(self.estimator, "class_names")
         classes = self.find_classes(objective) if given is None else np.asarray(given)
-        if len(classes) == 2:
+        if objective.n_classes == 2:
             _estimators.check_two_classes(classes)
             self.parameters["class_names"] = classes.tolist()
         for name, (_, y) in self.evaluation_sets().items():
@@ -137,6 +142,10 @@ class Fitting(_estimators.Fitting):
         given = {name: named(estimator, name) for name in FEATURES}
         features = {name: None if v is None else list(v) for name, v in given.items()}
         return {"eval_set": [catboost.Pool(X, y, weight=w, **features)]}
+
+    @staticmethod
+    def classifies(estimator: Any) -> bool:
+        return isinstance(estimator, catboost.CatBoostClassifier)
 
     set_temporarily = staticmethod(_train.set_temporarily)
 

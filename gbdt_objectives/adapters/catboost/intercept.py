@@ -34,7 +34,7 @@ def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     if not model.is_fitted():
         raise ValueError("the booster is not trained: call fit first")
     name, link = margins_of(model)
-    if not (link.is_label_unit or link.n_classes or link.takes_several):
+    if not (link.is_label_unit or link.takes_several or link == LOGIT):
         _arguments.refuse_objective(name, _arguments.NO_MARGIN)
     scale, bias = model.get_scale_and_bias()
     raw = _arguments.read_shift(delta, np.size(bias)) + bias
