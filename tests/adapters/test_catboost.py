@@ -245,6 +245,26 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["loss_function", "iterations", "use_best_model", "od_wait"])
+def test_what_train_itself_sets_is_refused(name: str) -> None:
+    X, y = spread(200)
+    with pytest.raises(ValueError, match=r"pass \w+= to train"):
+        train({**PARAMS, name: 3}, catboost.Pool(X, y), 2, objective=WEIGHTED)
+
+
+def test_rows_without_weight_at_the_beginning_are_no_reason_to_refuse() -> None:
+    X, y = spread()
+    objective = go.objective(squared_error, loss=squared_error_loss)
+    w = (np.arange(3000) >= 1500).astype(float)
+    model = CatBoostRegressor(objective=objective, **PARAMS, iterations=9).fit(
+        X, y, sample_weight=w
+    )
+    alone = CatBoostRegressor(objective=objective, **PARAMS, iterations=9)
+    alone.fit(X[1500:], y[1500:])
+    error = model.predict(X) - alone.predict(X)
+    assert np.abs(error).mean() < 0.05  # other borders and regularisation, the same rows
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_catboost_would_ignore_or_misread_is_refused(name: str) -> None:
     X, y = spread(200)
@@ -260,6 +280,7 @@ def test_starts_of_rows_are_refused() -> None:
     pool = catboost.Pool(X, y, baseline=np.ones(200))
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS)
     for fit in (
+        lambda: model.fit(X, y, eval_set=pool),
         lambda: model.fit(pool), lambda: model.fit(X, y, baseline=np.ones(200)),
         lambda: train(PARAMS, pool, 2, objective=WEIGHTED),
     ):  # fmt: skip

@@ -184,7 +184,7 @@ def start(
 ) -> Placed:
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
-    check_row_wise(measured, y, w)
+    check_row_wise(measured, y)
     earlier = given.get("init_model")
     if earlier is None:
         shift = start_margin(measured)

@@ -52,6 +52,9 @@ class Fitting(_estimators.Fitting):
             _train.refuse(asked, _train.REFUSED)
             if "baseline" in self.given:
                 raise _train.has_baseline("fit")
+            for k, one in enumerate(self.given.get("eval_set", ())):
+                if isinstance(one, catboost.Pool):
+                    _train.labels(one, self.evaluation_set.format(k))
             if isinstance(asked.get("eval_metric"), str):
                 raise ValueError(
                     f"eval_metric {asked['eval_metric']!r} is CatBoost's own, which would miss the "
