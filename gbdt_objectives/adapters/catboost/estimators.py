@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -176,29 +176,34 @@ class Ours(catboost.CatBoost):
             self._objective = state.pop("_objective")
         super().__setstate__(state)
 
-    def reads(self, prediction_type: str) -> bool:
-        """Whether the objective itself makes these predictions of margins."""
-        return Fitting.reads(vars(self).get("_objective")) and prediction_type != "RawFormulaVal"
-
     def _predict(self, data: Any, prediction_type: str, *others: Any) -> Any:
-        if not self.reads(prediction_type):
+        read = self._reader(prediction_type)
+        if read is None:
             return super()._predict(data, prediction_type, *others)
-        return self.read(super()._predict(data, "RawFormulaVal", *others), prediction_type)
+        return read(super()._predict(data, "RawFormulaVal", *others))
 
     def _staged_predict(self, data: Any, prediction_type: str, *others: Any) -> Any:
-        if not self.reads(prediction_type):
+        read = self._reader(prediction_type)
+        if read is None:
             return super()._staged_predict(data, prediction_type, *others)
-        margins = super()._staged_predict(data, "RawFormulaVal", *others)
-        return (self.read(margin, prediction_type) for margin in margins)
+        return map(read, super()._staged_predict(data, "RawFormulaVal", *others))
 
-    def read(self, margin: Any, prediction_type: str) -> Any:
-        """What the objective makes of margins, of one row or of several."""
-        p = self._objective.class_probability(np.atleast_1d(margin))
-        found = {
-            "Class": lambda: self.classes_[p.argmax(axis=1)], "Probability": lambda: p,
-            "LogProbability": lambda: np.log(p),
-        }[prediction_type]()  # fmt: skip
-        return found if np.ndim(margin) else found[0]
+    def _reader(self, prediction_type: str) -> Callable[[Any], Any] | None:
+        """What makes these predictions of margins, of one row or of several; None if CatBoost
+        does."""
+        objective: Any = vars(self).get("_objective")
+        made: dict[str, Callable[[Array], Array]] = {
+            "Class": lambda p: self.classes_[p.argmax(axis=1)], "Probability": lambda p: p,
+            "LogProbability": np.log,
+        }  # fmt: skip
+        if not Fitting.reads(objective) or prediction_type not in made:
+            return None
+
+        def read(margin: Any) -> Any:
+            found = made[prediction_type](objective.class_probability(np.atleast_1d(margin)))
+            return found if np.ndim(margin) else found[0]
+
+        return read
 
 
 class CatBoostRegressor(Ours, catboost.CatBoostRegressor):
