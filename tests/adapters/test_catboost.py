@@ -156,9 +156,11 @@ def test_pool_of_categories_is_the_same_as_columns(tmp_path) -> None:
     X, y = spread()
     columns = [[f"{a:.1f}", b] for a, b in X[:, :2]]
     given: dict[str, Any] = {**PARAMS, "objective": WEIGHTED, "iterations": 10}
-    first = CatBoostClassifier(**given, cat_features=[0]).fit(columns, LETTERS[y])
+    given |= {"eval_metric": METRIC, "use_best_model": False}
     pool = catboost.Pool(columns, LETTERS[y], cat_features=[0])
-    second = CatBoostClassifier(**given).fit(pool)
+    held_out = catboost.Pool(columns[:500], LETTERS[y][:500], cat_features=[0])
+    first = CatBoostClassifier(**given, cat_features=[0]).fit(columns, LETTERS[y])
+    second = CatBoostClassifier(**given).fit(pool, eval_set=held_out, early_stopping_rounds=99)
     np.testing.assert_array_equal(first.predict_proba(columns), second.predict_proba(pool))
     first.save_model(tmp_path / "model")
     loaded = catboost.CatBoostClassifier().load_model(tmp_path / "model")
@@ -208,11 +210,16 @@ def test_stops_at_the_best_round_of_the_last_set_in_the_metrics_direction(up: bo
     assert metric(y[HELD_OUT], margin) == pytest.approx(values[best], rel=1e-6)  # float32 labels
 
 
-def test_metric_reads_what_catboosts_own_objective_predicts() -> None:
+@pytest.mark.parametrize("in_pools", [False, True])
+def test_metric_reads_what_catboosts_own_objective_predicts(in_pools: bool) -> None:
     X, y = spread()
     metric = go.weighted_logloss_metric(1.0, input_space="probability")
     model = CatBoostClassifier(eval_metric=metric, **PARAMS, iterations=9)
-    model.fit(X[FIT], y[FIT], eval_set=(X[HELD_OUT], y[HELD_OUT]))
+    if in_pools:
+        sets = [catboost.Pool(X[at], y[at]) for at in (FIT, HELD_OUT)]
+        model.fit(sets[0], eval_set=sets[1])
+    else:
+        model.fit(X[FIT], y[FIT], eval_set=(X[HELD_OUT], y[HELD_OUT]))
     p = model.predict_proba(X[HELD_OUT])[:, 1]
     assert min(model.evals_result_["validation"][metric.name]) == pytest.approx(
         metric(y[HELD_OUT], p), rel=1e-6

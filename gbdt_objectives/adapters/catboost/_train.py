@@ -150,12 +150,16 @@ def refuse(params: Mapping[str, Any], table: _arguments.Refused) -> None:
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
-    """The labels of a Pool; one that has a start of its own is refused."""
+    """The labels of a Pool, which must have no start of its own."""
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
+    refuse_baseline(pool, name)
+    return np.asarray(pool.get_label())
+
+
+def refuse_baseline(pool: catboost.Pool, name: str) -> None:
     if np.size(pool.get_baseline()):
         raise has_baseline(name)
-    return np.asarray(pool.get_label())
 
 
 def has_baseline(name: str) -> ValueError:

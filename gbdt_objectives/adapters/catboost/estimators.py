@@ -18,6 +18,7 @@ from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import RowWise, explain, rendered
 from gbdt_objectives.adapters.catboost.intercept import finish
 from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
 
 FEATURES = ("cat_features", "text_features", "embedding_features")
 ROUNDS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
@@ -32,7 +33,10 @@ class Fitting(_estimators.Fitting):
     metrics_in_fit = False
 
     def check(self) -> None:
-        sets = self.given.get("eval_set")
+        X, sets = self.given["X"], self.given.get("eval_set")
+        self.has_pool = isinstance(X, catboost.Pool) and self.given.get("y") is None
+        if self.has_pool and X.has_label():
+            self.given["y"] = np.asarray(X.get_label())
         if sets is not None and not isinstance(sets, list):
             self.given["eval_set"] = [sets]
         if not self.is_ours:
@@ -54,7 +58,7 @@ class Fitting(_estimators.Fitting):
                 raise _train.has_baseline("fit")
             for k, one in enumerate(self.given.get("eval_set", ())):
                 if isinstance(one, catboost.Pool):
-                    _train.labels(one, self.evaluation_set.format(k))
+                    _train.refuse_baseline(one, self.evaluation_set.format(k))
             if isinstance(asked.get("eval_metric"), str):
                 raise ValueError(
                     f"eval_metric {asked['eval_metric']!r} is CatBoost's own, which would miss the "
@@ -81,41 +85,38 @@ class Fitting(_estimators.Fitting):
         return {self.evaluation_set.format(k): pair for k, pair in enumerate(pairs)}
 
     def fit(self) -> Any:
-        objective, estimator, X = self.objective, self.estimator, self.given["X"]
-        if not self.is_ours:
-            self.library_fit(**self.given)
-            vars(estimator).pop(self.fitted, None)
-            return estimator
-        if objective is None:
+        estimator = self.estimator
+        placed, loss, metric = None, None, None
+        if self.objective is not None:
+            placed = self.place(self.objective)
+            loss, metric = (
+                RowWise(placed.objective, placed.shift), rendered(self.metric, placed.shift)
+            )  # fmt: skip
+            self.parameters |= dict.fromkeys(OBJECTIVES)
+            self.parameters |= {"loss_function": loss, "eval_metric": metric}
+        elif self.metric is not None:
             metric = rendered(self.metric, link=self.read_by(self.metric))
             self.parameters["eval_metric"] = metric
-            with explain(metric), self.set_temporarily(estimator, self.parameters):
-                self.library_fit(**self.given)
-            vars(estimator).pop(self.fitted, None)
-            return estimator
-        w = self.given.get("sample_weight")
-        if isinstance(X, catboost.Pool):
-            self.given["y"], w = _train.labels(X, "X"), _train.weights(X)
-        y = np.asarray(self.given["y"])
-        if self.is_classifier:
-            y = self.encode(objective)
-        placed = _train.start(objective, y, None if w is None else np.asarray(w), self.given)
-        loss, metric = (
-            RowWise(placed.objective, placed.shift), rendered(self.metric, placed.shift)
-        )  # fmt: skip
-        self.parameters |= dict.fromkeys(OBJECTIVES)
-        self.parameters |= {"loss_function": loss, "eval_metric": metric}
-        if isinstance(X, catboost.Pool):
-            del self.given["y"]
+        given = {**self.given, "y": None} if self.has_pool else self.given
         with explain(loss, metric), self.set_temporarily(estimator, self.parameters):
-            self.library_fit(**self.given)
-        finish(estimator, objective, placed.shift)
-        setattr(estimator, self.fitted, placed.objective)
+            self.library_fit(**given)
+        vars(estimator).pop(self.fitted, None)
+        if placed is not None:
+            finish(estimator, placed.objective, placed.shift)
+            setattr(estimator, self.fitted, placed.objective)
         if self.metric is not None and self.stops(estimator.get_params()):
             _train.warn_of_few(estimator, self.metric)
         return estimator
 
-    def encode(self, objective: Any) -> Array:
+    def place(self, objective: Objective) -> _train.Placed:
+        X, w = self.given["X"], self.given.get("sample_weight")
+        if self.has_pool:
+            _train.refuse_baseline(X, "X")
+            w = _train.weights(X)
+        y = self.encode(objective) if self.is_classifier else np.asarray(self.given["y"])
+        return _train.start(objective, y, None if w is None else np.asarray(w), self.given)
+
+    def encode(self, objective: Objective) -> Array:
         """The labels as positions of the classes, which CatBoost gets by name."""
         given = named(self.estimator, "class_names")
         classes = self.find_classes(objective) if given is None else np.asarray(given)
@@ -135,7 +136,7 @@ class Fitting(_estimators.Fitting):
             return IDENTITY
         if metric is not None and metric.input_space != "probability":
             return None
-        several = len(np.unique(np.asarray(self.given["y"]))) > 2
+        several = len(np.unique(self.given["y"])) > 2
         return Link.softmax(None) if several else LOGIT
 
     @classmethod
