@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG
-from gbdt_objectives._registry import NAMES, kind_of, name_of, row_of
+from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, name_of, row_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._wrapped import last_step
@@ -261,7 +261,7 @@ def models_of(model: estimators.QWKClassifier) -> list[list[Any]]:
 def of_member(model: Any) -> Plan:
     """The plan of a member: of a Pipeline that ends in a booster that booster's steps."""
     last = last_step(model)
-    if kind_of(last) is not None:
+    if kind_of(last) in ESTIMATORS or cannot_serve(last):
         return replace(of_booster(last), parts=(Part(model),))
     if not is_classifier(model):
         return Plan((Part(model),), ())
