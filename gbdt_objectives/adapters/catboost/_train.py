@@ -97,7 +97,9 @@ def train(
     -------
     catboost.CatBoost
         A plain model, which predicts margins; ``prediction_type="Probability"`` gives
-        probabilities under log-odds, ``"Exponent"`` means under the link "log".
+        probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
+        by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
+        margins of this training, which lack the intercept.
 
     Raises
     ------
