@@ -26,7 +26,8 @@ class Named:
     title: str  # in sentences
     floor: str  # the oldest version: as in pyproject.toml, and in the lane "floors" of .ci/lanes
     prefix: str  # of its estimators' names
-    margin_flag: str = ""  # the argument of predict that asks for margins
+    margin_flag: str = ""  # the argument of predict that asks for margins if it is true
+    margin_type: str = ""  # where there is none: the argument that does, with its value
     endings: tuple[str, ...] = ()  # of its models' files; the last is the one that exports write
     rendering: str = ""  # the form of a metric that it takes, and as which argument
     wants_triple: bool = False  # whether its estimators want (name, value, direction) of a metric
@@ -39,6 +40,13 @@ class Named:
     """What one worker of several would do, and what to do instead, where the library has no sums
     over them for us; empty where it has."""
     cannot_stop_alone: str = ""
+    cannot_serve: str = ""
+    """Why no folder holds its models, and what to do instead; empty where one does."""
+
+    @property
+    def asks_margins(self) -> str:
+        """What asks for margins, as it is written in a call of predict."""
+        return self.margin_type or f"{self.margin_flag}=True"
 
     @property
     def estimators(self) -> dict[str, str]:
@@ -68,7 +76,9 @@ LIGHTGBM = Named(
 
 CATBOOST = Named(
     name="catboost", package="catboost", alias="cb", title="CatBoost", floor="1.2.8",
-    prefix="CatBoost",
+    prefix="CatBoost", margin_type="prediction_type='RawFormulaVal'",
+    cannot_serve="its trees are not read here, but its own file predicts the same without this "
+    "package: model.save_model(path), of each member of a classifier",
 )  # fmt: skip
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",

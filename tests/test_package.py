@@ -217,10 +217,12 @@ def test_rooms_are_attributes_without_an_import() -> None:
 def public() -> list[Any]:
     modules = [room(name) for name in ROOMS]
     modules += [room("adapters.xgboost"), room("adapters.lightgbm")]
+    if find_spec("catboost"):
+        modules += [room("adapters.catboost")]
     if find_spec("dask"):
         modules += [room("distributed.dask"), room("experimental.dask")]
     things = [getattr(module, name) for module in modules for name in module.__all__ if name not in
-              {"dask", "spark"}]  # fmt: skip
+              {"dask", "spark", "catboost"}]  # fmt: skip
     things = [thing for thing in things if inspect.isfunction(thing) or inspect.isclass(thing)]
     return list(dict.fromkeys(things))
 

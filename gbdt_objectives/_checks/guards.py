@@ -361,7 +361,7 @@ def objective_fits_estimator(facts: Facts) -> None:
         raise TypeError(
             f"objective={objective!r} trains {link.margins}: use "
             f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
-            f"and predict with {facts.library.margin_flag}=True margins"
+            f"and predict with {facts.library.asks_margins} margins"
         )
 
 

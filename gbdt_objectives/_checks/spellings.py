@@ -392,7 +392,7 @@ ATTRIBUTES = {
     "best_iteration": "best_iteration_", "best_iteration_": "best_iteration",
     "estimators_": "estimator_ best_iteration_ models_ estimators_samples_ sampler_",
     "estimator_": "estimators_ models_", "calibrator_": "calibrators calibrators_",
-    "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better is_max_optimal",
+    "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better",
     "score": "compute evaluate kappa_ best_score_ mean mean_ test_score",
     "estimate": "mean mean_ test_score",
     **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()},
@@ -405,6 +405,12 @@ ATTRIBUTES = {
     "figure_": "show savefig", "difference": "pvalue", "interval": "ci confidence_interval",
 }  # fmt: skip
 """Ours, and what attributes are called elsewhere."""
+
+CATBOOST = (
+    "CatBoost calls objectives and metrics in a form of its own: import CatBoostRegressor, "
+    "CatBoostClassifier or train from gbdt_objectives.adapters.catboost"
+)
+"""What to do where CatBoost itself is given an objective or a metric."""
 
 OBJECTS = each_row({
     "Thresholds": {
@@ -427,7 +433,9 @@ OBJECTS = each_row({
         "the fitted members have it, .estimator_ or each of .estimators_":
             "feature_importances_ best_iteration best_iteration_",
     },
+    "Metric": {CATBOOST: "is_max_optimal evaluate get_final_error"},
     "Objective": {
+        CATBOOST: "calc_ders_range calc_ders_multi",
         "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
         "its link turns margins into predictions, objective.link.inverse(margin)": "predict",
     },

@@ -1,7 +1,7 @@
-"""Where objectives and metrics meet a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
+"""Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
-Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
-and meaning, and drop-in replacements of the library's estimators.
+The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same
+arguments and meaning, and drop-in replacements of the library's estimators.
 
 Conventions
 -----------
@@ -33,6 +33,11 @@ Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, 
 cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
 splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit``:
 ``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``.
+
+CatBoost: ``adapters.catboost`` has ``train`` and the estimators, with the same conventions, for
+objectives whose rows are independent and have one margin: CatBoost passes blocks of 1,000 rows, and
+does not say which. All others are refused. Its early stopping is CatBoost's own, in which rounds at
+the beginning that do not move count.
 """
 
 from __future__ import annotations
@@ -46,15 +51,20 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
+from gbdt_objectives._registry import CATBOOST, EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters import lightgbm, xgboost
+    from gbdt_objectives.adapters import (
+        catboost as catboost,
+        lightgbm as lightgbm,
+        xgboost as xgboost,
+    )
     from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+MODULES = (*NAMES, CATBOOST.name)
+__all__ = ["imbalance_shift", "shift_intercept", *MODULES]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -76,7 +86,7 @@ def shift_intercept(
 
     Parameters
     ----------
-    booster : xgboost.Booster or lightgbm.Booster
+    booster : xgboost.Booster, lightgbm.Booster or CatBoost's model or estimator
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     shift : LogOddsShift, optional
@@ -241,4 +251,4 @@ def no_booster(found: object, *names: str) -> TypeError:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, NAMES)
+__getattr__, __dir__ = room(__name__, __all__, MODULES)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gbdt_objectives._links import Link
     from gbdt_objectives.adapters._arguments import Request
     from gbdt_objectives.adapters._estimators import Fitting
-    from gbdt_objectives.adapters._train import StartedObjective
     from gbdt_objectives.adapters._trees import Trees
     from gbdt_objectives.metrics import Metric
     from gbdt_objectives.objectives import Objective
@@ -80,9 +79,9 @@ class TrainingLibrary(Library):
     """Labels of a data set of this name, checked; None if they are not in memory."""
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
     """Hold the data while the library trains; gives callbacks that it needs for that."""
-    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the objective of a training on the first data
-    set, and the parameters with which boosting starts where it should."""
+    place: Callable[..., tuple[Any, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the started objective of a training on the first
+    data set, with its ``shift``, and the parameters with which boosting starts where it should."""
     fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> what the library's own

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
+from gbdt_objectives.adapters._estimators import METRICS
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -22,6 +22,7 @@ Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
 
 OWN_STOPPING = (
     "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+    "od_wait",
 )  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
@@ -150,12 +151,9 @@ def fit(
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
-        *pair, weight = held_out
-        given |= evaluation_arguments(estimator.fit, [tuple(pair)])
-        if weight is not None:
-            given[library.evaluation_weights] = [weight]
+        given |= fitting.held_out(estimator, library.evaluation_weights, *held_out)
         given |= library.quiet_fit
         parameters["early_stopping_rounds"] = stopping_rounds
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
-    with set_temporarily(estimator, parameters):
+    with fitting.set_temporarily(estimator, parameters):
         return fitting(estimator, estimator.fit, **given).fit()

@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import check_name
+from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
@@ -205,7 +205,7 @@ def check_trainable(members: Members, objective: object) -> None:
         )
     for booster, library in boosters:
         _wrapped.refuse_parameters(
-            booster.get_params(), ("objective",), library.defaults["Regressor"],
+            booster.get_params(), OBJECTIVES, library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
         )  # fmt: skip

@@ -50,6 +50,8 @@ class Metric(Shown):
     greater_is_better: ClassVar[bool]
     link: ClassVar[Link | None] = None
     exact_method: ClassVar[str | None] = None
+    no_jit: ClassVar[bool] = True
+    """Asked by CatBoost, which then asks for ``is_max_optimal``, and is told what to do."""
     input_space: InputSpace = "margin"
 
     def __call__(

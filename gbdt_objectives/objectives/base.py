@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from inspect import signature
 from typing import Any, Literal, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
@@ -28,7 +28,7 @@ from gbdt_objectives._checks import (
     to_host,
 )
 from gbdt_objectives._checks.domain import Domain
-from gbdt_objectives._checks.spellings import NoAttribute
+from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -475,6 +475,15 @@ class Objective(Shown):
         if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
         return _workers.together(self)
+
+
+def _set_attribute(objective: Objective, name: str, value: Any) -> None:
+    if name == "_jited":  # with which CatBoost marks what it is to call
+        raise TypeError(CATBOOST)
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+setattr(Objective, "__setattr__", _set_attribute)  # noqa: B010  (dataclass writes its own)
 
 
 class Written(threading.local):
