@@ -39,6 +39,7 @@ class Named:
     """What one worker of several would do, and what to do instead, where the library has no sums
     over them for us; empty where it has."""
     cannot_stop_alone: str = ""
+    cannot_export: str = ""  # what to do instead, where its models are not read as data
 
     @property
     def estimators(self) -> dict[str, str]:
@@ -73,6 +74,8 @@ CATBOOST = Named(
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
     title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+    cannot_export="pickle the estimator, or, to predict without this package, scikit-learn's own "
+    "estimator that its to_sklearn() returns",
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}

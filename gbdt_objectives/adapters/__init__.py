@@ -46,15 +46,15 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
+from gbdt_objectives._registry import EVERY, NAMES, SKLEARN, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters import lightgbm, xgboost
+    from gbdt_objectives.adapters import lightgbm, sklearn, xgboost
     from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "sklearn", "xgboost"]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -237,4 +237,4 @@ def no_booster(found: object, *names: str) -> TypeError:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, NAMES)
+__getattr__, __dir__ = room(__name__, __all__, (*NAMES, SKLEARN.name))

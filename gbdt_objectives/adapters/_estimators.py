@@ -20,7 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
-from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
+from gbdt_objectives._links import Link
+from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -97,7 +98,7 @@ class Fitting:
             self.run()
             return estimator
         with _workers.together(objective):
-            if objective.link.is_read_by_objective:
+            if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
                 self.given["y"] = class_positions("y", self.given["y"], classes)
                 self.set_evaluation_sets([
@@ -119,16 +120,28 @@ class Fitting:
                     first, *others = (start_of_rows(measured, len(y)) for y in labels)
                     self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
-        self.parameters["objective"] = started
+        self.hand_over(started)
         self.run()
-        estimator._Booster = self.finish(estimator._Booster, objective, intercept)
+        self.complete(objective, intercept)
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
         setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
         return estimator
 
+    @staticmethod
+    def encodes(objective: Objective) -> bool:
+        """Whether the library is given positions of classes, of which it then knows nothing."""
+        link: Link = objective.link
+        return link.is_read_by_objective
+
+    def hand_over(self, started: StartedObjective) -> None:
+        """Give the objective to the library's own fit."""
+        self.parameters["objective"] = started
+        self.parameters |= _arguments.several_outputs(started.objective)
+
+    def complete(self, objective: Objective, intercept: Start) -> None:
+        self.estimator._Booster = self.finish(self.estimator._Booster, objective, intercept)
+
     def run(self) -> None:
-        if self.objective is not None:
-            self.parameters |= _arguments.several_outputs(self.objective)
         with self.around(), set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
@@ -270,6 +283,8 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
     """Evaluation sets as arguments of fit: LightGBM 4.7 and newer warn of eval_set."""
     if "eval_X" in signature(library_fit).parameters:
         return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    if "X_val" in signature(library_fit).parameters:
+        return dict(zip(("X_val", "y_val"), *pairs, strict=True))
     return {"eval_set": pairs}
 
 
@@ -409,7 +424,8 @@ def own_objective(estimator: Any, role: str) -> Objective | None:
     check_name(estimator)
     if not isinstance(objective, Objective):
         return None
-    library = BY_NAME.get(name_of(estimator) or "")
+    kind: Any = type(estimator)
+    library = row_of(kind)
     facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
     guards.objective_fits_estimator(facts)
     return objective

@@ -468,9 +468,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         final = []
         for name, estimator in members:
             model = _members.fresh(estimator)
-            if rounds and library_inside(model):
+            if rounds and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
-                last_step(model).set_params(n_estimators=max(1, best))
+                last_step(model).set_params(**library.fixed_rounds(max(1, best)))
             final.append(self._fit_model(model, data, K))
         found["estimator_"] = final if several else final[0]
         return found
