@@ -19,11 +19,16 @@ from sklearn._loss.loss import (
     HalfPoissonLoss,
     HalfSquaredError,
 )
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives.adapters._train import StartedObjective, start_margin
 from gbdt_objectives.objectives import Objective
+
+HOOKS = ("_get_loss", "_encode_y", "_check_early_stopping_loss", "_raw_predict")
+for _name in HOOKS:
+    getattr(HistGradientBoostingRegressor, _name)  # raises here, where a fit of ours asks for it
 
 OWN = {LOG.name: HalfPoissonLoss, LOGIT.name: HalfBinomialLoss}
 LINKS = {"IdentityLink": IDENTITY, "LogLink": LOG, "LogitLink": LOGIT}
@@ -106,16 +111,6 @@ def keep_rounds(model: Any, rounds: int) -> None:
     model.validation_score_ = model.validation_score_[: rounds + 1]
 
 
-HOOKS = ("_get_loss", "_encode_y", "_check_early_stopping_loss")
-
-
-def check(estimator: Any) -> None:
-    for name in HOOKS:
-        getattr(type(estimator), name)
-
-
-def finish(estimator: Any, objective: Objective) -> None:
-    """Let scikit-learn's own code predict, by the loss of the same link."""
-    if not isinstance(estimator._loss, ObjectiveLoss):
-        raise AttributeError("_get_loss is not asked for the loss")
+def predict_by(estimator: Any, objective: Objective) -> None:
+    """Let scikit-learn's own code predict, by its loss of the same link."""
     estimator._loss = own_loss(objective.link, objective.outputs)

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn import ensemble
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier as Classifier,
+    HistGradientBoostingRegressor as Regressor,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,10 +23,6 @@ from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
-
-REGRESSOR, CLASSIFIER = (
-    ensemble.HistGradientBoostingRegressor, ensemble.HistGradientBoostingClassifier
-)  # fmt: skip
 
 LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
 """The losses that ours replace."""
@@ -40,21 +39,27 @@ def bridge() -> Any:
     try:
         from gbdt_objectives.adapters.sklearn import _bridge
     except (ImportError, AttributeError) as error:
-        raise ImportError(
-            f"objectives need private names that scikit-learn {sklearn.__version__} does not have, "
-            f"{error}: install one of 1.2 to 1.9, pip install 'scikit-learn<1.10'"
-        ) from error
+        raise _other_version(str(error)) from error
     return _bridge
+
+
+def _other_version(why: str) -> ImportError:
+    return ImportError(
+        f"scikit-learn {sklearn.__version__} has changed what objectives use of its private names, "
+        f"{why}: install one of 1.2 to 1.9, pip install 'scikit-learn<1.10'"
+    )
 
 
 class Fitting(_estimators.Fitting):
     library = SKLEARN
-    model = REGRESSOR
+    model = Regressor
     fitted = "objective_"
     evaluation_set = "X_val"
     row_starts = "", ""
     metrics_in_fit = False
     started: StartedObjective
+    loss: Any = None  # as which scikit-learn was given the objective
+    best: int | None = None  # the best round
 
     @staticmethod
     def encodes(objective: Objective) -> bool:
@@ -64,7 +69,7 @@ class Fitting(_estimators.Fitting):
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
-        return CLASSIFIER.decision_function(estimator, given["X"])
+        return Classifier.decision_function(estimator, given["X"])
 
     def check(self) -> None:
         estimator, objective, given = self.estimator, self.objective, self.estimator.objective
@@ -114,7 +119,7 @@ class Fitting(_estimators.Fitting):
                 "have: pass early_stopping=False, or X_val and y_val to fit (scikit-learn 1.7 or "
                 "newer) and eval_metric="
             )
-        bridge().check(estimator)
+        bridge()
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         X, y = (self.given.get(name) for name in ("X_val", "y_val"))
@@ -169,7 +174,8 @@ class Fitting(_estimators.Fitting):
                 vars(estimator).pop(name, None)
 
     def make_loss(self, sample_weight: Array | None) -> Any:
-        return bridge().ObjectiveLoss(self.started, sample_weight is not None)
+        self.loss = bridge().ObjectiveLoss(self.started, sample_weight is not None)
+        return self.loss
 
     def encode(self, y: Array) -> Array:
         assert self.objective is not None
@@ -189,8 +195,8 @@ class Fitting(_estimators.Fitting):
         if y_val is not None:
             scores = estimator.validation_score_
             scores.append(self.score(y_val, raw_predictions_val, sample_weight_val))
-        best, still = best_round(scores, estimator.tol)
-        return bool(len(scores) - 1 - max(best, still) >= estimator.n_iter_no_change)
+        self.best, still = best_round(scores, estimator.tol)
+        return bool(len(scores) - 1 - max(self.best, still) >= estimator.n_iter_no_change)
 
     def score(self, y: Array, raw: Array, w: Array | None) -> float:
         """The metric, or without one the mean loss: greater is better."""
@@ -206,16 +212,16 @@ class Fitting(_estimators.Fitting):
         """The rounds up to the best one, where training looked for it."""
         estimator = self.estimator
         if self.is_ours and estimator.do_early_stopping_ and estimator.scoring == "loss":
-            held_out = estimator.validation_score_
-            scores = held_out if len(held_out) else estimator.train_score_
-            best, _ = best_round(scores, estimator.tol)
-            kept = max(best, 1)
-            warn_if_few(
-                kept - 1, len(scores) - 1, "the loss" if self.metric is None else self.metric.name
-            )
+            if self.best is None and not estimator.warm_start:  # which may have no more to train
+                raise _other_version("_check_early_stopping_loss is not called")
+            kept = estimator.n_iter_ if self.best is None else max(self.best, 1)
+            name = "the loss" if self.metric is None else self.metric.name
+            warn_if_few(kept - 1, estimator.n_iter_, name)
             bridge().keep_rounds(estimator, kept)
         if self.objective is not None:
-            bridge().finish(estimator, self.objective)
+            if estimator._loss is not self.loss:
+                raise _other_version("_get_loss is not called")
+            bridge().predict_by(estimator, self.objective)
 
     def complete(self, objective: Objective, intercept: Start) -> None:
         """scikit-learn has put the intercept into the model."""
@@ -285,15 +291,15 @@ def margins_decide(estimator: Any) -> bool:
 
 
 @extended
-class HistGradientBoostingRegressor(REGRESSOR):  # type: ignore[misc]
+class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
     """``sklearn.ensemble.HistGradientBoostingRegressor`` with objectives and metrics of ours.
 
     Boosting starts at the objective's intercept, which the model holds, and ``predict`` gives
     natural units: a number for the link "identity", a mean above 0 for "log". Early stopping looks
     at ``eval_metric`` in its own direction, or else at the loss, on the rows that ``fit`` splits
     off or gets as ``X_val`` and ``y_val`` (from scikit-learn 1.7), and the model holds the rounds
-    up to the best one. Without objective and metric it is scikit-learn's own estimator. A pickle needs
-    this package; ``to_sklearn()`` returns scikit-learn's own estimator, whose pickle does not.
+    up to the best one. Without objective and metric it is scikit-learn's own estimator. A pickle
+    needs this package; ``to_sklearn()`` returns an estimator whose pickle does not.
 
     Parameters
     ----------
@@ -321,7 +327,7 @@ class HistGradientBoostingRegressor(REGRESSOR):  # type: ignore[misc]
 
 
 @extended
-class HistGradientBoostingClassifier(CLASSIFIER):  # type: ignore[misc]
+class HistGradientBoostingClassifier(Classifier):  # type: ignore[misc]
     """``sklearn.ensemble.HistGradientBoostingClassifier`` with objectives and metrics of ours.
 
     It does what :class:`HistGradientBoostingRegressor` says, for objectives of classes.
