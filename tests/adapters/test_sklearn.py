@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
 from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from gbdt_objectives.adapters import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.sklearn import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    __name__ as ROOM,
     _bridge,
 )
 from gbdt_objectives.metrics import squared_error_metric
@@ -32,7 +35,9 @@ from tests.matrix.tables import poisson
 Array = np.ndarray[Any, Any]
 SMALL: dict[str, Any] = {"max_iter": 12, "max_leaf_nodes": 7, "random_state": 0}
 HAS_VAL = "X_val" in signature(ensemble.HistGradientBoostingRegressor.fit).parameters
-pytestmark = pytest.mark.filterwarnings("ignore:negative_keep_rate drops", "ignore:early stopping keeps")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:negative_keep_rate drops", "ignore:early stopping keeps"
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +99,7 @@ def test_an_objective_trains_what_its_gradient_trains(
 ) -> None:
     """From its start, with its weights. Gradients are float32, in which a start may be a label,
     where absolute errors have a corner: so are those of the other route."""
-    X, target, w = grades
+    X, _, w = grades
     order = np.argsort(np.argsort(X[:, 0] + X[:, 1]))
     y = np.sort(np.resize(np.array(case.labels, float), 600))[order]
     weight = w if is_weighted else None
@@ -110,7 +115,7 @@ def test_an_objective_trains_what_its_gradient_trains(
 def qwk_by_hand(y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
     """The gradient of log(squared error / expected disagreement), times the latter and n/2."""
     w = np.ones_like(f) if w is None else w
-    n, a = w.sum(), np.average(y, weights=w)
+    a = np.average(y, weights=w)
     s2 = np.average((y - a) ** 2, weights=w)
     D, E = (w * (f - y) ** 2).sum(), (w * ((f - a) ** 2 + s2)).sum()
     return w * ((f - y) - D / E * (f - a)), w
@@ -404,19 +409,77 @@ def test_the_intercept_moves_in_the_model(grades) -> None:
         shift_intercept(poisson, delta=1.0)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore", "error:pytest.PytestCollectionWarning")
-def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
-    from sklearn.ensemble._hist_gradient_boosting import tests
+def test_our_classifiers_train_it_as_it_trains_itself(grades) -> None:
+    """scikit-learn's own and ours, with the objective, the folds and the rounds of the classifier;
+    what scikit-learn cannot stop on is said."""
+    X, y, w = grades
+    folds = [(np.arange(300), np.arange(300, 600)), (np.arange(300, 600), np.arange(300))]
+    for inner in (ensemble.HistGradientBoostingRegressor(**SMALL), ours(None)):
+        model = go.QWKClassifier(inner, objective="qwk", cv=folds).fit(X, y, sample_weight=w)
+        assert model.score(X, y) > 0.7
+        expected = np.empty(600)
+        for train, test in folds:
+            objective = go.qwk_objective(label_range=(0, 3)).measured(y[train], w[train])
+            fold = ours(objective).fit(X[train], y[train], sample_weight=w[train])
+            expected[test] = fold.predict(X[test]).clip(0, 3)
+        np.testing.assert_allclose(model.oof_score_, expected, atol=1e-12)
+    long = ensemble.HistGradientBoostingRegressor(
+        **{**SMALL, "max_iter": 300, "learning_rate": 0.3}
+    )
+    stopped = go.QWKClassifier(long, objective="qwk", cv=folds, ensemble=False,
+                               early_stopping_rounds=5)  # fmt: skip
+    if not HAS_VAL:
+        with pytest.raises(ValueError, match="early_stopping=True to the estimator"):
+            stopped.fit(X, y)
+    else:
+        stopped.fit(X, y)
+        assert all(1 < rounds < 100 for rounds in stopped.best_iterations_)
+        mean = round(np.mean(stopped.best_iterations_))
+        assert stopped.estimator_.n_iter_ == mean
+        with pytest.raises(ValueError, match="leave one of the two out"):
+            clone(stopped).set_params(estimator__early_stopping=True).fit(X, y)
+    splitting = clone(long).set_params(early_stopping=True)
+    for objective in ("qwk", None):
+        models = go.QWKClassifier(splitting, objective=objective, cv=folds).fit(X, y).estimators_
+        assert all(each.n_iter_ < 100 for each in models)
 
-    path = f"{tests.__path__[0]}/test_gradient_boosting.py"
-    with open(path) as file:
-        text = file.read()
-    own = "from sklearn.ensemble import HistGradientBoosting"
-    assert own in text
-    text = text.replace(own, "from gbdt_objectives.adapters.sklearn import HistGradientBoosting")
+    class Own(ensemble.HistGradientBoostingRegressor):
+        pass
+
+    go.QWKClassifier(Own(**SMALL), objective=None, cv=folds).fit(X, y)
+    with pytest.raises(TypeError, match=r"make it one of the class in gbdt_objectives.adapters"):
+        go.QWKClassifier(Own(**SMALL), objective="qwk", cv=folds).fit(X, y)
+
+
+@pytest.mark.parametrize("correction", ["offset", "prior", "weight"])
+def test_probabilities_of_downsampled_rows_are_those_of_all(correction) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    p = expit(X[:, 0] - 3)
+    y = (rng.random(20_000) < p).astype(int)
+    inner = ensemble.HistGradientBoostingClassifier(**{**SMALL, "max_iter": 30})
+    given = {"correction": correction, "random_state": 0}
+    model = go.DownsampledClassifier(inner, 0.1, **given).fit(X, y)
+    found = model.predict_proba(X)[:, 1]
+    # the standard error of the mean is 0.0016
+    assert found.mean() == pytest.approx(y.mean(), abs=0.005)
+    assert np.corrcoef(found, p)[0, 1] > 0.9
+    with pytest.raises(ValueError, match="leave this out"):
+        model.fit(X, y, eval_set=[(X, y)])
+    calibrated = go.CalibratedClassifier(inner, cv=2).fit(X, y)
+    assert calibrated.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.002)
+
+
+@pytest.mark.slow
+def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
+    theirs = Path(ensemble.__file__).parent / "_hist_gradient_boosting/tests"
+    text = (theirs / "test_gradient_boosting.py").read_text()
+    assert "from sklearn.ensemble import" in text
+    text = text.replace("from sklearn.ensemble import", f"from {ROOM} import")
     (tmp_path / "test_theirs.py").write_text(text)
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    found = subprocess.run([*run, "--import-mode=importlib", str(tmp_path)], cwd=tmp_path,
-                           capture_output=True, text=True)  # fmt: skip
-    assert found.returncode == 0, found.stdout[-5000:]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "sklearn.conftest", str(tmp_path)],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(go.__file__).parents[1])},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-9000:]
