@@ -217,11 +217,6 @@ ARGUMENTS = each_row({
     },
     "CalibratedClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
     "DownsampledClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
-    **dict.fromkeys(("HistGradientBoostingRegressor.fit", "HistGradientBoostingClassifier.fit"), {
-        "rows held out are X_val= and y_val=, which scikit-learn has from 1.7 on; without them "
-        "early_stopping=True splits off rows itself":
-            "X_val y_val sample_weight_val eval_set eval_X eval_y eval_sample_weight",
-    }),
     "QWKClassifier.fit": {
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
         "them": "eval_set early_stopping_rounds callbacks",

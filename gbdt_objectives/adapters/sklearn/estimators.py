@@ -30,6 +30,9 @@ LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
 OWN = ("objective", "eval_metric")
 """Parameters that scikit-learn's estimators do not have."""
 
+HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
+"""Arguments of fit that not every version of scikit-learn has."""
+
 AUTO_ROWS = 10_000
 """With more, early_stopping="auto" is on."""
 
@@ -60,6 +63,15 @@ class Fitting(_estimators.Fitting):
     started: StartedObjective
     loss: Any = None  # as which scikit-learn was given the objective
     best: int | None = None  # the best round
+
+    def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
+        for name in {*HELD_OUT} & {*kwargs} - {*signature(library_fit).parameters}:
+            raise TypeError(
+                f"fit() has no argument {name!r} in scikit-learn {sklearn.__version__}: rows held "
+                "out are X_val= and y_val= from 1.7 on; without, early_stopping=True splits off "
+                "rows itself"
+            )
+        super().__init__(estimator, library_fit, *args, **kwargs)
 
     @staticmethod
     def encodes(objective: Objective) -> bool:
