@@ -154,8 +154,10 @@ def fit(
         given |= library.quiet_fit
         parameters |= library.stops_after(stopping_rounds)
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
-    asks_us = isinstance(estimator, tuple(library.kinds.values()))
+    elif metric is not None and not library.own_stopping:  # it splits off rows itself
+        parameters["eval_metric"] = metric
+    on_its_own = objective is None and metric is None and not hasattr(estimator, "objective")
     with set_temporarily(estimator, parameters):
-        if asks_us or not hasattr(estimator, "objective"):  # scikit-learn's own, on its own loss
+        if on_its_own or isinstance(estimator, tuple(library.kinds.values())):
             return estimator.fit(**given)
         return fitting(estimator, estimator.fit, **given).fit()

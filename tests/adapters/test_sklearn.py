@@ -438,10 +438,14 @@ def test_our_classifiers_train_it_as_it_trains_itself(grades) -> None:
         assert stopped.estimator_.n_iter_ == mean
         with pytest.raises(ValueError, match="leave one of the two out"):
             clone(stopped).set_params(estimator__early_stopping=True).fit(X, y)
-    splitting = clone(long).set_params(early_stopping=True)
-    for objective in ("qwk", None):
-        models = go.QWKClassifier(splitting, objective=objective, cv=folds).fit(X, y).estimators_
-        assert all(each.n_iter_ < 100 for each in models)
+    metric = go.extended_qwk_metric()
+    for splitting in (long, ours(None, **long.get_params(), eval_metric=metric)):
+        splitting.set_params(early_stopping=True)
+        for objective in ("qwk", None):
+            model = go.QWKClassifier(splitting, objective=objective, cv=folds).fit(X, y)
+            assert all(each.n_iter_ < 100 for each in model.estimators_)
+            if splitting is not long:  # its scores are kappas
+                assert all(0.5 < each.validation_score_[-1] < 1 for each in model.estimators_)
 
     class Own(ensemble.HistGradientBoostingRegressor):
         pass

@@ -120,7 +120,7 @@ class Fitting(_estimators.Fitting):
         if self.metric is not None and not stops:
             raise ValueError(
                 f"eval_metric={self.metric!r} is measured for early stopping only, which is off "
-                f"for early_stopping={estimator.early_stopping!r} and there are {rows} rows: pass "
+                f"for early_stopping={estimator.early_stopping!r} and {rows} rows: pass "
                 "early_stopping=True, or leave eval_metric out"
             )
         is_split = estimator.validation_fraction is not None and "X_val" not in self.given
