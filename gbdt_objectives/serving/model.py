@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, Facts, guards, shown, warn
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._registry import Exported, library_of, name_of, row_of
+from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
@@ -235,13 +235,6 @@ def is_of_margins(calibrator: Any) -> bool:
 def of_library(model: Any) -> OpenLibrary:
     """The library of a trained model."""
     library = library_of(model)
-    kind: Any = type(model)
-    row = row_of(kind)
-    if row is not None and row.cannot_export:
-        raise TypeError(
-            f"model is a {kind.__name__}, but folders hold no models of {row.title}: "
-            f"{row.cannot_export}"
-        )
     if library is None:
         raise TypeError(
             f"model must be a trained booster or fitted classifier, found {shown(model)}"

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG
-from gbdt_objectives._registry import NAMES, kind_of, name_of
+from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, name_of, row_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._wrapped import last_step
@@ -120,11 +120,13 @@ def of_model(model: Any) -> Plan:
 def not_served(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
-    return (
-        f"{what_is(model)} is no booster, and a served model holds nothing else: "
+    kind: Any = type(model)
+    row, instead = row_of(kind), (
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
-    )
+    )  # fmt: skip
+    instead = instead if row is None else row.cannot_export or instead
+    return f"{what_is(model)} is no booster, and a served model holds nothing else: {instead}"
 
 
 # Boosters, and the libraries' estimators around them.
@@ -251,7 +253,7 @@ def models_of(model: estimators.QWKClassifier) -> list[list[Any]]:
 def of_member(model: Any) -> Plan:
     """The plan of a member: of a Pipeline that ends in a booster that booster's steps."""
     last = last_step(model)
-    if kind_of(last) is not None:
+    if kind_of(last) in ESTIMATORS:
         return replace(of_booster(last), parts=(Part(model),))
     if not is_classifier(model):
         return Plan((Part(model),), ())
