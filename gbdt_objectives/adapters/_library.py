@@ -51,7 +51,8 @@ class Library(Named):
     own_stopping: tuple[str, ...] = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
-    """Parameters that give an estimator early stopping on rows that fit is given."""
+    """Parameters that give an estimator early stopping on rows that fit is given; none where it
+    splits off rows itself."""
     zero_rounds_stop: bool  # whether early stopping after 0 rounds or fewer is on
     check_stopping: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator that cannot stop on rows of ours."""

@@ -154,8 +154,6 @@ def fit(
         given |= library.quiet_fit
         parameters |= library.stops_after(stopping_rounds)
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
-    elif metric is not None and not library.own_stopping:  # it splits off rows itself
-        parameters["eval_metric"] = metric
     on_its_own = objective is None and metric is None and not hasattr(estimator, "objective")
     with set_temporarily(estimator, parameters):
         if on_its_own or isinstance(estimator, tuple(library.kinds.values())):

@@ -532,7 +532,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             objective = objective.measured(goal, w)
         written, metric = _wrapped.find_metric(model)
         if isinstance(metric, metrics.Metric):
-            model.set_params(**{written: None})  # fit gets it
+            if held_out is not None or library.own_stopping:  # else it splits off rows itself
+                model.set_params(**{written: None})  # fit gets it
         elif held_out is not None:
             squares = metrics.squared_error_metric()
             metric = squares if objective is None else metrics.loss_metric(objective)
