@@ -530,14 +530,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
+        stopping = self.early_stopping_rounds
         written, metric = _wrapped.find_metric(model)
         if isinstance(metric, metrics.Metric):
-            if held_out is not None or library.own_stopping:  # else it splits off rows itself
+            if stopping is not None or library.own_stopping:  # else it splits off rows itself
                 model.set_params(**{written: None})  # fit gets it
         elif held_out is not None:
             squares = metrics.squared_error_metric()
             metric = squares if objective is None else metrics.loss_metric(objective)
-        stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
