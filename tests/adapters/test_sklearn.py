@@ -436,7 +436,7 @@ def test_our_classifiers_train_it_as_it_trains_itself(grades) -> None:
         assert all(1 < rounds < 100 for rounds in stopped.best_iterations_)
         mean = round(np.mean(stopped.best_iterations_))
         assert stopped.estimator_.n_iter_ == mean
-        own = ours(None, **long.get_params(), eval_metric=go.extended_qwk_metric())
+        own = ours(None, **long.get_params(), eval_metric=GRADES)
         stopped_on_it = clone(stopped).set_params(estimator=own).fit(X, y)
         assert stopped_on_it.best_iterations_ != stopped.best_iterations_
         with pytest.raises(ValueError, match="leave one of the two out"):
