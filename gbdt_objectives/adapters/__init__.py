@@ -1,7 +1,8 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
 
 Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
-and meaning, and drop-in replacements of the library's estimators.
+and meaning, and drop-in replacements of the library's estimators. ``adapters.sklearn`` has those of
+scikit-learn's HistGradientBoosting, whose models are the estimators themselves.
 
 Conventions
 -----------
@@ -76,7 +77,7 @@ def shift_intercept(
 
     Parameters
     ----------
-    booster : xgboost.Booster or lightgbm.Booster
+    booster : xgboost.Booster, lightgbm.Booster or HistGradientBoosting estimator
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     shift : LogOddsShift, optional

@@ -185,6 +185,21 @@ def test_early_stopping_keeps_the_best_round(objective, labels, metric, truth, w
     np.testing.assert_allclose(margins(model, X[held])[:, 0], stages[best - 1], rtol=1e-9)
 
 
+def test_a_metric_of_probabilities_gets_those_of_the_own_loss(grades) -> None:
+    """The log loss of probabilities is what scikit-learn itself measures."""
+    X, y, _ = grades
+    for labels, metric in (
+        (y > 1, go.weighted_logloss_metric(1.0, input_space="probability")),
+        (y, go.metrics.class_logloss_metric(input_space="probability")),
+    ):
+        given = {**SMALL, "early_stopping": True, "max_iter": 30}
+        own = ensemble.HistGradientBoostingClassifier(**given).fit(X, labels)
+        model = HistGradientBoostingClassifier(**given, eval_metric=metric).fit(X, labels)
+        found, n = model.validation_score_, model.n_iter_ + 1
+        np.testing.assert_allclose(found, own.validation_score_[:n], rtol=1e-6)
+        assert n == own.validation_score_.argmax() + 1
+
+
 KINDS = [
     ("identity", go.qwk_objective(), lambda y: y),
     ("log", go.objective(poisson, link="log"), lambda y: y),
