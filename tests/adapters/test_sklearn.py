@@ -263,8 +263,22 @@ def test_predictions_have_natural_units(link, objective, labels, grades, tmp_pat
     np.testing.assert_allclose(natural(plain, X), natural(model, X), rtol=1e-12)
 
 
+CALLS: list[int] = []
+
+
 def nan_gradient(y: Array, f: Array, w: Any) -> tuple[Array, Array]:
-    return np.full(f.shape, np.nan), np.ones(f.shape)
+    """Finite in the first two rounds."""
+    CALLS.append(len(CALLS))
+    return np.full(f.shape, np.nan) if len(CALLS) > 2 else f - y, np.ones(f.shape)
+
+
+def test_rounds_before_a_metric_of_classes_moves_do_not_count(grades) -> None:
+    """At a small step all rows are in one class for longer than the patience."""
+    X, y, _ = grades
+    stops = {"early_stopping": True, "n_iter_no_change": 3, "eval_metric": GRADES}
+    model = ours(go.qwk_objective(), **stops, learning_rate=0.03, max_iter=40).fit(X, y)
+    np.testing.assert_array_equal(model.validation_score_[:5], model.validation_score_[0])
+    assert model.n_iter_ > 8
 
 
 def test_a_fit_goes_on_or_is_forgotten_or_fails_whole(grades) -> None:
