@@ -45,8 +45,8 @@ class Named:
 
     @property
     def asks_margins(self) -> str:
-        """What asks for margins, as it is written in a call of predict."""
-        return self.margin_type or f"{self.margin_flag}=True"
+        """What asks for margins, as it is written in a call of predict; empty if nothing does."""
+        return self.margin_type or (self.margin_flag and f"{self.margin_flag}=True")
 
     @property
     def estimators(self) -> dict[str, str]:
@@ -83,6 +83,8 @@ CATBOOST = Named(
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
     title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+    cannot_serve="its trees are not read here: pickle the estimator, or, to predict without this "
+    "package, scikit-learn's own estimator that its to_sklearn() returns",
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}

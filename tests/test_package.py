@@ -172,7 +172,7 @@ def test_libraries_are_named_in_their_folders() -> None:
                 sides = [node.left, *node.comparators]
                 values = {side.value for side in sides if isinstance(side, ast.Constant)}
                 assert not values & WORDS, f"{place}:{node.lineno}"
-    assert sum(named.values()) <= 10, named
+    assert sum(named.values()) <= 11, named
     assert len(named) <= 5, named
 
 
@@ -216,7 +216,7 @@ def test_rooms_are_attributes_without_an_import() -> None:
 
 def public() -> list[Any]:
     modules = [room(name) for name in ROOMS]
-    modules += [room("adapters.xgboost"), room("adapters.lightgbm")]
+    modules += [room(f"adapters.{name}") for name in ("xgboost", "lightgbm", "sklearn")]
     if find_spec("catboost"):
         modules += [room("adapters.catboost")]
     if find_spec("dask"):

@@ -1,7 +1,9 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
 The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same
-arguments and meaning, and drop-in replacements of the library's estimators.
+arguments and meaning, and drop-in replacements of the library's estimators; ``catboost`` has no
+``cv``. ``adapters.sklearn`` has the estimators of scikit-learn's HistGradientBoosting, which are
+the models themselves.
 
 Conventions
 -----------
@@ -51,20 +53,20 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Facts, shown
 from gbdt_objectives._checks.guards import shift_moves_log_odds
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._registry import CATBOOST, EVERY, NAMES, library_of, library_of_model
+from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import (
         catboost as catboost,
         lightgbm as lightgbm,
+        sklearn as sklearn,
         xgboost as xgboost,
     )
     from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
-MODULES = (*NAMES, CATBOOST.name)
-__all__ = ["imbalance_shift", "shift_intercept", *MODULES]
+__all__ = ["imbalance_shift", "shift_intercept", *EVERY]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -86,7 +88,7 @@ def shift_intercept(
 
     Parameters
     ----------
-    booster : xgboost.Booster, lightgbm.Booster or CatBoost's model or estimator
+    booster : xgboost.Booster, lightgbm.Booster, CatBoost's model, HistGradientBoosting's estimator
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     shift : LogOddsShift, optional
@@ -251,4 +253,4 @@ def no_booster(found: object, *names: str) -> TypeError:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, MODULES)
+__getattr__, __dir__ = room(__name__, __all__, tuple(EVERY))

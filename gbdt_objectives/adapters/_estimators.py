@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
@@ -101,7 +102,7 @@ class Fitting:
             self.run()
             return estimator
         with _workers.together(objective):
-            if objective.link.is_read_by_objective:
+            if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
                 self.given["y"] = class_positions("y", self.given["y"], classes)
                 self.set_evaluation_sets([
@@ -123,16 +124,28 @@ class Fitting:
                     first, *others = (start_of_rows(measured, len(y)) for y in labels)
                     self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
-        self.parameters["objective"] = started
+        self.hand_over(started)
         self.run()
-        estimator._Booster = self.finish(estimator._Booster, objective, intercept)
+        self.complete(objective, intercept)
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
         setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
         return estimator
 
+    @staticmethod
+    def encodes(objective: Objective) -> bool:
+        """Whether the library is given positions of classes, of which it then knows nothing."""
+        link: Link = objective.link
+        return link.is_read_by_objective
+
+    def hand_over(self, started: StartedObjective) -> None:
+        """Give the objective to the library's own fit."""
+        self.parameters["objective"] = started
+        self.parameters |= _arguments.several_outputs(started.objective)
+
+    def complete(self, objective: Objective, intercept: Start) -> None:
+        self.estimator._Booster = self.finish(self.estimator._Booster, objective, intercept)
+
     def run(self) -> None:
-        if self.objective is not None:
-            self.parameters |= _arguments.several_outputs(self.objective)
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
@@ -206,11 +219,12 @@ class Fitting:
 
     @classmethod
     def held_out(
-        cls, estimator: Any, weights: str, X: Any, y: Array, w: Array | None
-    ) -> dict[str, Any]:
-        """The arguments of fit for one evaluation set; ``weights`` is that for its weights."""
+        cls, estimator: Any, weigh: Callable[[Any], Mapping[str, Any]], X: Any, y: Array,
+        w: Array | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The arguments of fit for one evaluation set; ``weigh`` has those for its weights."""
         given = evaluation_arguments(estimator.fit, [(X, y)])
-        return given if w is None else {**given, weights: [w]}
+        return given if w is None else {**given, **weigh(w)}
 
     @staticmethod
     def classifies(estimator: Any) -> bool:
@@ -290,6 +304,8 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
     """Evaluation sets as arguments of fit: LightGBM 4.7 and newer warn of eval_set."""
     if "eval_X" in signature(library_fit).parameters:
         return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    if "X_val" in signature(library_fit).parameters:
+        return dict(zip(("X_val", "y_val"), *pairs, strict=True))
     return {"eval_set": pairs}
 
 

@@ -47,8 +47,23 @@ class Library(Named):
     """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
     functions_are_log_odds: bool
     """Whether its classifier takes the margin of a user's function for log-odds."""
+    own_stopping: tuple[str, ...] = (
+        "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+    )  # fmt: skip
+    """Parameters that give an estimator early stopping on rows that fit is given; none where it
+    splits off rows itself."""
     zero_rounds_stop: bool  # whether early stopping after 0 rounds or fewer is on
-    evaluation_weights: str  # the argument of fit for weights of evaluation sets
+    check_stopping: Callable[[Any], None] = lambda estimator: None
+    """Raise for an estimator that cannot stop on rows of ours."""
+    stops_after: Callable[[int], Mapping[str, Any]] = lambda rounds: {
+        "early_stopping_rounds": rounds
+    }
+    """Parameters with which an estimator stops after so many rounds without improvement."""
+    fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
+    """Parameters with which it trains so many."""
+    weigh_held_out: Callable[[Any], Mapping[str, Any]]  # arguments of fit: weights of these rows
+    own_class: Callable[[Any], Any] = lambda estimator: estimator
+    """An estimator as one that takes an objective."""
     quiet_fit: Mapping[str, Any]  # arguments of fit with which it prints no rounds
     check_offset: Callable[[Any], None]
     """Raise for an estimator whose parameters do not go with an offset objective."""

@@ -219,7 +219,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
         callbacks = parameters.get("callbacks") or ()
         stops = any(isinstance(callback, library.stops) for callback in callbacks)
         _wrapped.refuse_parameters(
-            parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
+            parameters, (*library.own_stopping, *["callbacks"] * stops), (),
             "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
             "early_stopping_rounds= to QWKClassifier",
         )  # fmt: skip
@@ -239,7 +239,8 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
             "splits off rows itself"
         )
-    for booster, _ in boosters:
+    for booster, library in boosters:
+        library.check_stopping(booster)
         _wrapped.check_best_round(booster.get_params())
         written, metric = _wrapped.find_metric(booster)
         if not isinstance(metric, Metric):

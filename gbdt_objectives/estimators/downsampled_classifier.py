@@ -383,7 +383,7 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     if estimator.get_params().get("base_score") is None:
         library.check_start(best)
     names = estimator.get_params()
-    estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
+    estimator.set_params(**{name: None for name in library.own_stopping if name in names})
     metric = weighted_logloss_metric(1.0)
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 

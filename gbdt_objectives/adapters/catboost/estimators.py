@@ -141,7 +141,7 @@ class Fitting(_estimators.Fitting):
 
     @classmethod
     def held_out(
-        cls, estimator: Any, weights: str, X: Any, y: Array, w: Array | None
+        cls, estimator: Any, weigh: Any, X: Any, y: Array, w: Array | None
     ) -> dict[str, Any]:
         given = {name: named(estimator, name) for name in FEATURES}
         features = {name: None if v is None else list(v) for name, v in given.items()}

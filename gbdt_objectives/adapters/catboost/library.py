@@ -33,7 +33,8 @@ LIBRARY = TrainingLibrary(
     classifies=(), takes={
         "Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
     correctable=(None, "Logloss", "CrossEntropy", "MultiClass"), functions_are_log_odds=False,
-    zero_rounds_stop=False, evaluation_weights="", quiet_fit={},
+    zero_rounds_stop=False, quiet_fit={},
+    own_stopping=("early_stopping_rounds", "od_wait"), weigh_held_out=lambda w: {},
     check_offset=lambda estimator: None, check_start=lambda log_odds: None,
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts

@@ -80,7 +80,7 @@ LIBRARY = OpenLibrary(
         "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
     ),
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
-    evaluation_weights="eval_sample_weight", check_offset=check_offset,
+    weigh_held_out=lambda w: {"eval_sample_weight": [w]}, check_offset=check_offset,
     check_start=lambda log_odds: None,
     leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),

@@ -78,7 +78,7 @@ LIBRARY = OpenLibrary(
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
     functions_are_log_odds=True, zero_rounds_stop=True,
-    evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
+    weigh_held_out=lambda w: {"sample_weight_eval_set": [w]}, quiet_fit={"verbose": False},
     check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
     # models as data
