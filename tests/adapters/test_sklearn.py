@@ -397,7 +397,7 @@ def test_what_a_classifier_would_misread_is_refused(grades) -> None:
     with pytest.raises(ValueError, match="scoring"):
         HistGradientBoostingClassifier(objective=FOCAL, scoring="accuracy").fit(X, words)
     model = ours(FOCAL).fit(X, words)
-    with pytest.raises(TypeError, match="is no booster.*to_sklearn"):
+    with pytest.raises(TypeError, match="cannot be served.*to_sklearn"):
         model.export("folder")
     with pytest.raises(ValueError, match="neither in label units nor log-odds"):
         shift_intercept(model, delta=1.0)

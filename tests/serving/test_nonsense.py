@@ -131,7 +131,7 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
     "Pipeline": (
         lambda: around(make_pipeline(StandardScaler(), estimator("lightgbm", "Regressor"))),
         "a Pipeline.*outside"),
-    "another library": (foreign, "HistGradientBoostingRegressor is no booster"),
+    "another library": (foreign, "HistGradientBoostingRegressor cannot be served"),
     "ranker": (
         lambda: foreign(lgb.LGBMRanker(n_estimators=2, verbose=-1), group=[30, 30]),
         "LGBMRanker cannot be exported: pass"),
