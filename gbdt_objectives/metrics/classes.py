@@ -293,8 +293,11 @@ class FBeta(RatioMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class ShareMetric(ClassMetric):
-    """A metric of each class's shares of the rows, no ratio of sums over rows: (K, ...) those that
-    are hit, predicted and true."""
+    """A metric of the shares of rows of each class, which is no ratio of sums over rows.
+
+    ``hit``, ``predicted`` and ``true``, each (K, ...), are the shares of the rows that get the
+    class rightly, that get it, and that are of it.
+    """
 
     exact_method: ClassVar[str | None] = "every cut"
 
@@ -303,8 +306,11 @@ class ShareMetric(ClassMetric):
         raise NotImplementedError
 
     def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
-        """Its derivatives by a hit of each class, and by a prediction less, both (K,) and up to a
-        common factor. Each class occurs."""
+        """Derivatives by the hits of each class, and by its predictions, negated.
+
+        Both (K,), up to a common factor, where every class occurs. Decisions by
+        argmax_k (hit slope) p_k - (prediction slope) are the best ones to first order.
+        """
         raise NotImplementedError
 
     def of_counts(self, counts: Array) -> float:
@@ -320,12 +326,14 @@ class ShareMetric(ClassMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class MatthewsMetric(ShareMetric):
-    """Correlation of the classes' indicators. TP, FP, FN, TN are those of class k against the
-    rest::
+    """Correlation of the classes' indicators.
+
+    ::
 
         sum_k (TP TN - FP FN) / sqrt(sum_k p_k (n - p_k) sum_k t_k (n - t_k))
 
-    p_k and t_k its predicted and true weight. 0 of one predicted class, nan of one true class.
+    where TP, FP, FN and TN are those of class k against the rest, and p_k and t_k its predicted and
+    true weight. 0 of one predicted class, nan of one true class.
     """
 
     name: ClassVar[str] = "matthews"

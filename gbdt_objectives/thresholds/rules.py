@@ -288,11 +288,13 @@ def affine_rule(P: Array, w: Array, target: Decidable) -> tuple[Array, Array]:
 def affine_costs(costs: Array, target: RatioMetric) -> tuple[Array, Array]:
     """a and c, of costs [true, predicted] = u_true + c_predicted, less a_k where class k is hit."""
     K = len(costs)
-    u, c = np.zeros(K), costs[[1, 0], [0, 1]]
+    u, c = np.append(costs[0, 1], costs[1:, 0]), np.zeros(K)
     if K > 2:
-        missed = np.where(np.arange(1, K) == 1, 2, 1)  # a class that is not this one, nor the first
-        u[1:] = costs[np.arange(1, K), missed] - costs[0, missed]
-        c = np.append(costs[1, 0] - u[1], costs[0, 1:])
+        r = int(costs.sum(axis=1).argmin())  # u_r = 0
+        missed = [next(k for k in range(K) if k not in (j, r)) for j in range(K)]
+        u = costs[np.arange(K), missed] - costs[r, missed]
+        c, j = costs[r].copy(), (r + 1) % K
+        c[r] = costs[j, r] - u[j]
     a = u + c - costs.diagonal()
     if not np.allclose(u[:, None] + c - np.diag(a), costs, rtol=0, atol=1e-9 * np.ptp(costs)):
         raise ValueError(
