@@ -178,9 +178,9 @@ def optimize_decisions(
     probability : array-like of shape (n, K)
         A column per class, out-of-fold or of rows that are held out.
     metric : str or Metric
-        "macro_f1", "g_mean", "macro_recall", "kappa", "matthews" or "accuracy"; of two classes any
-        metric that :func:`decide` takes. Matthews' coefficient has local optima, and the best is
-        not always found.
+        "macro_f1", "g_mean", "macro_recall", "kappa", "matthews" or "accuracy"; any that
+        :func:`decide` takes for two classes, or for three if its costs are symmetric. Matthews'
+        coefficient has local optima, and the best is not always found.
     y_true : array-like of shape (n,), optional
         The class of each row. The probabilities are then calibrated, by
         :class:`TemperatureCalibrator`, and ``gain`` is measured: five times, rows are held out from
@@ -201,8 +201,8 @@ def optimize_decisions(
     Raises
     ------
     ValueError, TypeError
-        Probabilities that are none; a metric that weighs each pair of three classes or more, such
-        as "qwk"; a class that ``y_true`` has fewer than two rows of; a prior that is not above 0
+        Probabilities that are none; a metric that weighs each pair of classes, such as "qwk" of
+        four; a class that ``y_true`` has fewer than two rows of; a prior that is not above 0
         for each class that occurs; what :class:`TemperatureCalibrator` refuses.
 
     References

@@ -49,8 +49,10 @@ def of_every_decision(metric: str, P: np.ndarray, chosen: np.ndarray) -> np.ndar
     right, chance = hit.sum(axis=1), (t * m).sum(axis=1)
     if metric == "kappa":
         return (right - chance) / (1 - chance)
-    below = np.sqrt((1 - (t**2).sum(axis=1)) * (1 - (m**2).sum(axis=1)))
-    return np.where(below > 0, (right - chance) / np.where(below > 0, below, 1), 0)
+    spread = 1 - (m**2).sum(axis=1)
+    several = spread > 1e-9
+    below = np.sqrt((1 - (t**2).sum(axis=1)) * np.where(several, spread, 1))
+    return np.where(several, (right - chance) / below, 0)
 
 
 def of_rows(metric: str, P: np.ndarray, chosen: np.ndarray) -> float:
@@ -111,9 +113,8 @@ def test_a_weight_is_as_many_copies(metric, prior) -> None:
     y = rng.permutation(np.repeat(["a", "b", "c"], 100))  # probabilities mixed with the labels
     P = 0.7 * P + 0.3 * (y[:, None] == ["a", "b", "c"])
     calibrated = optimize_decisions(P, metric, y_true=y, sample_weight=w, **arguments)
-    copied = optimize_decisions(
-        np.repeat(P, w, axis=0), metric, y_true=np.repeat(y, w), **arguments
-    )
+    rows = np.repeat(np.arange(300), w)
+    copied = optimize_decisions(P[rows], metric, y_true=y[rows], **arguments)
     assert (calibrated.apply(P) == copied.apply(P)).mean() > 0.99  # the last digits of a fit
     assert calibrated.temperature == pytest.approx(copied.temperature, rel=1e-6)
 
@@ -136,6 +137,12 @@ def test_any_metric_of_two_classes_has_a_rule(metric) -> None:
     assert optimize_decisions(P, metric).apply(P).tolist() == decide(P, metric).tolist()
 
 
+def test_symmetric_costs_of_three_classes_have_a_rule() -> None:
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    for metric in ("qwk", "linear", "mae"):
+        assert optimize_decisions(P, metric).apply(P).tolist() == decide(P, metric).tolist()
+
+
 @each("metric", SKLEARN)
 def test_on_new_rows_it_beats_the_most_probable_class(metric) -> None:
     """Overconfident and shifted probabilities: calibration undoes them. The gain that is reported
@@ -148,7 +155,7 @@ def test_on_new_rows_it_beats_the_most_probable_class(metric) -> None:
     score = SKLEARN[metric]
     value = score(y_new, rule.apply(bent[1]))
     gain = value - score(y_new, bent[1].argmax(axis=1))
-    assert gain > 0.01
+    assert gain > 0.003
     assert abs(rule.gain - gain) < 3 * rule.gain_error
     best = score(y_new, decide(P_new, metric))  # of true probabilities, on the rows themselves
     assert value == pytest.approx(best, abs=0.01)
@@ -172,7 +179,7 @@ PRIORS = (0.6, 0.2, 0.12, 0.05, 0.03), (0.25, 0.2, 0.25, 0.2, 0.1)
 def test_in_another_population_it_is_as_good_as_a_rule_fitted_there(metric) -> None:
     """And correcting twice is worse: the rule holds the correction."""
     _, _, P = sample(20_000, 2, PRIORS[0])
-    X, y_new, there = sample(40_000, 3, PRIORS[1])
+    _, y_new, there = sample(40_000, 3, PRIORS[1])
     P_new = there * np.divide(*PRIORS)  # of the model that knows the old prior
     P_new /= P_new.sum(axis=1, keepdims=True)
     rule = optimize_decisions(P, metric, target_prior=dict(enumerate(PRIORS[1])))
@@ -248,8 +255,11 @@ def test_json_round_trip(labels) -> None:
 
 
 @refused(
-    ({"metric": "qwk"}, "metric 'qwk' weighs each pair of classes.*decide"),
-    ({"metric": "mae"}, "metric 'mae' weighs each pair"),
+    (
+        {"metric": "qwk", "probability": np.full((9, 4), 0.25)},
+        "metric 'qwk' weighs each pair of classes.*decide",
+    ),
+    ({"metric": cost_metric([[0, 1, 5], [2, 0, 1], [9, 3, 0]])}, "metric 'cost' weighs each pair"),
     ({"metric": lambda y, p, w: 0.0}, "metric is a function"),
     ({"metric": "f1_macro"}, "another name here: pass 'macro_f1'"),
     ({"probability": P8[:, 0]}, r"must be \(n, K\)"),
