@@ -66,7 +66,7 @@ def temperature(p: Array, temperature: float, biases: Numbers) -> Array:
     return softmax(np.log(p) / temperature + np.array(biases))
 
 def affine(p: Array, weights: Numbers, costs: Numbers) -> Array:
-    return np.asarray(weights) * p - np.asarray(costs)
+    return p * np.asarray(weights) - np.asarray(costs)
 
 def calibrate(p: Array, input_space: str, map: str, **numbers: Numbers) -> Array:
     """by a map of log-odds; infinite ones stay"""

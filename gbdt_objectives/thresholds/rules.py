@@ -122,15 +122,16 @@ class DecisionRule(_json.SavedAsJSON):
         return choose(evaluate(P, *self._steps), self.weights, self.costs)
 
     @property
-    def _steps(self) -> Steps:
-        """From the model's probabilities to those that the rule weighs."""
-        return () if self.temperature == 1 and not self.biases.any() else (self._calibration,)
+    def _scores(self) -> Step:
+        """From the probabilities that the rule weighs to the scores of which the greatest wins."""
+        return {"formula": "affine", "weights": self.weights, "costs": self.costs}
 
     @property
-    def _calibration(self) -> Step:
-        return {
-            "formula": "temperature", "temperature": self.temperature, "biases": self.biases
-        }  # fmt: skip
+    def _steps(self) -> Steps:
+        """From the model's probabilities to those that the rule weighs."""
+        T, b = self.temperature, self.biases
+        step = {"formula": "temperature", "temperature": T, "biases": b}
+        return () if T == 1 and not b.any() else (step,)
 
     def _values(self) -> list[Any]:
         labels = write_labels(self.labels, "labels must be all integers, all numbers")
