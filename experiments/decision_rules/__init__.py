@@ -1,0 +1,1 @@
+"""Decisions from class probabilities, and from thresholds on the score."""
