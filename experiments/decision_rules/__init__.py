@@ -1,1 +1,1 @@
-"""Decisions from class probabilities, and from thresholds on the score."""
+"""Rules for classes without order, and class weights in training."""

@@ -42,7 +42,7 @@ def data_sets(folder: Path | None, settings: dict[str, Any]) -> Iterator[tuple[s
         assert folder is not None
         if not (folder / name).is_file():
             raise _common.InputError(f"file {str(folder / name)!r} not found: give its folder")
-        frame = pd.read_csv(folder / name)
+        frame = pd.read_csv(folder / name).dropna(subset="response")
         frame = frame.iloc[rng.permutation(len(frame))[:rows]]
         X = frame.drop(columns="response").apply(numbers)
         yield name.split(".")[0], X.to_numpy(float), merged(frame["response"].to_numpy())
@@ -81,12 +81,11 @@ def cells(folder: Path | None, settings: dict[str, Any]) -> pd.DataFrame:
         warnings.filterwarnings("ignore", message="The least populated class|X does not have valid")
         for name, X, y in sets:
             for half, (train, test) in enumerate(halves.split(X, y)):
-                held = cross_val_predict(
-                    model, X[train], y[train], cv=inner, method="predict_proba"
-                )
-                P = model.fit(X[train], y[train]).predict_proba(X[test])
+                given = X[train], y[train]
+                held = cross_val_predict(model, *given, cv=inner, method="predict_proba")
+                P = model.fit(*given).predict_proba(X[test])
                 weights = model.get_params() | {"class_weight": "balanced"}
-                weighed = lgb.LGBMClassifier(**weights).fit(X[train], y[train]).predict(X[test])
+                weighed = lgb.LGBMClassifier(**weights).fit(*given).predict(X[test])
                 for metric in settings["metrics"]:
                     ways = {
                         PLAIN: P.argmax(axis=1),
