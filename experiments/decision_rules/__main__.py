@@ -56,7 +56,8 @@ def data_sets(folder: Path | None, settings: dict[str, Any]) -> Iterator[tuple[s
 def numbers(column: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column):
         return column
-    return pd.Series(np.unique(column.astype(str), return_inverse=True)[1], column.index)
+    codes = pd.factorize(column, sort=True)[0]
+    return pd.Series(np.where(codes < 0, np.nan, codes), column.index)
 
 
 def merged(response: Array) -> Array:
