@@ -250,7 +250,7 @@ def fit_rule(
     if y is not None:
         from gbdt_objectives.calibration import TemperatureCalibrator
 
-        calibrator = TemperatureCalibrator().fit(P, y, w)
+        calibrator = TemperatureCalibrator(labels=order).fit(P, order[y], w)
         rule = replace(rule, temperature=calibrator.temperature_, biases=calibrator.bias_)
     q = evaluate(P, *rule._steps)
     if target_prior is not None:
