@@ -219,7 +219,7 @@ def optimize_decisions(
     >>> P = np.array([[0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.9, 0.1]])
     >>> rule = optimize_decisions(P, "macro_f1", labels=["calm", "storm"])
     >>> rule.apply(P).tolist()
-    ['calm', 'storm', 'storm', 'calm']
+    ['calm', 'calm', 'storm', 'calm']
     """
     target = resolve_decidable(metric)
     P, order, w = read_columns(probability, labels, sample_weight, target)
