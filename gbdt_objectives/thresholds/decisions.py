@@ -16,7 +16,7 @@ from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, r
 Decidable = RatioMetric | ShareMetric
 
 STARTS = (0.0, 0.5, 1.0, 2.0)
-"""Classes weigh prior^-power: as they are, as rare classes deserve for their recall, and beyond."""
+"""Where to start: classes weigh prior^-power, so 0 is accuracy, and 1 is balanced accuracy."""
 FULL_STEPS, STEPS = 2, 60
 """Steps of the fixed point from each start."""
 SETTLED = 1e-3
@@ -49,10 +49,10 @@ def decide(
 
         argmax_k a_k P_ik - c_k
 
-    with the slopes a and c of the metric at the expected counts that these classes give, a fixed
-    point that is searched from four starts. Of nine rows of three classes it was the best of all
-    decisions in each of 60 draws for macro F1 and the G-mean. Matthews' coefficient has local
-    optima: there it was the best in 204 of 240 draws, and at most 0.026 below.
+    where a and c are the slopes of the metric at the expected counts of these very classes: a fixed
+    point, searched from four starts. For nine rows of three classes, drawn 60 times, no decisions
+    had a better macro F1 or G-mean. Matthews' coefficient has local optima: the best of all
+    decisions was found in 204 of 240 draws, and missed by at most 0.026.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def decide(
     Returns
     -------
     ndarray of shape (n,)
-        Labels. But for mean costs the class of a row depends on the other rows: decide on all
-        of them at once, or by the rule of :func:`optimize_decisions`.
+        Labels. Except for mean costs the class of a row depends on the other rows: decide on all
+        of them at once, or by a rule of :func:`optimize_decisions`.
 
     Raises
     ------
@@ -141,12 +141,12 @@ def choose(P: Array, a: Array, c: Array) -> Array:
 
 
 def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, Array]:
-    """The a and c of the best decisions of a fixed point: a step goes from the expected shares to
-    the slopes there, to decisions and on to the shares that these give.
+    """The a and c of the best decisions found. A step goes from expected shares to the slopes there,
+    to decisions by these, and on to the shares that the decisions give.
 
-    Full steps are tried first, as they often end in a fixed point; shorter ones follow, after
-    Frank and Wolfe. The shares on the way are means of decisions, which no decision has: so only
-    those of decisions are judged.
+    Full steps come first, as they often end in a fixed point; shorter ones follow, after Frank and
+    Wolfe. The shares on the way are averages, which no decisions may have: only the shares of
+    decisions are judged.
     """
     n, K = P.shape
     v = np.full(n, 1 / n) if w is None else w / w.sum()

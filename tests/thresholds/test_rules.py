@@ -84,20 +84,31 @@ def test_eight_rows(metric, value, classes) -> None:
     assert optimize_decisions(P8, metric).apply(P8).tolist() == found.tolist()
 
 
-@pytest.mark.parametrize("metric", [*EXACT, "matthews"])
-def test_no_decisions_of_nine_rows_are_better(metric) -> None:
-    """Matthews' coefficient has local optima."""
+def missed_by(metric: str, spread: float) -> np.ndarray:
+    """How much better the best of all decisions of nine rows are, in each of 60 draws."""
     every = np.array(list(product(range(3), repeat=9)))
     gaps = []
     for seed in range(60):
-        P = np.random.default_rng(seed).dirichlet(np.ones(3), 9)
+        P = np.random.default_rng(seed).dirichlet(np.full(3, spread), 9)
         best = of_every_decision(metric, P, every).max()
         own = of_rows(metric, P, optimize_decisions(P, metric).apply(P))
         assert own == pytest.approx(of_rows(metric, P, decide(P, metric)), abs=1e-12)
         gaps.append(best - own)
-    exact = np.count_nonzero(np.array(gaps) < 1e-12)
-    assert exact >= (49 if metric == "matthews" else 60)
-    assert max(gaps) < 0.0148
+    return np.array(gaps)
+
+
+@pytest.mark.parametrize("metric", EXACT)
+def test_no_decisions_of_nine_rows_are_better(metric) -> None:
+    assert missed_by(metric, 1.0).max() < 1e-12
+
+
+def test_how_often_the_best_matthews_is_found() -> None:
+    """It has local optima; a search from two starts found 49 of 60."""
+    gaps = np.array([missed_by("matthews", spread) for spread in (0.5, 0.7, 1.0, 2.0)])
+    found = np.count_nonzero(gaps < 1e-12, axis=1)
+    assert found.min() >= 49
+    assert found.sum() >= 204
+    assert gaps.max() < 0.026
 
 
 @each("metric", [*EXACT, "matthews", "accuracy"])
