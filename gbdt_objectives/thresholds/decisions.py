@@ -141,8 +141,8 @@ def choose(P: Array, a: Array, c: Array) -> Array:
 
 
 def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, Array]:
-    """The a and c of the best decisions found. A step goes from expected shares to the slopes there,
-    to decisions by these, and on to the shares that the decisions give.
+    """The a and c of the best decisions found. A step goes from expected shares to the slopes
+    there, to decisions by these, and on to the shares that the decisions give.
 
     Full steps come first, as they often end in a fixed point; shorter ones follow, after Frank and
     Wolfe. The shares on the way are averages, which no decisions may have: only the shares of
