@@ -29,10 +29,7 @@ from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
-from gbdt_objectives.thresholds.methods import MetricArgument, Target
-
-STEP = 1e-5
-"""Share of the weight that is moved to one pair of classes to differentiate a metric."""
+from gbdt_objectives.thresholds.methods import MetricArgument, Target, row_losses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -516,20 +513,6 @@ def metric_of_counts(metric: Target, classes: Array, counts: Array) -> float:
     """The metric of rows of these (weighted) counts [true, predicted]."""
     true, predicted = np.nonzero(counts)
     return score_classes(metric, classes, true, predicted, counts[true, predicted])
-
-
-def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
-    mean over the counts is 0. Classes without rows have none."""
-    C: Array = counts / counts.sum()
-    here = value(C)
-    g: Array = np.zeros_like(C)
-    for i in np.flatnonzero(C.sum(axis=1)):
-        for j in range(len(C)):
-            moved = (1 - STEP) * C
-            moved[i, j] += STEP
-            g[i, j] = (value(moved) - here) / STEP
-    return g
 
 
 def variance_of_mean(v: Array, w: Array, unit: Array) -> float:

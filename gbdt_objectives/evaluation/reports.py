@@ -26,13 +26,13 @@ from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
 from gbdt_objectives.evaluation.performance import (
     metric_of_counts,
     normal_interval,
-    row_losses,
     variance_of_mean,
 )
 from gbdt_objectives.metrics import ClassMetric, qwk_metric
 from gbdt_objectives.plotting import ReliabilityDisplay, ThresholdDisplay
 from gbdt_objectives.plotting.axes import svg
 from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.methods import row_losses
 
 LEVEL = 0.95
 PAGE = """<!DOCTYPE html>

@@ -29,7 +29,7 @@ from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.serving.model import ServedModel, is_of_margins, of_library
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 SIGMOID: Step = {"formula": "sigmoid"}
 SOFTMAX: Step = {"formula": "softmax"}
@@ -60,7 +60,7 @@ class Plan:
     classes: Array | None = None
     outputs: int = 1
     """Of the score: 1, or the number of classes where it is already their probabilities."""
-    thresholds: Thresholds | None = None
+    thresholds: Thresholds | DecisionRule | None = None
 
     @property
     def is_score(self) -> bool:
@@ -377,10 +377,11 @@ def of_served_model(model: ServedModel) -> Plan:
             )
         plan = calibrated(plan, calibrator)
     if model.thresholds is not None:
-        if not plan.is_score:
+        if not plan.is_score and isinstance(model.thresholds, Thresholds):
             raise ValueError(
                 "thresholds are for one score, but the model predicts probabilities of "
-                f"{plan.outputs} classes: leave them out; predict then takes the most probable one"
+                f"{plan.outputs} classes: leave them out, and predict takes the most probable one, "
+                "or pass what optimize_decisions returned"
             )
         plan = replace(plan, thresholds=model.thresholds)
     return plan

@@ -67,6 +67,12 @@ QUICK = [
         ("error",),
         holds=lambda table: (table.error > 0).all(),
     ),
+    Quick(
+        "decision_rules",
+        {"cells": 2 * 3 * 5, "differences": 3 * 4, "counts": 3 * 4},  # halves, metrics, ways
+        ("value",),
+        "class_weight: better in",
+    ),
     Quick("decisions", {"cells": 2 * 2 * 3, "differences": None}, ("decide", "thresholds")),
     Quick(
         "delayed_labels",

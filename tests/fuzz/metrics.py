@@ -15,7 +15,8 @@ from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Near, Outside, Unclear
 
 NAMES = (
-    "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1", "youden",
+    "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "macro_f1", "g_mean",
+    "f1", "youden",
 )  # fmt: skip
 TWO = ("f1", "f_beta", "youden")
 DOWN = ("mae", "cost")
@@ -82,6 +83,16 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
         b2 = fraction(1 if metric == "f1" else parameter) ** 2
         below = (1 + b2) * C[1][1] + b2 * C[1][0] + C[0][1]
         return ((1 + b2) * C[1][1] / below, 1e-13) if below else (None, 0)
+    if metric == "macro_f1":
+        sizes = [t + p for t, p in zip(true, predicted, strict=True)]
+        f1 = [2 * C[k][k] / sizes[k] for k in range(K) if sizes[k]]
+        return sum(f1) / len(f1), 1e-13 * K
+    if metric == "g_mean":
+        if min(some) * 10**150 < n:  # the share is 0, or its product with others
+            raise Unclear
+        product = math.prod(C[k][k] / true[k] for k in range(K) if true[k])
+        value = mp.root(real(product), len(some))
+        return value, 1e-13 * K
     assert metric == "matthews"
     if sum(t > 0 for t in true) < 2:
         return None, 0

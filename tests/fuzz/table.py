@@ -93,6 +93,8 @@ TABLE = (
           t.optimize_reference, share=0.5),
     Check("thresholds.apply_thresholds", t.draw_apply, t.apply, t.apply_reference, ("score",)),
     Check("thresholds.decide", t.draw_decide, t.decide, t.decide_reference),
+    Check("thresholds.optimize_decisions", t.draw_rule, t.rule, t.rule_reference,
+          covers=("thresholds.DecisionRule",)),
     Check("thresholds.ThresholdStatistics", t.draw_statistics, t.statistics,
           t.statistics_reference),
     Check("thresholds.fit_segment_shift", t.draw_segment_shift, t.segment_shift,
@@ -134,6 +136,7 @@ EXEMPT: dict[str, str] = {
     "metrics.MatthewsMetric": "the class of threshold_metric('matthews')",
     "metrics.Metric": "the base class, called in every metric above",
     "metrics.RatioMetric": MADE,
+    "metrics.ShareMetric": MADE,
     **{
         f"objectives.{name}": VALUES
         for name in (
