@@ -113,12 +113,14 @@ def load(module: str) -> Any:
 @cache
 def library(name: str) -> OpenLibrary:
     """The value of a library of NAMES; raises ImportError if it is missing or too old."""
-    found: OpenLibrary = _value(name)
+    found: Any = any_library(name)
+    return found  # type: ignore[no-any-return]
+
+
+def any_library(name: str) -> Library:
+    """The value of a library of EVERY; raises ImportError if it is missing or too old."""
+    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
     return found
-
-
-def _value(name: str) -> Any:
-    return import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
 
 
 def name_of(thing: Any) -> str | None:
@@ -150,7 +152,7 @@ def library_of_model(model: object) -> Library | None:
     """The library, any of EVERY, of a model, also of a subclass; None of anything else."""
     kind: Any = type(model)
     row = row_of(kind)
-    return None if row is None else _value(row.name)
+    return None if row is None else any_library(row.name)
 
 
 def kind_of(estimator: object) -> str | None:
@@ -165,7 +167,7 @@ def kind_of(estimator: object) -> str | None:
 def library_in_role(estimator: object, role: str) -> Library | None:
     """The library of a booster's estimator with this role, also of a subclass, else None."""
     kind = kind_of(estimator)
-    return None if kind is None or not kind.endswith(role) else _value(KINDS[kind].name)
+    return None if kind is None or not kind.endswith(role) else any_library(KINDS[kind].name)
 
 
 class Exported:

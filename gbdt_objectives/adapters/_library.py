@@ -69,6 +69,7 @@ class Library(Named):
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None]  # raise if training cannot start at these log-odds
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
+    small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
     stops: Any  # its callbacks that stop early; ``data`` names the set they look at, None the last
 
     # The intercept.
@@ -153,6 +154,10 @@ class OpenLibrary(TrainingLibrary):
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""
     trees: Callable[[Any], Trees]  # of a booster, as arrays
     leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
+
+
+class CannotTrain(ValueError):
+    """An objective that a library cannot train, with the reason and the remedy."""
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

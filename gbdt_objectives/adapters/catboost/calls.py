@@ -16,6 +16,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link
+from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss
@@ -137,7 +138,7 @@ def check_row_wise(objective: Objective, y: Array) -> None:
         remedy = "train squared error and place thresholds, QWKClassifier(CatBoostRegressor()), or "
         remedy += "use XGBoost or LightGBM"
     if why:
-        raise ValueError(f"{objective!r} {why}: {remedy}")
+        raise CannotTrain(f"{objective!r} {why}: {remedy}")
 
 
 def depends_on_others(objective: Objective, y: Array) -> bool:

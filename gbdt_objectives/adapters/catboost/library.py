@@ -33,6 +33,7 @@ LIBRARY = TrainingLibrary(
     classifies=(), takes={
         "Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
     correctable=(None, "Logloss", "CrossEntropy", "MultiClass"), functions_are_log_odds=False,
+    small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     zero_rounds_stop=False, quiet_fit={},
     own_stopping=("early_stopping_rounds", "od_wait"), weigh_held_out=lambda w: {},
     check_offset=lambda estimator: None, check_start=lambda log_odds: None,

@@ -79,6 +79,7 @@ LIBRARY = OpenLibrary(
     classifies=(
         "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
     ),
+    small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     weigh_held_out=lambda w: {"eval_sample_weight": [w]}, check_offset=check_offset,
     check_start=lambda log_odds: None,

@@ -20,6 +20,7 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
+from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -105,7 +106,7 @@ class Fitting(_estimators.Fitting):
                 "of the two out"
             )
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
-            raise ValueError(
+            raise CannotTrain(
                 f"objective={given!r} has {objective.outputs} outputs, but scikit-learn's "
                 "regressor predicts one number for each row: use XGBRegressor or LGBMRegressor"
             )

@@ -74,6 +74,7 @@ LIBRARY = Library(
     defaults={role: (None, loss) for role, loss in estimators.LOSSES.items()},
     takes={"gamma": (1e-300, np.inf), "poisson": (0.0, np.inf)},
     correctable=(None, "log_loss"), classifies=(), knows_objective=lambda name: False,
+    small={"max_depth": 2, "min_samples_leaf": 5},
     functions_are_log_odds=False, own_stopping=(), zero_rounds_stop=False, stops=(),
     check_stopping=check_stopping, own_class=own_class,
     stops_after=lambda rounds: {"early_stopping": True, "n_iter_no_change": rounds, "tol": 0.0},

@@ -77,6 +77,7 @@ LIBRARY = OpenLibrary(
         ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
+    small={"max_depth": 2, "n_jobs": 1, "verbosity": 0},
     functions_are_log_odds=True, zero_rounds_stop=True,
     weigh_held_out=lambda w: {"sample_weight_eval_set": [w]}, quiet_fit={"verbose": False},
     check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,
