@@ -18,11 +18,11 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import check_name
+from gbdt_objectives.adapters._estimators import check_name, read_metric
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics import Metric, loss_metric, squared_error_metric
 from gbdt_objectives.objectives import Objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -142,11 +142,11 @@ def take_class_weight(
 
 
 def check_labels(
-    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
     """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
-    positions or the target. ``asking`` is the QWKClassifier."""
-    unread = () if asking.early_stopping_rounds is not None else _wrapped.METRIC
+    positions or the target. ``asking`` is the QWKClassifier; one that stops reads its metric."""
+    unread = () if stops else _wrapped.METRIC
     for name, estimator in members:
         last = last_step(estimator)
         facts = Facts(
@@ -230,7 +230,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
                 parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
             )  # fmt: skip
-    if stopping_rounds is None:
+    if stopping_rounds is None or (isinstance(stopping_rounds, str) and stopping_rounds == "auto"):
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
     if not boosters:
@@ -240,14 +240,53 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             "splits off rows itself"
         )
     for booster, _ in boosters:
-        _wrapped.check_best_round(booster.get_params())
-        written, metric = _wrapped.find_metric(booster)
-        if not isinstance(metric, Metric):
-            _wrapped.refuse_parameters(
-                {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
-                "but early stopping looks at the loss of the class positions, or at a metric of "
-                "gbdt_objectives: pass qwk_metric(), or leave it out",
-            )  # fmt: skip
+        check_stops(booster, objective)
+
+
+def check_stops(booster: Any, objective: object) -> None:
+    """Raise if it cannot stop on the rows held out, or would do so on something else."""
+    _wrapped.check_best_round(booster.get_params())
+    written, metric = _wrapped.find_metric(booster)
+    if not isinstance(metric, Metric):
+        _wrapped.refuse_parameters(
+            {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
+            "but early stopping looks at the loss of the class positions, or at a metric of "
+            "gbdt_objectives: pass qwk_metric(), or leave it out",
+        )  # fmt: skip
+
+
+def default_metric(objective: Objective | None) -> Metric:
+    """What a booster stops on that names no metric of ours."""
+    return squared_error_metric() if objective is None else loss_metric(objective)
+
+
+def those_that_stop(
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+) -> list[bool]:
+    """Which regressors stop early. With "auto" these are the ones that a number of rounds would
+    not refuse; the others train all rounds, as with None."""
+    if asking.early_stopping_rounds != "auto":
+        number = asking.early_stopping_rounds is not None
+        return [number and library_inside(each) is not None for _, each in members]
+    return [can_stop(member, asking, classes, goal, is_target) for member in members]
+
+
+def can_stop(
+    member: tuple[str, Any], asking: Any, classes: Array, goal: Array, is_target: bool
+) -> bool:
+    booster = last_step(member[1])
+    if library_inside(booster) is None:
+        return False
+    objective = None if asking.objective == "qwk" else asking.objective
+    try:
+        check_stops(booster, asking.objective)
+        check_labels([member], asking, classes, goal, is_target, stops=True)
+        _, metric = _wrapped.find_metric(booster)
+        metric = metric if isinstance(metric, Metric) else default_metric(objective)
+        read_metric(metric, booster, "Regressor")
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:
