@@ -1,13 +1,14 @@
 """Folds that train in step, and stop together in the round of least mean loss.
 
 Each fold is trained in a thread of its own. After each round it waits for the others, and its
-booster is told the mean of all folds' metrics in place of its own: so all decide alike, and each
-keeps the same number of rounds, as if it had been trained with that number.
+booster is told the mean of all folds' metrics in place of its own. So all of them stop in one
+round, and keep one number of rounds, as if they had been trained with that number.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,38 +17,47 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import config_context, get_config
 
-from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link
 from gbdt_objectives.metrics import Metric
 
 PATIENCE = 20
-"""Rounds without a better mean after which folds stop: 10, 20 and 50 are level."""
+"""Number of rounds without a better mean after which folds stop."""
 
 
 class Folds:
-    """Threads of folds, ``n_jobs`` of which run at a time while the others wait."""
+    """A thread for each fold, ``n_jobs`` of which run while the others wait for their turn."""
 
-    def __init__(self, weights: Array, n_jobs: int) -> None:
+    def __init__(self, weights: Sequence[float], n_jobs: int) -> None:
         self.weights = weights  # of the rows that each fold holds out
-        self.running = threading.Semaphore(n_jobs)
-        self.changed = threading.Condition()
+        self.lock = threading.Lock()  # of all that follows
+        self.free, self.ready = n_jobs, deque[int]()  # how many more may run, and who would
+        self.turns = [threading.Lock() for _ in weights]  # released when it is a fold's turn
+        self.rounds: list[Rounds] = []
         self.failed: BaseException | None = None
 
     def run(self, fit: Callable[..., Any], folds: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """What ``fit`` returns for each fold, in order; the first error ends all of them."""
-        config = get_config()  # of this thread: others have scikit-learn's defaults
+        config = get_config()  # of this thread: another would have scikit-learn's defaults
 
-        def fit_one(fold: tuple[Any, ...]) -> Any:
-            with self.running, config_context(**config):
-                try:
-                    return fit(*fold)
-                except BaseException as error:
-                    self.fail(error)
-                    raise
-
-        with ThreadPoolExecutor(len(folds)) as pool:
-            fitted = [pool.submit(fit_one, fold) for fold in folds]
+        def fit_one(k: int) -> Any:
             try:
+                self.wait(k)
+                with config_context(**config):
+                    return fit(*folds[k])
+            except BaseException as error:
+                self.fail(error)
+                raise
+            finally:
+                with self.lock:
+                    self.hand_on()
+
+        for turn in self.turns:
+            turn.acquire()
+        with ThreadPoolExecutor(len(folds)) as pool:
+            fitted = [pool.submit(fit_one, k) for k in range(len(folds))]
+            try:
+                with self.lock:
+                    self.wake(range(len(folds)))
                 for one in fitted:
                     yield one.result()
             except BaseException as error:  # also of who waits here, such as KeyboardInterrupt
@@ -56,27 +66,38 @@ class Folds:
 
     def stops(self, members: Sequence[bool]) -> list[list[Stop | None]]:
         """Where each fold's models of these members stop; None for one that does not."""
-        rounds = [Rounds(self) if stops else None for stops in members]
+        of_member = [Rounds(self) if stops else None for stops in members]
+        self.rounds = [rounds for rounds in of_member if rounds is not None]
         return [
-            [None if own is None else Stop(PATIENCE, own, k) for own in rounds]
+            [None if rounds is None else Stop(PATIENCE, rounds, k) for rounds in of_member]
             for k in range(len(self.weights))
         ]
 
-    def fail(self, error: BaseException) -> None:
-        with self.changed:
-            self.failed = self.failed or error
-            self.changed.notify_all()
-
-    def wait_for(self, ready: Callable[[], bool]) -> None:
-        """Let other folds run until it is ``ready``, which one of them brings about."""
-        self.running.release()
-        try:
-            with self.changed:
-                self.changed.wait_for(lambda: self.failed is not None or ready())
-        finally:
-            self.running.acquire()
+    def wait(self, fold: int) -> None:
+        """Until it is the fold's turn."""
+        self.turns[fold].acquire()
         if self.failed is not None:
             raise CancelledError
+
+    def wake(self, folds: Sequence[int]) -> None:
+        """Let folds run, as soon as there is room for them."""
+        self.ready.extend(folds)
+        while self.free and self.ready:
+            self.free -= 1
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """Let the next fold run in the place of one that waits or has ended."""
+        if self.ready:
+            self.turns[self.ready.popleft()].release()
+        else:
+            self.free += 1
+
+    def fail(self, error: BaseException) -> None:
+        with self.lock:
+            self.failed = self.failed or error
+            for rounds in self.rounds:
+                rounds.wake()
 
 
 class Rounds:
@@ -86,18 +107,23 @@ class Rounds:
         self.folds = folds
         self.values: list[list[float]] = [[] for _ in folds.weights]
         self.ended = [False for _ in folds.weights]
+        self.waiting: list[int] = []  # folds that are one round ahead of another
 
     def mean(self, fold: int, value: float) -> float:
         """The mean over folds in the round that has this value in one of them."""
-        with self.folds.changed:
+        with self.folds.lock:
             self.values[fold].append(value)
             k = len(self.values[fold])
-            if self.all_have(k):
-                self.folds.changed.notify_all()
-        self.folds.wait_for(lambda: self.all_have(k))
-        known = [(own[:k][-1], w) for own, w in zip(self.values, self.folds.weights, strict=True)]
-        values, weights = zip(*known, strict=True)
-        return float(np.average(values, weights=weights))
+            last = self.all_have(k)
+            if last:
+                self.wake()
+            else:
+                self.waiting.append(fold)
+                self.folds.hand_on()
+        if not last:
+            self.folds.wait(fold)
+        values = [own[:k][-1] for own in self.values]
+        return float(np.average(values, weights=self.folds.weights))
 
     def all_have(self, k: int) -> bool:
         """Whether each fold has so many rounds, or has ended: then its last value stays."""
@@ -105,10 +131,15 @@ class Rounds:
         return all(len(own) >= k or ended for own, ended in pairs)
 
     def end(self, fold: int) -> None:
-        """Let the others go on alone: a callback of the user's may stop a single fold."""
-        with self.folds.changed:
+        """Let the others go on alone, if a callback of the user's has stopped this one."""
+        with self.folds.lock:
             self.ended[fold] = True
-            self.folds.changed.notify_all()
+            if self.waiting and self.all_have(len(self.values[self.waiting[0]])):
+                self.wake()
+
+    def wake(self) -> None:
+        self.folds.wake(self.waiting)
+        self.waiting = []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +151,7 @@ class InStep(Metric):
     fold: int
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override]  # that of a field
         return self.metric.name
 
     @property
