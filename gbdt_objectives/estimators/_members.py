@@ -23,7 +23,7 @@ from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.metrics import Metric, loss_metric, squared_error_metric
-from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives import Objective, qwk_objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 
@@ -230,7 +230,9 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
                 parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
             )  # fmt: skip
-    if stopping_rounds is None or (isinstance(stopping_rounds, str) and stopping_rounds == "auto"):
+    if isinstance(stopping_rounds, str):
+        _checks.choice("early_stopping_rounds", stopping_rounds, ("auto",))
+    if stopping_rounds in (None, "auto"):
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
     if not boosters:
@@ -263,30 +265,39 @@ def default_metric(objective: Objective | None) -> Metric:
 def those_that_stop(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
 ) -> list[bool]:
-    """Which regressors stop early. With "auto" these are the ones that a number of rounds would
-    not refuse; the others train all rounds, as with None."""
+    """Which regressors stop early. With "auto" these are the ones that a number of rounds would not
+    refuse, and that have no objective of their own, whose scores may be no class positions."""
     if asking.early_stopping_rounds != "auto":
         number = asking.early_stopping_rounds is not None
         return [number and library_inside(each) is not None for _, each in members]
-    return [can_stop(member, asking, classes, goal, is_target) for member in members]
+    found = []
+    for member in members:
+        try:
+            check_stops_by_itself(last_step(member[1]), asking.objective)
+            check_labels([member], asking, classes, goal, is_target, stops=True)
+        except (TypeError, ValueError):
+            found.append(False)
+        else:
+            found.append(True)
+    return found
 
 
-def can_stop(
-    member: tuple[str, Any], asking: Any, classes: Array, goal: Array, is_target: bool
-) -> bool:
-    booster = last_step(member[1])
-    if library_inside(booster) is None:
-        return False
-    objective = None if asking.objective == "qwk" else asking.objective
-    try:
-        check_stops(booster, asking.objective)
-        check_labels([member], asking, classes, goal, is_target, stops=True)
-        _, metric = _wrapped.find_metric(booster)
-        metric = metric if isinstance(metric, Metric) else default_metric(objective)
-        read_metric(metric, booster, "Regressor")
-    except (TypeError, ValueError):
-        return False
-    return True
+def check_stops_by_itself(booster: Any, objective: Any) -> None:
+    """Raise unless it stops where its scores are best without being asked to."""
+    library = library_inside(booster)
+    if library is None or getattr(booster, "get_num_boosting_rounds", lambda: 2)() < 2:
+        raise TypeError("it has no rounds: in XGBoost's random forest all trees are one")
+    check_stops(booster, objective)
+    trained = fresh(booster)
+    if objective is None:
+        asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
+        _wrapped.refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
+    else:
+        objective = qwk_objective() if objective == "qwk" else objective
+        trained.set_params(objective=objective)
+    _, metric = _wrapped.find_metric(booster)
+    metric = metric if isinstance(metric, Metric) else default_metric(objective)
+    read_metric(metric, trained, "Regressor")
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:

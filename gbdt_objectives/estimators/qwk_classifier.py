@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -434,13 +434,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
         rng = np.random.default_rng(0)
         some = [rng.choice(held, few, replace=False) for _ in splits]
-        fit = partial(self._fit_fold, members, data, K)
-        if self.early_stopping_rounds == "auto" and any(stops):
+        fit, number = partial(self._fit_fold, members, data, K), self.early_stopping_rounds
+        folds: Iterable[Any]
+        if number == "auto" and any(stops):
             weights = [len(test) if data[2] is None else data[2][test].sum() for _, test in splits]
             step = _in_step.Folds(weights, effective_n_jobs(self.n_jobs))
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
-            each = [Stop(self.early_stopping_rounds) if stop else None for stop in stops]
+            each = [Stop(int(number)) if stop and number else None for stop in stops]
             folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
                 delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True)
             )
@@ -468,9 +469,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if any(stops):
             rounds = [
                 {
-                    name: library_inside(model).count_rounds(last_step(model))
+                    name: library.count_rounds(last_step(model))
                     for (name, _), model, stop in zip(members, of_fold, stops, strict=True)
-                    if stop
+                    if stop and (library := library_inside(model))
                 }
                 for of_fold in folds.models
             ]
@@ -504,7 +505,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     def _fit_fold(
         self, members: Members, data: Data, K: int, split: Split, some: Array,
         stops: Sequence[Stop | None],
-    ) -> tuple[list[Any], Array, Array]:
+    ) -> tuple[list[Any], Array, Array]:  # fmt: skip
         """The fold's models, their scores of the rows held out, and of some rows."""
         train, test = split
         held_out = _base.take_rows(data, test) if any(stops) else None
