@@ -122,7 +122,7 @@ class Rounds:
                 self.folds.hand_on()
         if not last:
             self.folds.wait(fold)
-        values = [own[:k][-1] for own in self.values]
+        values = [own[min(k, len(own)) - 1] for own in self.values]
         return float(np.average(values, weights=self.folds.weights))
 
     def all_have(self, k: int) -> bool:

@@ -118,16 +118,26 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     handle_unknown : {"error", "common"}
         Whether rows of a segment that ``fit`` did not see are refused, or keep the common
         thresholds.
-    early_stopping_rounds : int, optional
-        LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
-        improved for this many rounds (squared error with ``objective=None``), or the metric of
-        this package that is the regressor's ``eval_metric``; a refit uses the mean of their best
-        rounds. It makes the out-of-fold scores slightly optimistic. Of several regressors these two
-        kinds stop, the others train as they are.
+    early_stopping_rounds : "auto", int or None
+        When LGBMRegressor and XGBRegressor stop, judged by the loss of the rows held out (squared
+        error with ``objective=None``), or by the metric of this package that is the regressor's
+        ``eval_metric``. Of several regressors these two kinds stop, the others train as they are.
+
+        "auto": all folds keep one number of rounds, at most ``n_estimators``: that of least mean
+        loss, by the weight of the rows that a fold holds out. They stop once the mean has not
+        improved for 20 rounds, and a refit has that number, too. The folds are trained in threads
+        and are in memory at the same time. A regressor with an objective or a metric of its own,
+        or one that a number would refuse, trains all its rounds.
+
+        An int: each fold stops when its own loss has not improved for this many rounds, and a refit
+        uses the mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
+
+        None: all rounds are trained.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Number of folds trained at the same time, each with the booster's own threads.
+        Number of folds trained at the same time, each with the booster's own threads. They are
+        processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
     verbose : bool
         Whether to show a progress bar over the folds (needs tqdm).
 
@@ -160,7 +170,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     segment_shift_ : SegmentShift
         What is added to the scores of each segment, with ``segment``.
     best_iterations_ : list of int or of dict
-        Rounds of each fold's model, with early stopping; of several regressors by name.
+        Rounds of each fold's model, all equal with "auto", of those that stop early; of several
+        regressors by name.
     n_features_in_, feature_names_in_
 
     Examples
