@@ -150,8 +150,9 @@ def fit(
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
-        *pair, weight = held_out
-        given |= evaluation_arguments(estimator.fit, [tuple(pair)])
+        X, y, weight = held_out
+        X = X if hasattr(X, "shape") else np.asarray(X)  # LightGBM reads lists for training only
+        given |= evaluation_arguments(estimator.fit, [(X, y)])
         if weight is not None:
             given[library.evaluation_weights] = [weight]
         given |= library.quiet_fit

@@ -130,6 +130,14 @@ def test_never_more_rounds_than_the_regressor_has(data, booster) -> None:
     np.testing.assert_array_equal(found.predict_score(X), free.predict_score(X))
 
 
+@BOOSTERS
+def test_rows_may_be_lists(data, booster) -> None:
+    X, y, _ = data
+    of_lists = QWKClassifier(booster(), cv=3).fit(X.tolist(), y.tolist())
+    of_arrays = QWKClassifier(booster(), cv=3).fit(X, y)
+    np.testing.assert_array_equal(of_lists.oof_score_, of_arrays.oof_score_)
+
+
 def test_each_of_several_regressors_has_its_own_number(data) -> None:
     X, y, w = data
     members = [
