@@ -36,6 +36,7 @@ DROP_IN = {
     "XGBoost": xgboost_adapter.XGBRegressor(),
 }
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
+ALL_ROUNDS: dict[str, Any] = {"early_stopping_rounds": None}  # as the boosters alone train
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +63,7 @@ def compared(booster: str, objective: str | None, n: int) -> dict[str, Callable[
     alone = clone(PLAIN[booster] if objective is None else DROP_IN[booster]).set_params(n_jobs=1)
     K = None if objective is None else len(CUTS) + 1
     return {
-        "whole": lambda: QWKClassifier(plain, objective=objective).fit(X, y),
+        "whole": lambda: QWKClassifier(plain, objective=objective, **ALL_ROUNDS).fit(X, y),
         "boosters": lambda: train_boosters(alone, X, y, K),
     }
 
@@ -80,7 +81,7 @@ def blended(n: int) -> dict[str, Callable[[], Any]]:
         for _, model in members:
             train_boosters(model, X, y, None)
 
-    return {"whole": lambda: QWKClassifier(members).fit(X, y), "boosters": train_all}
+    return {"whole": lambda: QWKClassifier(members, **ALL_ROUNDS).fit(X, y), "boosters": train_all}
 
 
 def histograms(n: int, classify: bool) -> dict[str, Callable[[], Any]]:

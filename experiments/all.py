@@ -64,6 +64,7 @@ STUDIES = (
     Study("ordinal_data.ordinal_logit", ("{folder}",), "results/ordinal-logit", None),
     on_files("ordinal_benchmark"),
     on_files("qwk_default"),
+    on_files("early_stopping"),
     Study("threshold_study", (*(f"{{folder}}/{file}.csv" for file in FILES), *TARGET)),
     Study("threshold_study.rare", results="results/rare"),
     on_files("segment_thresholds"),

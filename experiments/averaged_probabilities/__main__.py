@@ -131,7 +131,9 @@ def cells(folder: Path | None, settings: dict[str, Any]) -> pd.DataFrame:
             K = int(y.max()) + 1
             for fold, (train, test) in enumerate(folds.split(X, y)):
                 for label, how in models.items():
-                    model = QWKClassifier(regressor(**how), labels=range(K))
+                    model = QWKClassifier(
+                        regressor(**how), labels=range(K), early_stopping_rounds=None
+                    )
                     refit = clone(model).set_params(ensemble=False)  # the same out-of-fold scores
                     model.fit(X[train], y[train])
                     single = refit.fit(X[train], y[train]).probability_curve_

@@ -133,10 +133,11 @@ def predict_booster(
 ) -> Iterator[tuple[str, Array]]:
     """The grades that each arm of one booster predicts; ``trials`` are optimized-rounder's."""
     grades = np.arange(K)
-    ours = QWKClassifier(Remembered(regressor), labels=grades).fit(X, y)
+    all_rounds = {"labels": grades, "early_stopping_rounds": None}  # their number is tuned
+    ours = QWKClassifier(Remembered(regressor), **all_rounds).fit(X, y)
     yield "QWKClassifier", ours.predict(X_new)
     if classifier is not None:
-        qwk = QWKClassifier(regressor, objective="qwk", labels=grades)
+        qwk = QWKClassifier(regressor, objective="qwk", **all_rounds)
         yield "QWKClassifier, QWK objective", qwk.fit(X, y).predict(X_new)
 
     thresholds = _common.fit_thresholds(y, ours.oof_score_, (0, K - 1), "nelder-mead")
@@ -170,8 +171,9 @@ def predict_together(
     members = [(name, Remembered(model)) for name, model in [*regressors.items(), ("ridge", ridge)]]
     grades = np.arange(K)
     yield "QWKClassifier, ridge", QWKClassifier(ridge, labels=grades).fit(X, y).predict(X_new)
-    yield "blend", QWKClassifier(members, labels=grades).fit(X, y).predict(X_new)
-    equal = QWKClassifier(members, weights=np.ones(len(members)), labels=grades).fit(X, y)
+    all_rounds = {"labels": grades, "early_stopping_rounds": None}
+    yield "blend", QWKClassifier(members, **all_rounds).fit(X, y).predict(X_new)
+    equal = QWKClassifier(members, weights=np.ones(len(members)), **all_rounds).fit(X, y)
     yield "blend, equal weights", equal.predict(X_new)
     if "mord" in peers:
         model = make_pipeline(StandardScaler(), peers["mord"].LogisticAT())

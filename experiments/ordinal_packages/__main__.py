@@ -39,7 +39,8 @@ QUICK = {"folds": 2, "trees": 10, "data": {}, "simulated": {"rows": 300, "grades
 
 
 def qwk_classifier(K: int, s: Mapping[str, Any]) -> Any:
-    return QWKClassifier(lgb.LGBMRegressor(**of_lightgbm(s)), labels=list(range(K)))
+    regressor = lgb.LGBMRegressor(**of_lightgbm(s))
+    return QWKClassifier(regressor, labels=list(range(K)), early_stopping_rounds=None)
 
 
 def ordinal_logit_lightgbm(K: int, s: Mapping[str, Any]) -> Any:

@@ -52,10 +52,10 @@ def models(booster: str, K: int, settings: dict[str, Any]) -> dict[str, Any]:
         library, adapter, prefix = xgb, xgb_adapter, "XGB"
         common |= {"max_depth": settings["max_depth"], "n_jobs": 1}
     regressor = getattr(library, f"{prefix}Regressor")(**common)
-    order = list(range(K))
+    ours: dict[str, Any] = {"labels": list(range(K)), "early_stopping_rounds": None}
     return {
-        "curve of squared error": QWKClassifier(regressor, objective=None, labels=order),
-        "curve of QWK": QWKClassifier(regressor, objective="qwk", labels=order),
+        "curve of squared error": QWKClassifier(regressor, objective=None, **ours),
+        "curve of QWK": QWKClassifier(regressor, objective="qwk", **ours),
         "ordinal logit": getattr(adapter, f"{prefix}Classifier")(
             objective=ordinal_logit_objective(K), **common
         ),

@@ -147,7 +147,9 @@ def fit(
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
-        given |= fitting.held_out(estimator, library.weigh_held_out, *held_out)
+        X, y, weight = held_out
+        X = X if hasattr(X, "shape") else np.asarray(X)  # LightGBM reads lists for training only
+        given |= fitting.held_out(estimator, library.weigh_held_out, X, y, weight)
         given |= library.quiet_fit
         parameters |= library.stops_after(stopping_rounds)
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric

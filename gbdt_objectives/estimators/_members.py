@@ -18,12 +18,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name
+from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, read_metric
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.metrics import Metric
-from gbdt_objectives.objectives import Objective
+from gbdt_objectives.metrics import Metric, loss_metric, squared_error_metric
+from gbdt_objectives.objectives import Objective, qwk_objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 
@@ -142,11 +142,11 @@ def take_class_weight(
 
 
 def check_labels(
-    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
     """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
-    positions or the target. ``asking`` is the QWKClassifier."""
-    unread = () if asking.early_stopping_rounds is not None else _wrapped.METRIC
+    positions or the target. ``asking`` is the QWKClassifier; one that stops reads its metric."""
+    unread = () if stops else _wrapped.METRIC
     for name, estimator in members:
         last = last_step(estimator)
         facts = Facts(
@@ -230,7 +230,9 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
                 parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
             )  # fmt: skip
-    if stopping_rounds is None:
+    if isinstance(stopping_rounds, str):
+        _checks.choice("early_stopping_rounds", stopping_rounds, ("auto",))
+    if stopping_rounds in (None, "auto"):
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
     if not boosters:
@@ -240,15 +242,63 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             "splits off rows itself"
         )
     for booster, library in boosters:
-        library.check_stopping(booster)
-        _wrapped.check_best_round(booster.get_params())
-        written, metric = _wrapped.find_metric(booster)
-        if not isinstance(metric, Metric):
-            _wrapped.refuse_parameters(
-                {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
-                "but early stopping looks at the loss of the class positions, or at a metric of "
-                "gbdt_objectives: pass qwk_metric(), or leave it out",
-            )  # fmt: skip
+        check_stops(booster, library, objective)
+
+
+def check_stops(booster: Any, library: Library, objective: object) -> None:
+    """Raise if it cannot stop on the rows held out, or would do so on something else."""
+    library.check_stopping(booster)
+    _wrapped.check_best_round(booster.get_params())
+    written, metric = _wrapped.find_metric(booster)
+    if not isinstance(metric, Metric):
+        _wrapped.refuse_parameters(
+            {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
+            "but early stopping looks at the loss of the class positions, or at a metric of "
+            "gbdt_objectives: pass qwk_metric(), or leave it out",
+        )  # fmt: skip
+
+
+def default_metric(objective: Objective | None) -> Metric:
+    """What a booster stops on that names no metric of ours."""
+    return squared_error_metric() if objective is None else loss_metric(objective)
+
+
+def those_that_stop(
+    members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
+) -> list[bool]:
+    """Which regressors stop early. With "auto" these are the ones that a number of rounds would not
+    refuse, and that have no objective of their own, whose scores may be no class positions."""
+    if asking.early_stopping_rounds != "auto":
+        number = asking.early_stopping_rounds is not None
+        return [number and library_inside(each) is not None for _, each in members]
+    found = []
+    for member in members:
+        try:
+            check_stops_by_itself(last_step(member[1]), asking.objective)
+            check_labels([member], asking, classes, goal, is_target, stops=True)
+        except (TypeError, ValueError):
+            found.append(False)
+        else:
+            found.append(True)
+    return found
+
+
+def check_stops_by_itself(booster: Any, objective: Any) -> None:
+    """Raise unless it stops where its scores are best without being asked to."""
+    library = library_inside(booster)
+    if library is None or getattr(booster, "get_num_boosting_rounds", lambda: 2)() < 2:
+        raise TypeError("it has no rounds: in XGBoost's random forest all trees are one")
+    check_stops(booster, library, objective)
+    trained = library.own_class(fresh(booster))
+    if objective is None:
+        asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
+        _wrapped.refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
+    else:
+        objective = qwk_objective() if objective == "qwk" else objective
+        trained.set_params(objective=objective)
+    _, metric = _wrapped.find_metric(booster)
+    metric = metric if isinstance(metric, Metric) else default_metric(objective)
+    read_metric(metric, trained, "Regressor")
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:

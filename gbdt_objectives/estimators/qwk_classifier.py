@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
@@ -26,7 +27,8 @@ from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _base, _members
+from gbdt_objectives.estimators import _base, _in_step, _members
+from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
@@ -41,7 +43,7 @@ from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
-exceed; more if folds stop early on the rows that they hold out, which favours these rows."""
+exceed; more if each fold stops early on the rows that it holds out, which favours these rows."""
 
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
@@ -116,16 +118,26 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     handle_unknown : {"error", "common"}
         Whether rows of a segment that ``fit`` did not see are refused, or keep the common
         thresholds.
-    early_stopping_rounds : int, optional
-        LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
-        improved for this many rounds (squared error with ``objective=None``), or the metric of
-        this package that is the regressor's ``eval_metric``; a refit uses the mean of their best
-        rounds. It makes the out-of-fold scores slightly optimistic. Of several regressors these two
-        kinds stop, the others train as they are.
+    early_stopping_rounds : "auto", int or None
+        When LGBMRegressor and XGBRegressor stop, judged by the loss of the rows held out (squared
+        error with ``objective=None``), or by the metric of this package that is the regressor's
+        ``eval_metric``. Of several regressors these two kinds stop, the others train as they are.
+
+        "auto": all folds keep one number of rounds, at most ``n_estimators``: that of least mean
+        loss, by the weight of the rows that a fold holds out. They stop once the mean has not
+        improved for 20 rounds, and a refit has that number, too. The folds are trained in threads
+        and are in memory at the same time. A regressor with an objective or a metric of its own,
+        or one that a number would refuse, trains all its rounds.
+
+        An int: each fold stops when its own loss has not improved for this many rounds, and a refit
+        uses the mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
+
+        None: all rounds are trained.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Number of folds trained at the same time, each with the booster's own threads.
+        Number of folds trained at the same time, each with the booster's own threads. They are
+        processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
     verbose : bool
         Whether to show a progress bar over the folds (needs tqdm).
 
@@ -158,7 +170,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     segment_shift_ : SegmentShift
         What is added to the scores of each segment, with ``segment``.
     best_iterations_ : list of int or of dict
-        Rounds of each fold's model, with early stopping; of several regressors by name.
+        Rounds of each fold's model, all equal with "auto", of those that stop early; of several
+        regressors by name.
     n_features_in_, feature_names_in_
 
     Examples
@@ -184,7 +197,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     target_prior: Mapping[Any, float] | None = None
     segment: str | int | None = None
     handle_unknown: HandleUnknown = "error"
-    early_stopping_rounds: int | None = None
+    early_stopping_rounds: int | Literal["auto"] | None = "auto"
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
     verbose: bool = False
@@ -258,7 +271,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
         weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
 
-        folds = self._fit_folds(members, rows.data, K, splits, times, scored)
+        stops = _members.those_that_stop(members, self, rows.classes, rows.goal, target is not None)
+        folds = self._fit_folds(members, stops, rows.data, K, splits, times, scored)
         if beta is None:
             beta = _members.blend_weights(rows.goal, folds.scores, w, [test for _, test in splits])
         oof, stretch, few = folds.scores @ beta, 1.0, folds.some
@@ -275,7 +289,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             oof[scored] = known_or_not.apply(oof[scored], column[scored])
         placed = sort_rows(oof[held], held_out, weight, np.arange(K))
         thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
-        found = self._fit_models(members, rows.data, K, folds)
+        found = self._fit_models(members, stops, rows.data, K, folds)
         _base.check_features(self, rows.X, reset=True)
         _base.forget(self)
         self.__dict__.update(found | shifts)
@@ -326,7 +340,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         classes, position = self._read_labels(y, given, target)
         members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
-        _members.check_labels(members, self, classes, goal, target is not None)
+        by_number = self.early_stopping_rounds not in (None, "auto")
+        _members.check_labels(members, self, classes, goal, target is not None, by_number)
         segment = self._segments(X)
         if segment is not None:
             read_segments(segment, len(given), "the labels")
@@ -423,16 +438,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
-        self, members: Members, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
-    ) -> Folds:
+        self, members: Members, stops: Sequence[bool], data: Data, K: int, splits: Sequence[Split],
+        times: int, held: Array,
+    ) -> Folds:  # fmt: skip
         """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
         few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
         rng = np.random.default_rng(0)
         some = [rng.choice(held, few, replace=False) for _ in splits]
-        folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(self._fit_fold)(members, data, K, *fold)
-            for fold in zip(splits, some, strict=True)
-        )
+        fit, number = partial(self._fit_fold, members, data, K), self.early_stopping_rounds
+        folds: Iterable[Any]
+        if number == "auto" and any(stops):
+            weights = [len(test) if data[2] is None else data[2][test].sum() for _, test in splits]
+            step = _in_step.Folds(weights, effective_n_jobs(self.n_jobs))
+            folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
+        else:
+            each = [Stop(int(number)) if stop and number else None for stop in stops]
+            folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+                delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True)
+            )
         models, scores = list[list[Any]](), list[Array]()
         oof = np.full((len(data[1]), len(members)), np.nan)
         oof[held] = 0
@@ -444,7 +467,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             scores.append(own)
         return Folds(models, oof, np.concatenate(some), np.concatenate(scores))
 
-    def _fit_models(self, members: Members, data: Data, K: int, folds: Folds) -> dict[str, Any]:
+    def _fit_models(
+        self, members: Members, stops: Sequence[bool], data: Data, K: int, folds: Folds
+    ) -> dict[str, Any]:
         """The attributes that hold models, and what is known of each regressor."""
         several, found = isinstance(self.estimator, list), dict[str, Any]()
         if several:
@@ -452,12 +477,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 name: folds.scores[:, j] for j, (name, _) in enumerate(members)
             }
         rounds: list[dict[str, int]] = []
-        if self.early_stopping_rounds is not None:
+        if any(stops):
             rounds = [
                 {
                     name: library.count_rounds(last_step(model))
-                    for (name, _), model in zip(members, of_fold, strict=True)
-                    if (library := library_inside(model)) is not None
+                    for (name, _), model, stop in zip(members, of_fold, stops, strict=True)
+                    if stop and (library := library_inside(model))
                 }
                 for of_fold in folds.models
             ]
@@ -466,9 +491,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             found["estimators_"] = folds.models if several else [m for (m,) in folds.models]
             return found
         final = []
-        for name, estimator in members:
+        for (name, estimator), stop in zip(members, stops, strict=True):
             model = _members.fresh(estimator)
-            if rounds and (library := library_inside(model)) is not None:
+            if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
                 last_step(model).set_params(**library.fixed_rounds(max(1, best)))
             final.append(self._fit_model(model, data, K))
@@ -478,7 +503,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     def _place_thresholds(self, rows: ScoredRows) -> Array:
         """Thresholds of the out-of-fold scores; warns where these say little of the class."""
         cuts = methods.fit_thresholds(self.method, rows, metrics.qwk_metric())
-        limit = CHANCE if self.early_stopping_rounds is None else STOPPED_BY_CHANCE
+        limit = CHANCE if self.early_stopping_rounds in (None, "auto") else STOPPED_BY_CHANCE
         if not score_rises(rows.label_curve):
             warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
@@ -489,31 +514,34 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return cuts
 
     def _fit_fold(
-        self, members: Members, data: Data, K: int, split: Split, some: Array
-    ) -> tuple[list[Any], Array, Array]:
+        self, members: Members, data: Data, K: int, split: Split, some: Array,
+        stops: Sequence[Stop | None],
+    ) -> tuple[list[Any], Array, Array]:  # fmt: skip
         """The fold's models, their scores of the rows held out, and of some rows."""
         train, test = split
-        stops = self.early_stopping_rounds is not None
-        held_out = _base.take_rows(data, test) if stops else None
+        held_out = _base.take_rows(data, test) if any(stops) else None
         rows = np.union1d(test, some)
         to_train, to_score = _base.take_rows(data, train), _safe_indexing(data[0], rows)
-        models = [
-            self._fit_model(_members.fresh(estimator), to_train, K, held_out)
-            for _, estimator in members
-        ]
+        models = []
+        for (_, estimator), stop in zip(members, stops, strict=True):
+            models.append(self._fit_model(_members.fresh(estimator), to_train, K, held_out, stop))
+            if stop is not None:
+                stop.end()
         score = np.column_stack([self._model_score(model, to_score, K) for model in models])
         return models, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
 
-    def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
+    def _fit_model(
+        self, model: Any, data: Data, K: int, held_out: Data | None = None, stop: Stop | None = None
+    ) -> Any:
         """The regressor, fitted on class positions or the target; it predicts in their units."""
         X, goal, w = data
         if isinstance(model, Pipeline):
             *_, (name, last) = model.steps
             before = model[:-1]
             X = before.fit_transform(X, goal.astype(np.float64)) if len(before) else X
-            if held_out is not None and len(before):
+            if held_out is not None and stop is not None and len(before):
                 held_out = before.transform(held_out[0]), *held_out[1:]
-            fitted = self._fit_model(last, (X, goal, w), K, held_out)
+            fitted = self._fit_model(last, (X, goal, w), K, held_out, stop)
             model.steps = [*before.steps, (name, fitted)]
             return model
         library = library_inside(model)
@@ -530,15 +558,16 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
-        stopping = self.early_stopping_rounds
         written, metric = _wrapped.find_metric(model)
         if isinstance(metric, metrics.Metric):
-            if stopping is not None or library.own_stopping:  # else it splits off rows itself
+            if stop is not None or library.own_stopping:  # else it splits off rows itself
                 model.set_params(**{written: None})  # fit gets it
-        elif held_out is not None:
-            squares = metrics.squared_error_metric()
-            metric = squares if objective is None else metrics.loss_metric(objective)
-        return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
+        elif stop is not None:
+            metric = _members.default_metric(objective)
+        if stop is None:
+            return _wrapped.fit(model, library, objective, data, metric, None, None)
+        metric = stop.watched(metric)
+        return _wrapped.fit(model, library, objective, data, metric, held_out, stop.patience)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""

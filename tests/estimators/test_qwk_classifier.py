@@ -129,6 +129,7 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
     position = y - 2
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     options = {"objective": "qwk", "cv": StratifiedKFold(3), "ensemble": False}
+    options["early_stopping_rounds"] = None
     classifier = QWKClassifier(booster(max_depth=3), **options).fit(X, y, w)
 
     def trained(rows, X_new):
@@ -615,7 +616,8 @@ def test_scores_are_clipped_as_they_were_trained(data, booster, objective) -> No
     """Whatever the parameter says afterwards."""
     X, y = data
     deep = booster(learning_rate=0.9, n_estimators=40)
-    found = QWKClassifier(deep, objective=objective, cv=2, ensemble=False).fit(X, y)
+    options = {"cv": 2, "ensemble": False, "early_stopping_rounds": None}
+    found = QWKClassifier(deep, objective=objective, **options).fit(X, y)
     score = found.predict_score(X)
     assert (score.max() > 3) == (objective is None)
     assert objective is None or (score.min(), score.max()) == (0, 3)

@@ -82,6 +82,11 @@ QUICK = [
         lambda table: (table.excess[table.method == "complete labels"] == 0).all(),
     ),
     Quick(
+        "early_stopping",
+        {"cells": 2 * 3, "differences": 2 * 3, "summary": 2 * 3, "costs": 2 * 3},  # boosters, arms
+        ("qwk", "log_loss", "oof_qwk", "rounds"),
+    ),
+    Quick(
         "few_events",
         {"summary": 6 * 6, "comparison": None, "kept": None},  # distortions, calibrators
         ("excess",),

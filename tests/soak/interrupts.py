@@ -125,7 +125,8 @@ def cases(n: int) -> dict[str, tuple[Callable[[], Any], bool]]:
     small = adapter("lightgbm").LGBMRegressor(n_estimators=20, **ESTIMATOR["lightgbm"])
     binary = lgb.LGBMClassifier(n_estimators=20, **ESTIMATOR["lightgbm"])
     long = lgb.LGBMClassifier(n_estimators=ENDLESS, **ESTIMATOR["lightgbm"])
-    slow_small = adapter("lightgbm").LGBMRegressor(n_estimators=ENDLESS, **ESTIMATOR["lightgbm"])
+    slowly = {**ESTIMATOR["lightgbm"], "learning_rate": 1e-4}  # its loss falls for long
+    slow_small = adapter("lightgbm").LGBMRegressor(n_estimators=ENDLESS, **slowly)
     qwk = go.QWKClassifier(small, cv=3)
     endless |= {
         "QWKClassifier": partial(go.QWKClassifier(slow_small, cv=3).fit, X, labels),

@@ -1,0 +1,1 @@
+"""The defaults of QWKClassifier: its objective, and early stopping."""

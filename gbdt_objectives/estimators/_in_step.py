@@ -1,0 +1,188 @@
+"""Folds that train in step, and stop together in the round of least mean loss.
+
+Each fold is trained in a thread of its own. After each round it waits for the others, and its
+booster is told the mean of all folds' metrics in place of its own. So all of them stop in one
+round, and keep one number of rounds, as if they had been trained with that number.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context, get_config
+
+from gbdt_objectives._links import Link
+from gbdt_objectives.metrics import Metric
+
+PATIENCE = 20
+"""Number of rounds without a better mean after which folds stop."""
+
+
+class Folds:
+    """A thread for each fold, ``n_jobs`` of which run while the others wait for their turn."""
+
+    def __init__(self, weights: Sequence[float], n_jobs: int) -> None:
+        self.weights = weights  # of the rows that each fold holds out
+        self.lock = threading.Lock()  # of all that follows
+        self.free, self.ready = n_jobs, deque[int]()  # how many more may run, and who would
+        self.turns = [threading.Lock() for _ in weights]  # released when it is a fold's turn
+        self.rounds: list[Rounds] = []
+        self.failed: BaseException | None = None
+
+    def run(self, fit: Callable[..., Any], folds: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """What ``fit`` returns for each fold, in order; the first error ends all of them."""
+        config = get_config()  # of this thread: another would have scikit-learn's defaults
+
+        def fit_one(k: int) -> Any:
+            try:
+                self.wait(k)
+                with config_context(**config):
+                    return fit(*folds[k])
+            except BaseException as error:
+                self.fail(error)
+                raise
+            finally:
+                with self.lock:
+                    self.hand_on()
+
+        for turn in self.turns:
+            turn.acquire()
+        with ThreadPoolExecutor(len(folds)) as pool:
+            fitted = [pool.submit(fit_one, k) for k in range(len(folds))]
+            try:
+                with self.lock:
+                    self.wake(range(len(folds)))
+                for one in fitted:
+                    yield one.result()
+            except BaseException as error:  # also of who waits here, such as KeyboardInterrupt
+                self.fail(error)
+                raise self.failed or error from None
+
+    def stops(self, members: Sequence[bool]) -> list[list[Stop | None]]:
+        """Where each fold's models of these members stop; None for one that does not."""
+        of_member = [Rounds(self) if stops else None for stops in members]
+        self.rounds = [rounds for rounds in of_member if rounds is not None]
+        return [
+            [None if rounds is None else Stop(PATIENCE, rounds, k) for rounds in of_member]
+            for k in range(len(self.weights))
+        ]
+
+    def wait(self, fold: int) -> None:
+        """Until it is the fold's turn."""
+        self.turns[fold].acquire()
+        if self.failed is not None:
+            raise CancelledError
+
+    def wake(self, folds: Sequence[int]) -> None:
+        """Let folds run, as soon as there is room for them."""
+        self.ready.extend(folds)
+        while self.free and self.ready:
+            self.free -= 1
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """Let the next fold run in the place of one that waits or has ended."""
+        if self.ready:
+            self.turns[self.ready.popleft()].release()
+        else:
+            self.free += 1
+
+    def fail(self, error: BaseException) -> None:
+        with self.lock:
+            self.failed = self.failed or error
+            for rounds in self.rounds:
+                rounds.wake()
+
+
+class Rounds:
+    """The values of one metric after each round, in all folds."""
+
+    def __init__(self, folds: Folds) -> None:
+        self.folds = folds
+        self.values: list[list[float]] = [[] for _ in folds.weights]
+        self.ended = [False for _ in folds.weights]
+        self.waiting: list[int] = []  # folds that are one round ahead of another
+
+    def mean(self, fold: int, value: float) -> float:
+        """The mean over folds in the round that has this value in one of them."""
+        with self.folds.lock:
+            self.values[fold].append(value)
+            k = len(self.values[fold])
+            last = self.all_have(k)
+            if last:
+                self.wake()
+            else:
+                self.waiting.append(fold)
+                self.folds.hand_on()
+        if not last:
+            self.folds.wait(fold)
+        values = [own[min(k, len(own)) - 1] for own in self.values]
+        return float(np.average(values, weights=self.folds.weights))
+
+    def all_have(self, k: int) -> bool:
+        """Whether each fold has so many rounds, or has ended: then its last value stays."""
+        pairs = zip(self.values, self.ended, strict=True)
+        return all(len(own) >= k or ended for own, ended in pairs)
+
+    def end(self, fold: int) -> None:
+        """Let the others go on alone, if a callback of the user's has stopped this one."""
+        with self.folds.lock:
+            self.ended[fold] = True
+            if self.waiting and self.all_have(len(self.values[self.waiting[0]])):
+                self.wake()
+
+    def wake(self) -> None:
+        self.folds.wake(self.waiting)
+        self.waiting = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class InStep(Metric):
+    """A metric of the rows that a fold holds out, whose value is the mean over all folds."""
+
+    metric: Metric
+    rounds: Rounds
+    fold: int
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # that of a field
+        return self.metric.name
+
+    @property
+    def greater_is_better(self) -> bool:  # type: ignore[override]
+        return self.metric.greater_is_better
+
+    @property
+    def link(self) -> Link | None:  # type: ignore[override]
+        return self.metric.link
+
+    def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
+        counts = self.rounds.folds.weights[self.fold] > 0
+        value = self.metric._of_everybody(y_true, y_pred, weights) if counts else 0.0
+        return self.rounds.mean(self.fold, value)
+
+
+class Stop(NamedTuple):
+    """A booster stops after ``patience`` rounds without gain on the rows held out."""
+
+    patience: int
+    rounds: Rounds | None = None  # of all folds, if these stop in step
+    fold: int = 0
+
+    def watched(self, metric: Metric) -> Metric:
+        """What the booster stops on, where the metric is that of its fold."""
+        if self.rounds is None:
+            return metric
+        space = metric.input_space
+        return InStep(metric=metric, rounds=self.rounds, fold=self.fold, input_space=space)
+
+    def end(self) -> None:
+        """Say that the booster is trained."""
+        if self.rounds is not None:
+            self.rounds.end(self.fold)
