@@ -162,6 +162,10 @@ class InStep(Metric):
     def link(self) -> Link | None:  # type: ignore[override]
         return self.metric.link
 
+    def score(self, *rows: Any) -> float:
+        """The value of any rows, which is no fold's: HistGradientBoosting measures its own, too."""
+        return self.metric.score(*rows)
+
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         counts = self.rounds.folds.weights[self.fold] > 0
         value = self.metric._of_everybody(y_true, y_pred, weights) if counts else 0.0

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from functools import partial
+from itertools import islice
 
 import lightgbm as lgb
 import numpy as np
@@ -27,6 +28,7 @@ from gbdt_objectives import (
     qwk_metric,
     qwk_objective,
 )
+from gbdt_objectives.adapters import sklearn as drop_in
 from gbdt_objectives.estimators import _in_step
 from tests.cases import each
 
@@ -42,6 +44,13 @@ XGB = partial(
 BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB], ids=["lgb", "xgb"])
 
 
+def histogram(n_estimators=80, **parameters):
+    return drop_in.HistGradientBoostingRegressor(
+        max_iter=n_estimators, learning_rate=0.2, max_leaf_nodes=6, early_stopping=False,
+        random_state=0, **parameters,
+    )  # fmt: skip
+
+
 def made(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
@@ -55,6 +64,8 @@ def data():
 
 
 def at_round(model, X, k):
+    if isinstance(model, HistGradientBoostingRegressor):
+        return next(islice(model.staged_predict(X), k - 1, None))
     return model.predict(X, **({"num_iteration": k} if isinstance(model, lgb.LGBMModel)
                                else {"iteration_range": (0, k)}))  # fmt: skip
 
@@ -86,7 +97,7 @@ def one_less_kappa(model, X, y, w, k):
     return 1 - cohen_kappa_score(y, grade, weights="quadratic", sample_weight=w)
 
 
-@BOOSTERS
+@pytest.mark.parametrize("booster", [LGBM, XGB, histogram], ids=["lgb", "xgb", "hist"])
 @pytest.mark.parametrize(
     ("objective", "cv"),
     [(None, KFold(3)), ("metric", TimeSeriesSplit(3)),
@@ -116,7 +127,8 @@ def test_all_folds_keep_the_round_of_least_mean_loss(data, booster, objective, c
     np.testing.assert_allclose(found.oof_score_, same.oof_score_, rtol=0, atol=1e-7)
     if objective != "qwk":  # whose folds repeat, so that no single model is like them
         refit = clone(found).set_params(ensemble=False).fit(X, y, w)
-        assert refit.estimator_.n_estimators == best
+        asked = refit.estimator_.get_params()
+        assert asked.get("n_estimators", asked.get("max_iter")) == best
         all_rows = clone(same).set_params(ensemble=False).fit(X, y, w)
         np.testing.assert_allclose(refit.predict_score(X), all_rows.predict_score(X), atol=1e-7)
 
