@@ -26,14 +26,19 @@ from gbdt_objectives._checks.arrays import (
     real_array,
     same_length,
     shown,
+    some_weight,
     vector,
 )
 from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._rows.workers import several
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
+
+MOST_COPIES = 2**53
+"""Larger whole numbers are not exact in float64."""
 
 INTEGER_HINT = (
     "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
@@ -439,6 +444,22 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
     remedy = f"round scores or apply thresholds first, or {INTEGER_HINT}"
     each(name, y, y == np.rint(y), "must hold classes", remedy)
     return y
+
+
+def counts(name: str, values: ArrayLike | None, n: int) -> Array | None:
+    """None, or how many identical rows each of n rows stands for, int64 (n,), not all of them 0."""
+    if values is None:
+        return None
+    c = vector(name, values)
+    same_length(name, c, "the labels", n)
+    each(
+        name, c, (c >= 0) & (c == np.rint(c)) & (c <= MOST_COPIES), "must be whole numbers >= 0",
+        "it is how many identical rows the row stands for; what is none, such as 2.5, is a weight: "
+        "pass sample_weight",
+    )  # fmt: skip
+    if c.size and not several():  # other workers may have rows that count
+        some_weight(name, float(c.max()), n)
+    return c.astype(np.int64)
 
 
 MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
