@@ -73,6 +73,12 @@ class ClassMetric(Metric):
         """The metric of (weighted) confusion counts [true, predicted]."""
         raise NotImplementedError
 
+    def of_every_cut(self, C: Array) -> Array:
+        """The metric at each of d+1 cuts, nan where it is 0/0, given the cumulative weights of two
+        classes (2, d+1)."""
+        counts = np.stack([C, C[:, -1:] - C], axis=1)
+        return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])])
+
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         """The metric of checked integer classes y and f in low..high."""
         K = high - low + 1
@@ -166,14 +172,26 @@ class RatioMetric(ClassMetric):
     """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
 
     exact_method: ClassVar[str | None] = "dynamic program"
+    is_share: ClassVar[bool] = False
+    """Whether F counts some of the rows that G counts, of two classes."""
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
         raise NotImplementedError
 
-    def value(self, ratio: float) -> float:
-        """The metric, given F/G."""
-        return 1 - ratio
+    def value(self, ratio: Any) -> Any:
+        """The metric, given F/G, a number or an array."""
+        return 1 - ratio if self.greater_is_better else ratio
+
+    def of_every_cut(self, C: Array) -> Array:
+        F, G = self.sums_of_every_cut(C)
+        ratio = np.divide(F, G, out=np.full(len(F), np.nan), where=G > 0)
+        return np.asarray(self.value(ratio))
+
+    def sums_of_every_cut(self, C: Array) -> tuple[Array, Array]:
+        """F and G at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
+        F, G = (M[:, 0] @ C + M[:, 1] @ (C[:, -1:] - C) for M in self.ratio_costs(C[:, -1]))
+        return F, G
 
     def of_counts(self, counts: Array) -> float:
         F, G = self.ratio_costs(counts.sum(axis=1))
@@ -197,9 +215,6 @@ class MeanCost(RatioMetric):
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
         return F, np.ones_like(F)
-
-    def value(self, ratio: float) -> float:
-        return ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +253,7 @@ class Youden(MacroRecall):
         F, G = super().ratio_costs(class_weight)
         return F, G if class_weight.all() else np.zeros_like(G)  # a rate of no rows is 0/0
 
-    def value(self, ratio: float) -> float:
+    def value(self, ratio: Any) -> Any:
         return 1 - 2 * ratio
 
 
@@ -291,6 +306,53 @@ class FBeta(RatioMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Share(RatioMetric):
+    """A share of the rows of two classes; ``costs`` are its matrices F and G."""
+
+    is_share: ClassVar[bool] = True
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]]
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        check_two_classes(self.name, class_weight)
+        F, G = self.costs
+        return np.array(F, np.float64), np.array(G, np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(Share):
+    """TP / (TP + FP)."""
+
+    name: ClassVar[str] = "precision"
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[0, 1], [0, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(Share):
+    """TP / (TP + FN)."""
+
+    name: ClassVar[str] = "recall"
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 0], [1, 0]], [[0, 0], [1, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalsePositiveRate(Share):
+    """FP / (FP + TN)."""
+
+    name: ClassVar[str] = "false_positive_rate"
+    greater_is_better: ClassVar[bool] = False
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[1, 1], [0, 0]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertRate(Share):
+    """(TP + FP) / n: alerts per row, whatever the true class."""
+
+    name: ClassVar[str] = "alert_rate"
+    greater_is_better: ClassVar[bool] = False
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 1]], [[1, 1], [1, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatthewsMetric(ClassMetric):
     """Correlation of the classes' indicators; no ratio of sums over rows."""
 
@@ -304,7 +366,6 @@ class MatthewsMetric(ClassMetric):
         return value
 
     def of_every_cut(self, C: Array) -> Array:
-        """The metric at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
         return matthews(np.stack([C, C[:, -1:] - C], axis=1))
 
 
@@ -586,6 +647,10 @@ NAMED: dict[str, ClassMetric] = {
     "matthews": MatthewsMetric(),
     "f1": FBeta(beta=1.0),
     "youden": Youden(),
+    "precision": Precision(),
+    "recall": Recall(),
+    "false_positive_rate": FalsePositiveRate(),
+    "alert_rate": AlertRate(),
 }
 
 OTHER_NAMES = {
@@ -599,6 +664,11 @@ OTHER_NAMES = {
     "f1_score": "'f1'", "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
     "fbeta": "f_beta_metric(beta)", "fbeta_score": "f_beta_metric(beta)",
     "youden_j": "'youden'", "informedness": "'youden'",
+    "precision_score": "'precision'", "ppv": "'precision'",
+    "recall_score": "'recall'", "tpr": "'recall'", "sensitivity": "'recall'",
+    "fpr": "'false_positive_rate'",
+    "specificity": "'false_positive_rate', which is 1 - specificity",
+    "predicted_positive_fraction": "'alert_rate'",
 }  # fmt: skip
 """Other names of the metrics, and what to pass instead."""
 
@@ -614,8 +684,9 @@ def threshold_metric(
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
 
     For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
-    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
-    without any positive, true or predicted, which scikit-learn calls 0.
+    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, F-beta
+    without any positive, true or predicted, and precision without a predicted one, which
+    scikit-learn calls 0.
 
     Parameters
     ----------
@@ -623,8 +694,10 @@ def threshold_metric(
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
         cost), "accuracy", "mae" (mean absolute difference of positions), "macro_recall"
         (balanced accuracy of the classes that occur), "matthews" (the correlation
-        coefficient), "f1" and "youden" (both for two classes). Or a metric of classes such as
-        ``f_beta_metric(2)``, to which a range or thresholds are added.
+        coefficient); for two classes, the second of which is the positive one, "f1", "youden",
+        "precision", "recall", "false_positive_rate" and "alert_rate" (the share of all rows that
+        are predicted positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a
+        range or thresholds are added.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.

@@ -38,7 +38,8 @@ def least_ratio(
     while True:
         found = solve(F - R * G)
         C = counts(found)
-        lower = (F * C).sum() / (G * C).sum()
+        below = (G * C).sum()
+        lower = (F * C).sum() / below if below > 0 else np.nan  # of a precision without alerts
         if not lower < R - LAST_DIGITS * abs(R):
             return best
         best, R = found, lower
