@@ -190,8 +190,13 @@ class RatioMetric(ClassMetric):
 
     def sums_of_every_cut(self, C: Array) -> tuple[Array, Array]:
         """F and G at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
-        F, G = (M[:, 0] @ C + M[:, 1] @ (C[:, -1:] - C) for M in self.ratio_costs(C[:, -1]))
+        F, G = (self.at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
         return F, G
+
+    @staticmethod
+    def at_every_cut(M: Array, C: Array) -> Array:
+        """The sum over rows of M[true, predicted]."""
+        return np.asarray(M[:, 0] @ C + M[:, 1] @ (C[:, -1:] - C))
 
     def of_counts(self, counts: Array) -> float:
         F, G = self.ratio_costs(counts.sum(axis=1))

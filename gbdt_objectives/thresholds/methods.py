@@ -277,7 +277,11 @@ def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:
 
 def find_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Thresholds:
     """Thresholds of one method, with the classes they separate; warn if they are useless."""
-    found = place_thresholds(method, rows, metric, **search)
+    return with_warnings(method, place_thresholds(method, rows, metric, **search), rows, metric)
+
+
+def with_warnings(method: str, found: Array, rows: Scored, metric: Target) -> Thresholds:
+    """Thresholds with the classes they separate; warn if they are useless."""
     warn_if_useless(method, found, rows, metric)
     return Thresholds(found, rows.labels, _checks.unit_range(rows.score))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
@@ -12,6 +13,7 @@ from gbdt_objectives._checks import RandomState
 from gbdt_objectives._rows.parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
 from gbdt_objectives.thresholds.rows import read_scored_rows
@@ -25,8 +27,13 @@ def optimize_thresholds(
     method: Method | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     target_prior: Mapping[Any, float] | None = None,
     metric: MetricArgument = "qwk",
+    constraints: Mapping[Any, float] | None = None,
+    negative_keep_rate: float | None = None,
+    confidence_level: float | None = None,
+    groups: ArrayLike | None = None,
     n_starts: int = 4,
     random_state: RandomState = 0,
 ) -> Thresholds:
@@ -112,24 +119,32 @@ def optimize_thresholds(
     Thresholds([0.558, 0.642], labels=[0, 1, 2])
     """
     target = methods.resolve_metric(metric)
-    chosen = methods.resolve_method(method, target)
+    r = read_rate(negative_keep_rate, target_prior, confidence_level)
+    limits = read_limits(constraints, confidence_level, groups, method, target, r)
+    chosen = "exact" if limits else methods.resolve_method(method, target)
     search: dict[str, Any] = {
         "n_starts": _checks.whole_number("n_starts", n_starts, 1),
         "random_state": _checks.generator(random_state),
     }
     order = methods.resolve_labels(labels, target)
+    columns = {
+        "y_true": y_true, "score": score, "sample_weight": sample_weight, "counts": counts,
+    }  # fmt: skip
     rows: Scored
-    if any_dask({"y_true": y_true, "score": score, "sample_weight": sample_weight}):
+    owner = None
+    if any_dask(columns):
         methods.check_needs_no_rows(chosen, target)
-        statistics = ThresholdStatistics.of(
-            y_true, score, labels=order, sample_weight=sample_weight
-        )
-        rows = statistics.bins(target_prior)
+        if groups is not None:
+            raise ValueError("groups need the rows of all partitions at once: leave groups out")
+        rows = ThresholdStatistics.of(**columns, labels=order).bins(target_prior)
     else:
-        of_function = not isinstance(target, ClassMetric)
+        keep_order = not isinstance(target, ClassMetric) or groups is not None
         rows = read_scored_rows(
-            y_true, score, order, sample_weight, target_prior, keep_order=of_function
+            **columns, labels=order, target_prior=target_prior, keep_order=keep_order
         )
-    return methods.find_thresholds(
-        chosen, rows, target, **(search if chosen == "nelder-mead" else {})
+        if groups is not None:
+            own = _checks.group_numbers(groups, len(np.asarray(y_true)))[rows.order]
+            owner = _checks.check_groups("groups", own)
+    return find_thresholds(
+        chosen, rows, target, limits, r, owner, **(search if chosen == "nelder-mead" else {})
     )

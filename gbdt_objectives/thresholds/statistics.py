@@ -15,6 +15,7 @@ from gbdt_objectives._checks import Array, check_order, positions, shown
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
+from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 
@@ -345,12 +346,15 @@ class ThresholdStatistics:
         method: Literal["exact", "plugin"] | None = None,
         metric: str | ClassMetric = "qwk",
         target_prior: Mapping[Any, float] | None = None,
+        constraints: Mapping[Any, float] | None = None,
+        negative_keep_rate: float | None = None,
+        confidence_level: float | None = None,
     ) -> Thresholds:
         """What ``optimize_thresholds`` gives for the rows added so far.
 
         Parameters
         ----------
-        method, metric, target_prior
+        method, metric, target_prior, constraints, negative_keep_rate, confidence_level
             As in ``optimize_thresholds``, but no Nelder-Mead and no functions, which
             need the rows.
 
@@ -365,11 +369,12 @@ class ThresholdStatistics:
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
         target = methods.resolve_metric(metric)
-        chosen = _checks.choice(
-            "method", methods.resolve_method(method, target), ("exact", "plugin")
-        )
+        r = read_rate(negative_keep_rate, target_prior, confidence_level)
+        limits = read_limits(constraints, confidence_level, None, method, target, r)
+        resolved = "exact" if limits else methods.resolve_method(method, target)
+        chosen = _checks.choice("method", resolved, ("exact", "plugin"))
         methods.resolve_labels(self.labels, target)
-        return methods.find_thresholds(chosen, self.bins(target_prior), target)
+        return find_thresholds(chosen, self.bins(target_prior), target, limits, r)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
