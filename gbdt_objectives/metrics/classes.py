@@ -73,11 +73,12 @@ class ClassMetric(Metric):
         """The metric of (weighted) confusion counts [true, predicted]."""
         raise NotImplementedError
 
-    def of_every_cut(self, C: Array) -> Array:
-        """The metric at each of d+1 cuts, nan where it is 0/0, given the cumulative weights of two
-        classes (2, d+1)."""
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        """The metric at each of d+1 cuts, nan where it is 0/0, and the weight that it divides by,
+        given the cumulative weights of two classes (2, d+1)."""
         counts = np.stack([C, C[:, -1:] - C], axis=1)
-        return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])])
+        found = [self.of_counts(counts[..., i]) for i in range(C.shape[1])]
+        return np.array(found), C[:, -1].sum()
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         """The metric of checked integer classes y and f in low..high."""
@@ -183,27 +184,16 @@ class RatioMetric(ClassMetric):
         """The metric, given F/G, a number or an array."""
         return 1 - ratio if self.greater_is_better else ratio
 
-    def of_every_cut(self, C: Array) -> Array:
-        F, G = self.sums_of_every_cut(C)
-        ratio = np.divide(F, G, out=np.full(len(F), np.nan), where=G > 0)
-        return np.asarray(self.value(ratio))
-
-    def sums_of_every_cut(self, C: Array) -> tuple[Array, Array]:
-        """F and G at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
-        F, G = (self.at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
-        return F, G
-
-    @staticmethod
-    def at_every_cut(M: Array, C: Array) -> Array:
-        """The sum over rows of M[true, predicted]."""
-        return np.asarray(M[:, 0] @ C + M[:, 1] @ (C[:, -1:] - C))
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        F, G = (at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
+        return self.value(np.divide(F, G, out=np.full(len(F), np.nan), where=G > 0)), G
 
     def of_counts(self, counts: Array) -> float:
         F, G = self.ratio_costs(counts.sum(axis=1))
         below = float((G * counts).sum())
         if below == 0:
             return kappa.warn_undefined(f"{self.name} is 0/0 for these classes")
-        return self.value(float((F * counts).sum()) / below)
+        return float(self.value(float((F * counts).sum()) / below))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,8 +360,8 @@ class MatthewsMetric(ClassMetric):
             return kappa.warn_undefined("y_true holds one class only: matthews is 0/0")
         return value
 
-    def of_every_cut(self, C: Array) -> Array:
-        return matthews(np.stack([C, C[:, -1:] - C], axis=1))
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        return matthews(np.stack([C, C[:, -1:] - C], axis=1)), C[:, -1].sum()
 
 
 def matthews(counts: Array) -> Array:
@@ -389,6 +379,17 @@ def matthews(counts: Array) -> Array:
     several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
     value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+
+def at_every_cut(M: Array, C: Array) -> Array:
+    """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights of
+    two classes (2, d+1)."""
+    found = np.zeros(C.shape[1])
+    for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
+        if slope:
+            found += slope * own
+    found += M[:, 1] @ C[:, -1]  # last: sums over no rows are then 0, however they round
+    return found
 
 
 def rounded(p: Array) -> Array:

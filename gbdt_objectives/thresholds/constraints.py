@@ -30,7 +30,8 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._rows.places import from_zero
-from gbdt_objectives.metrics import ClassMetric, RatioMetric
+from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.metrics.classes import at_every_cut
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -40,8 +41,6 @@ from gbdt_objectives.thresholds.rows import ScoredRows, cut_to_threshold, last_o
 START = 2
 """False alerts that the first test of a precision allows: 0 finds more thresholds with some 50
 positives, 2 better ones with 200 and more."""
-
-REMEDY = "loosen a bound or improve the model"
 
 
 @dataclass(frozen=True)
@@ -58,36 +57,37 @@ class Limits:
         ``r``: the rate at which negatives were kept. ``owner``: the number of each row's group.
         """
         pools, factor = rows.class_curve, np.array([1 / r, 1.0])
-        C = pools.C * factor[:, None]
+        C, tests = pools.C * factor[:, None], []
         if self.level is None:
-            kept = [keeps(m, bound, C) for m, bound in self.bounds]
+            place, kept = cut_to_threshold, [keeps(m, bound, C) for m, bound in self.bounds]
         else:
-            sums, delta = np.stack([C, rows.squares_below * factor[:, None] ** 2]), 1 - self.level
-            tests = [Test(m, x, sums, delta / len(self.bounds)) for m, x in self.bounds]
+            sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])
+            delta = (1 - self.level) / len(self.bounds)
+            tests = [Test(m, bound, sums, delta) for m, bound in self.bounds]
             if owner is not None:
                 assert isinstance(rows, ScoredRows)
                 tests = [test.of_groups(rows, factor, owner) for test in tests]
-            kept = [test.passed for test in tests]
+            place, kept = just_above, [test.passed for test in tests]
         allowed = np.logical_and.reduce(kept)
-        if not allowed.any() and self.level is None:
-            m, cut = self._nearest(kept, C)
-            t = cut_to_threshold(pools.low, pools.high, np.array([cut]))[0]
-            raise ValueError(
-                f"constraints {said(self.bounds)} cannot be kept: the best {m.name} "
-                f"{'where the others are ' if len(kept) > 1 else ''}is "
-                f"{m.of_every_cut(C)[cut]:.6g}, at the threshold {t:.6g}; {REMEDY}"
-            )
         if not allowed.any():
-            reasons = [test.reason for test in tests if not test.passed.any()]
+            best_one, cut = self._nearest(kept, C)
+            t = cut_to_threshold(pools.low, pools.high, np.array([cut]))[0]
+            others = " where the others are kept" if len(kept) > 1 else ""
+            nearest = (
+                f"the best {best_one.name}{others} is {best_one.of_every_cut(C)[0][cut]:.6g}, at "
+                f"the threshold {t:.6g}"
+            )
+            unknown = [test.reason for test in tests if not test.passed.any()]
+            where = f" on new rows at confidence_level={self.level:g}" if tests else ""
+            why = "; ".join(unknown) or ("each can, but not together" if tests else nearest)
             raise ValueError(
-                f"constraints {said(self.bounds)} cannot be kept on new rows at confidence_level="
-                f"{self.level:g}: {'; '.join(reasons) or 'each can, but not together'}; {REMEDY}"
+                f"constraints {said(self.bounds)} cannot be kept{where}: {why}; loosen a bound or "
+                "improve the model"
             )
         value = np.where(allowed, goodness(metric, C), -np.inf)
         best = value.max()
-        cut = np.flatnonzero(allowed & (value >= best - LAST_DIGITS * abs(best)))[-1:]
-        place = cut_to_threshold if self.level is None else just_above
-        return place(pools.low, pools.high, cut)
+        last = np.flatnonzero(allowed & (value >= best - LAST_DIGITS * abs(best)))[-1:]
+        return place(pools.low, pools.high, last)
 
     def _nearest(self, kept: list[Array], C: Array) -> tuple[ClassMetric, int]:
         """The first metric whose best, where the others are kept, says how far it is, and its
@@ -108,17 +108,15 @@ def said(bounds: tuple[tuple[ClassMetric, float], ...]) -> str:
 
 def goodness(metric: ClassMetric, C: Array) -> Array:
     """The metric at every cut, negated if smaller is better; -inf where it is 0/0."""
-    value = metric.of_every_cut(C)
+    value, _ = metric.of_every_cut(C)
     return np.where(np.isnan(value), -np.inf, value if metric.greater_is_better else -value)
 
 
 def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:
     """At which cuts a metric keeps its bound, up to how sums of weights round."""
-    n = C[:, -1].sum()
-    below = metric.sums_of_every_cut(C)[1] if isinstance(metric, RatioMetric) else n
-    slack = goodness(metric, C) - (bound if metric.greater_is_better else -bound)
-    with np.errstate(invalid="ignore"):  # of -inf and 0
-        return np.asarray(slack * below >= -LAST_DIGITS * max(1.0, abs(bound)) * n)
+    value, below = metric.of_every_cut(C)
+    slack = (value - bound if metric.greater_is_better else bound - value) * below
+    return np.asarray(slack >= -LAST_DIGITS * max(1.0, abs(bound)) * C[:, -1].sum())
 
 
 def just_above(low: Array, high: Array, cuts: Array) -> Array:
@@ -172,7 +170,7 @@ class Test:
         """Rows that the good and the bad are worth at each cut, and q, of all rows and there."""
         n, units = [], []
         for M in self.sides:
-            A, S = (self.metric.at_every_cut(M, C) for C in self.sums)
+            A, S = (at_every_cut(M, C) for C in self.sums)
             most = np.argmax(A)
             there = A > LAST_DIGITS * A[most]
             unit = np.full(len(A), S[most] / A[most])
@@ -233,7 +231,7 @@ class Test:
         walk = slice(None, None, -1 if no_alerts else 1)  # rows as the cut passes them
         together = squares_of_groups(owner[walk], (v * first[y])[walk], (v * (last - first)[y])[walk])
         passed = np.append(0, last_of_ties(rows.score) + 1)
-        S1, S0 = (self.metric.at_every_cut(M, self.sums[1]) for M in self.sides)
+        S1, S0 = (at_every_cut(M, self.sums[1]) for M in self.sides)
         alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
         found = together[len(y) - passed if no_alerts else passed]
         effect = np.divide(found, alone, out=np.ones(len(alone)), where=alone > 0)

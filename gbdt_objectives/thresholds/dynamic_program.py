@@ -65,7 +65,7 @@ def best_of_every_cut(C: Array, metric: MatthewsMetric) -> Array:
             f"{len(C)} classes: pass method='nelder-mead' to optimize_thresholds, which guarantees "
             "nothing, or metric='kappa', which is exact for any number"
         )
-    return np.array([np.argmax(metric.of_every_cut(C))])
+    return np.array([np.argmax(metric.of_every_cut(C)[0])])
 
 
 def additive_cuts(P: Array) -> Array:

@@ -179,11 +179,13 @@ class ScoredRows:
 
     def _below(self, values: Array | None) -> Array:
         """Sums of values, None: of ones, of each class in the first i pools, (K, d+1)."""
-        last = last_of_ties(self.score)
-        sums = np.empty((len(self.labels), len(last) + 1))
+        ends = np.append(0, last_of_ties(self.score) + 1)
+        below, sums = np.zeros(len(self.score) + 1), np.empty((len(self.labels), len(ends)))
         for k in range(len(sums)):
             row = self.position == k
-            sums[k] = at_ends(from_zero(row if values is None else values * row), last)
+            own = row if values is None else values * row
+            np.cumsum(own, dtype=np.float64, out=below[1:])
+            sums[k] = below if len(below) == len(ends) else below[ends]
         return sums
 
     def check_classes(self) -> None:
