@@ -172,7 +172,7 @@ class Test:
         for M in self.sides:
             A, S = (at_every_cut(M, C) for C in self.sums)
             most = np.argmax(A)
-            there = A > LAST_DIGITS * A[most]
+            there = LAST_DIGITS * A[most] < A
             unit = np.full(len(A), S[most] / A[most])
             unit[there] = S[there] / A[there]
             n.append(np.where(there, A / unit, 0.0) / self.effect)
@@ -184,8 +184,9 @@ class Test:
     def p_values(self, cuts: Array) -> Array:
         from scipy.special import betainc
 
-        n1, n0, _, q = (v if np.ndim(v) == 0 else v[cuts] for v in self.worth)
-        return np.where(n1 > 0, betainc(np.where(n1 > 0, n1, 1.0), n0 + 1, q), 1.0)
+        n1, n0, _, q = self.worth
+        some, a = n1[cuts] > 0, np.where(n1 > 0, n1, 1.0)[cuts]
+        return np.where(some, betainc(a, n0[cuts] + 1, q[cuts]), 1.0)
 
     def sequence(self, start: int, end: int) -> Array:
         """Cuts with m_j alerts, j = START + start, ..., or the first with more: the least number of
@@ -196,19 +197,19 @@ class Test:
         j = START + np.arange(start, end)
         m = j + 1 + nbinom.ppf(1 - self.delta, j + 1, 1 - q)
         alerts = np.maximum.accumulate((n1 + n0)[::-1])
-        at = np.searchsorted(alerts, m * (1 - LAST_DIGITS))
-        return len(alerts) - 1 - at[at < len(alerts)]
+        at: Array = np.searchsorted(alerts, m * (1 - LAST_DIGITS))
+        return np.asarray(len(alerts) - 1 - at[at < len(alerts)])
 
     @cached_property
     def passed(self) -> Array:
         """Which cuts passed, (d+1,)."""
         found = np.zeros(self.sums.shape[-1], bool)
         if not self.counts_alerts:  # monotone: what is on the safe side of one that passed has, too
-            right = np.flatnonzero(self.p_values(np.arange(len(found))) <= self.delta)
-            if len(right) and self.starts_without_alerts:
-                found[right[0] :] = True
-            elif len(right):
-                found[: right[-1] + 1] = True
+            at = np.flatnonzero(self.p_values(np.arange(len(found))) <= self.delta)
+            if len(at):
+                found[slice(at[0], None) if self.starts_without_alerts else slice(at[-1] + 1)] = (
+                    True
+                )
             return found
         start, size = 0, 256
         while len(cuts := self.sequence(start, start + size)):
@@ -229,7 +230,9 @@ class Test:
         first, last = residual.T if no_alerts else residual.T[::-1]
         v = factor[y] if rows.weight is None else factor[y] * rows.weight
         walk = slice(None, None, -1 if no_alerts else 1)  # rows as the cut passes them
-        together = squares_of_groups(owner[walk], (v * first[y])[walk], (v * (last - first)[y])[walk])
+        together = squares_of_groups(
+            owner[walk], (v * first[y])[walk], (v * (last - first)[y])[walk]
+        )
         passed = np.append(0, last_of_ties(rows.score) + 1)
         S1, S0 = (at_every_cut(M, self.sums[1]) for M in self.sides)
         alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
@@ -330,7 +333,10 @@ def read_bound(key: Any, bound: Any) -> tuple[ClassMetric, float]:
 def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -> float:
     """The rate at which negatives were kept, 1 for None."""
     if target_prior is not None:
-        for name, value in (("negative_keep_rate", negative_keep_rate), ("confidence_level", level)):
+        for name, value in (
+            ("negative_keep_rate", negative_keep_rate),
+            ("confidence_level", level),
+        ):
             if value is not None:
                 raise ValueError(
                     f"target_prior and {name} are both given: the prior already says how frequent "
