@@ -63,7 +63,7 @@ class Limits:
         else:
             sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])
             delta = (1 - self.level) / len(self.bounds)
-            tests = [Test(m, bound, sums, delta) for m, bound in self.bounds]
+            tests = [ShareTest(m, bound, sums, delta) for m, bound in self.bounds]
             if owner is not None:
                 assert isinstance(rows, ScoredRows)
                 tests = [test.of_groups(rows, factor, owner) for test in tests]
@@ -130,7 +130,7 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Test:
+class ShareTest:
     """A share that is to keep its bound at all cuts of a sequence that passed.
 
     ``sums``: of weights and of squared weights, of each class in the pools below each cut, (2, 2,
@@ -221,7 +221,7 @@ class Test:
             start, size = start + size, 2 * size
         return found
 
-    def of_groups(self, rows: ScoredRows, factor: Array, owner: Array) -> Test:
+    def of_groups(self, rows: ScoredRows, factor: Array, owner: Array) -> ShareTest:
         """The test where outcomes of the rows of one group may depend on each other: the variance
         of what good rows are more than x, summed up by group, over that of rows alone."""
         good, bad = self.sides
