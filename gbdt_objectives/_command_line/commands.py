@@ -78,8 +78,8 @@ def thresholds(o: SimpleNamespace) -> None:
     is better by more than a standard error. If only some rows of label 0 were kept, say at what
     rate: thresholds and score are then for all rows. Write them with -o for the command apply.
 
-    With --constraint the best of all cuts between two classes that keep it: without cross-validation,
-    for a --confidence-level on rows that are new to the model.
+    With --constraint it is the best of all cuts between two classes that keep it, without
+    cross-validation. For a --confidence-level give rows that are new to the model.
 
     \b
     Examples:

@@ -249,7 +249,7 @@ class ShareTest:
             return f"{self.metric.name} needs {least} rows of its class, found {(n1 + n0)[0]:.4g}"
         first = self.sequence(0, 1)
         found = (
-            f"the test that allows {START} needs more alerts than there are rows"
+            f"the test that allows {START} needs more than there are"
             if not len(first)
             else f"of the {(n1 + n0)[first[0]]:.4g} of the first test {n0[first[0]]:.4g} are false"
         )
@@ -365,7 +365,7 @@ def find_thresholds(
     if r < 1:
         kept, positives = rows.class_weight
         thins_the_frequent_class(Facts(
-            name="negative_keep_rate", thinned=rows.labels[0], rows_of=(np.inf, positives),
+            name="negative_keep_rate", thinned=rows.labels.tolist()[0], rows_of=(np.inf, positives),
             kept=kept, to_name="list it first, labels=[negative, positive]",
         ))  # fmt: skip
     if limits is None:
