@@ -172,14 +172,13 @@ class ShareTest:
         for M in self.sides:
             A, S = (at_every_cut(M, C) for C in self.sums)
             most = np.argmax(A)
-            there = LAST_DIGITS * A[most] < A
-            unit = np.full(len(A), S[most] / A[most])
-            unit[there] = S[there] / A[there]
-            n.append(np.where(there, A / unit, 0.0) / self.effect)
-            units.append((unit, S[most] / A[most]))
-        (u1, all1), (u0, all0) = units
-        q = [self.x * b / (self.x * b + (1 - self.x) * a) for a, b in ((all1, all0), (u1, u0))]
-        return *n, q[0], q[1]  # type: ignore[return-value]
+            some = np.flatnonzero(LAST_DIGITS * A[most] < A)
+            near = np.clip(np.arange(len(A)), some[0], some[-1])  # where there are none: the next
+            unit = S[near] / A[near]
+            n.append(np.where(LAST_DIGITS * A[most] < A, A / unit, 0.0) / self.effect)
+            units.append((S[most] / A[most], unit))
+        q = [self.x * b / (self.x * b + (1 - self.x) * a) for a, b in zip(*units, strict=True)]
+        return *n, *q  # type: ignore[return-value]
 
     def p_values(self, cuts: Array) -> Array:
         from scipy.special import betainc
