@@ -96,7 +96,8 @@ def thresholds(o: SimpleNamespace) -> None:
     g = None if o.groups is None else table.columns[o.groups]
     if o.constraints:
         classifier, report = limited(table, o, y, s, order, g)
-        tell(report, columns_as_text({k: v for k, v in report.items() if k != "labels"}), o.style)
+        columns = {"rows": report["rows"], "threshold": report["thresholds"], **report["in_sample"]}
+        tell(report, columns_as_text(columns), o.style)
         save(classifier, o.output)
         return
     if o.confidence_level is not None:
@@ -139,11 +140,18 @@ def limited(
         next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
         negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
     ).fit(s, y, w, None if o.confidence_level is None else g)  # fmt: skip
-    whole, labels = options.weights_of_all(table, o, y), classifier.classes_
-    p = classifier.predict(s)
+    whole, labels, p = (
+        options.weights_of_all(table, o, y),
+        classifier.classes_,
+        classifier.predict(s),
+    )
     return classifier, {
-        "rows": table.rows, "labels": labels, "threshold": float(classifier.thresholds_),
-        **{k: go.metrics.threshold_metric(k)(y, p, whole, labels) for k in (o.metric, *bounds)},
+        "rows": table.rows, "metric": o.metric, "method": classifier.thresholds_method_,
+        "labels": labels, "thresholds": classifier.thresholds_.values,
+        "in_sample": {
+            name: go.metrics.threshold_metric(name)(y, p, whole, labels)
+            for name in (o.metric, *bounds)
+        },
     }  # fmt: skip
 
 

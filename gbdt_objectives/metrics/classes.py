@@ -185,8 +185,19 @@ class RatioMetric(ClassMetric):
         return 1 - ratio if self.greater_is_better else ratio
 
     def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        F, G = (at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
+        F, G = (self.at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
         return self.value(np.divide(F, G, out=np.full(len(F), np.nan), where=G > 0)), G
+
+    @staticmethod
+    def at_every_cut(M: Array, C: Array) -> Array:
+        """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights
+        of two classes (2, d+1)."""
+        found = np.zeros(C.shape[1])
+        for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
+            if slope:
+                found += slope * own
+        found += M[:, 1] @ C[:, -1]  # last: sums over no rows are then 0, however they round
+        return found
 
     def of_counts(self, counts: Array) -> float:
         F, G = self.ratio_costs(counts.sum(axis=1))
@@ -379,17 +390,6 @@ def matthews(counts: Array) -> Array:
     several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
     value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
-
-
-def at_every_cut(M: Array, C: Array) -> Array:
-    """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights of
-    two classes (2, d+1)."""
-    found = np.zeros(C.shape[1])
-    for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
-        if slope:
-            found += slope * own
-    found += M[:, 1] @ C[:, -1]  # last: sums over no rows are then 0, however they round
-    return found
 
 
 def rounded(p: Array) -> Array:

@@ -31,7 +31,6 @@ from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.metrics.classes import at_every_cut
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -170,7 +169,7 @@ class ShareTest:
         """Rows that the good and the bad are worth at each cut, and q, of all rows and there."""
         n, units = [], []
         for M in self.sides:
-            A, S = (at_every_cut(M, C) for C in self.sums)
+            A, S = (self.metric.at_every_cut(M, C) for C in self.sums)
             most = np.argmax(A)
             some = np.flatnonzero(LAST_DIGITS * A[most] < A)
             near = np.clip(np.arange(len(A)), some[0], some[-1])  # where there are none: the next
@@ -233,7 +232,7 @@ class ShareTest:
             owner[walk], (v * first[y])[walk], (v * (last - first)[y])[walk]
         )
         passed = np.append(0, last_of_ties(rows.score) + 1)
-        S1, S0 = (at_every_cut(M, self.sums[1]) for M in self.sides)
+        S1, S0 = (self.metric.at_every_cut(M, self.sums[1]) for M in self.sides)
         alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
         found = together[len(y) - passed if no_alerts else passed]
         effect = np.divide(found, alone, out=np.ones(len(alone)), where=alone > 0)
