@@ -177,7 +177,7 @@ class ShareTest:
             n.append(np.where(LAST_DIGITS * A[most] < A, A / unit, 0.0) / self.effect)
             units.append((S[most] / A[most], unit))
         q = [self.x * b / (self.x * b + (1 - self.x) * a) for a, b in zip(*units, strict=True)]
-        return *n, *q  # type: ignore[return-value]
+        return *n, *q
 
     def p_values(self, cuts: Array) -> Array:
         from scipy.special import betainc

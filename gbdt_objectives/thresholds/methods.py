@@ -99,12 +99,14 @@ def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
 
 
 def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
-    """The metric, negated if greater is better, as a function of sorted thresholds."""
+    """The metric, negated if greater is better, as a function of sorted thresholds; nan is
+    worst."""
     sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
         cuts = _rows.threshold_to_cut(curve.low, thresholds)
-        return sign * metric.of_counts(confusion(curve.C, cuts))
+        value = sign * metric.of_counts(confusion(curve.C, cuts))
+        return WORST if math.isnan(value) else value
 
     return loss
 
