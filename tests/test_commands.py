@@ -80,9 +80,9 @@ class TestThresholds:
         y, p, w = clicks["y"], clicks["p"], clicks["w"]
         command = (
             "thresholds clicks.csv --label y --score p --weight w --metric recall "
-            "--constraint precision=0.3 --constraint alert_rate=0.2 --negative-keep-rate 0.5"
+            "--constraint precision=0.15 --constraint alert_rate=0.2 --negative-keep-rate 0.5"
         )
-        bounds = {"precision": 0.3, "alert_rate": 0.2}
+        bounds = {"precision": 0.15, "alert_rate": 0.2}
         options = {"metric": "recall", "constraints": bounds, "negative_keep_rate": 0.5}
         found = report(f"{command} -o saved.json")
         expected = go.optimize_thresholds(y, p, sample_weight=w, **options)

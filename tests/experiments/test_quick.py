@@ -67,6 +67,12 @@ QUICK = [
         ("error",),
         holds=lambda table: (table.error > 0).all(),
     ),
+    Quick(
+        "constraint_coverage",
+        {"summary": 25 * 2 + 4 * 3},  # cells of two ways, and with groups three
+        ("violated", "none"),
+        "violated in at most 0.119",
+    ),
     Quick("decisions", {"cells": 2 * 2 * 3, "differences": None}, ("decide", "thresholds")),
     Quick(
         "delayed_labels",
