@@ -77,6 +77,7 @@ class TestThresholds:
         assert found["in_sample_score"] == judged.in_sample_score[0]
 
     def test_that_keep_constraints(self, clicks) -> None:
+        write("clicks.csv", clicks | {"v": np.arange(600) // 4})
         y, p, w = clicks["y"], clicks["p"], clicks["w"]
         command = (
             "thresholds clicks.csv --label y --score p --weight w --metric recall "
@@ -84,7 +85,8 @@ class TestThresholds:
         )
         bounds = {"precision": 0.15, "alert_rate": 0.2}
         options = {"metric": "recall", "constraints": bounds, "negative_keep_rate": 0.5}
-        found = report(f"{command} -o saved.json")
+        found = report(command)
+        run(f"{command} -o saved.json")
         expected = go.optimize_thresholds(y, p, sample_weight=w, **options)
         saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
         assert found["thresholds"] == saved.thresholds_.tolist() == expected.tolist()
@@ -94,10 +96,10 @@ class TestThresholds:
             "precision": whole[alert & (y == 1)].sum() / whole[alert].sum(),
             "alert_rate": whole[alert].sum() / whole.sum(),
         })  # fmt: skip
-        level = "thresholds clicks.csv --label y --score p --metric recall --confidence-level 0.9"
-        promised = report(f"{level} --constraint precision=0.3 --groups w")
-        options = {"metric": "recall", "constraints": {"precision": 0.3}, "confidence_level": 0.9}
-        grouped = go.optimize_thresholds(y, p, groups=w, **options)
+        level = "thresholds clicks.csv --label y --score p --metric f1 --confidence-level 0.9"
+        promised = report(f"{level} --constraint recall=0.5 --groups v")
+        options = {"metric": "f1", "constraints": {"recall": 0.5}, "confidence_level": 0.9}
+        grouped = go.optimize_thresholds(y, p, groups=np.arange(600) // 4, **options)
         assert promised["thresholds"] == grouped.tolist()
         for wrong, words in {
             f"{level} --constraint precision=high": "must be METRIC=BOUND",
