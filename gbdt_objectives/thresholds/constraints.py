@@ -277,11 +277,16 @@ def read_limits(
 ) -> Limits | None:
     """Checked arguments of ``optimize_thresholds``; None without constraints."""
     if constraints is None:
+        remedies = {
+            "confidence_level": "leave it out",
+            "groups": "for thresholds of each group take fit_segment_shift(y_true, score, segments),"
+            " for honest scores cross_validate_thresholds(groups=)",
+        }
         for name, value in (("confidence_level", confidence_level), ("groups", groups)):
             if value is not None:
                 raise ValueError(
                     f"{name} is for what constraints promise on new rows: pass constraints="
-                    f"{{'precision': 0.9}}, or leave {name} out"
+                    f"{{'precision': 0.9}}; {remedies[name]}"
                 )
         return None
     if not isinstance(constraints, Mapping) or not constraints:
