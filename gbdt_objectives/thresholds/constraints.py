@@ -203,12 +203,10 @@ class ShareTest:
         """Which cuts passed, (d+1,)."""
         found = np.zeros(self.sums.shape[-1], bool)
         if not self.counts_alerts:  # monotone: what is on the safe side of one that passed has, too
-            at = np.flatnonzero(self.p_values(np.arange(len(found))) <= self.delta)
-            if len(at):
-                found[slice(at[0], None) if self.starts_without_alerts else slice(at[-1] + 1)] = (
-                    True
-                )
-            return found
+            right = self.p_values(np.arange(len(found))) <= self.delta
+            if self.starts_without_alerts:
+                return np.logical_or.accumulate(right)
+            return np.logical_or.accumulate(right[::-1])[::-1]
         start, size = 0, 256
         while len(cuts := self.sequence(start, start + size)):
             right = self.p_values(cuts) <= self.delta
@@ -228,9 +226,8 @@ class ShareTest:
         first, last = residual.T if no_alerts else residual.T[::-1]
         v = factor[y] if rows.weight is None else factor[y] * rows.weight
         walk = slice(None, None, -1 if no_alerts else 1)  # rows as the cut passes them
-        together = squares_of_groups(
-            owner[walk], (v * first[y])[walk], (v * (last - first)[y])[walk]
-        )
+        before, step = v * first[y], v * (last - first)[y]
+        together = squares_of_groups(owner[walk], before[walk], step[walk])
         passed = np.append(0, last_of_ties(rows.score) + 1)
         S1, S0 = (self.metric.at_every_cut(M, self.sums[1]) for M in self.sides)
         alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
@@ -277,16 +274,15 @@ def read_limits(
 ) -> Limits | None:
     """Checked arguments of ``optimize_thresholds``; None without constraints."""
     if constraints is None:
-        remedies = {
-            "confidence_level": "leave it out",
-            "groups": "for thresholds of each group take fit_segment_shift(y_true, score, segments),"
-            " for honest scores cross_validate_thresholds(groups=)",
-        }
+        other = (
+            "for each group's own take fit_segment_shift(y_true, score, segments), for honest "
+            "scores cross_validate_thresholds(groups=)"
+        )
         for name, value in (("confidence_level", confidence_level), ("groups", groups)):
             if value is not None:
                 raise ValueError(
                     f"{name} is for what constraints promise on new rows: pass constraints="
-                    f"{{'precision': 0.9}}; {remedies[name]}"
+                    f"{{'precision': 0.9}}; {other if name == 'groups' else 'or leave it out'}"
                 )
         return None
     if not isinstance(constraints, Mapping) or not constraints:
@@ -336,10 +332,8 @@ def read_bound(key: Any, bound: Any) -> tuple[ClassMetric, float]:
 def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -> float:
     """The rate at which negatives were kept, 1 for None."""
     if target_prior is not None:
-        for name, value in (
-            ("negative_keep_rate", negative_keep_rate),
-            ("confidence_level", level),
-        ):
+        rivals = {"negative_keep_rate": negative_keep_rate, "confidence_level": level}
+        for name, value in rivals.items():
             if value is not None:
                 raise ValueError(
                     f"target_prior and {name} are both given: the prior already says how frequent "

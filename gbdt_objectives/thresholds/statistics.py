@@ -107,7 +107,8 @@ class ThresholdStatistics:
             scores. Scores beyond them are counted in two outer bins.
         max_bins : int >= 2, optional
             Keep distinct scores apart as long as there are at most so many, and let
-            neighbours share a bin from then on. Of 131,072 the counts take 1 MB a class.
+            neighbours share a bin from then on. Of 131,072 the sums take 1 MB a class, with
+            weights 3.
 
         Raises
         ------
