@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import bdtr
+from scipy.special import bdtr, betainc
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.metrics import precision_score, recall_score
@@ -173,6 +173,35 @@ def test_alerts_of_the_tests(x, rate, m):
     q = x / (x + rate * (1 - x))
     for j, least in enumerate(m):
         assert binom.cdf(j, least, 1 - q) <= 0.1 < binom.cdf(j, least - 1, 1 - q)
+
+
+def test_all_tests_up_to_the_first_that_fails():
+    """Of far more than are made at once: one alert in ten is false, then nine are."""
+    test = of_top(np.tile([1] * 9 + [0], 1000).tolist() + [0] * 5000 + [1] * 5000, 0.8)
+    order = test.sequence(0, 15_000)
+    right = test.p_values(order) <= 0.1
+    passed = int(np.argmin(right))
+    assert 1500 < passed < len(order)
+    assert np.flatnonzero(test.passed).tolist() == sorted(set(order[:passed].tolist()))
+
+
+def test_weighted_rows_are_worth_fewer():
+    """The formula at each cut; of a side without rows the nearest says what one weighs."""
+    y, score = sample(40)
+    w = np.random.default_rng(4).exponential(size=40)
+    statistics = ThresholdStatistics.of(y, score, sample_weight=w)
+    bins = statistics.bins(None)
+    sums = np.stack([bins.class_curve.C, bins.squares_below])
+    found = ShareTest(threshold_metric("precision"), 0.4, sums, 0.1).p_values(np.arange(40))
+    for i, t in enumerate(np.sort(score)):
+        a, b = (w[(score >= t) & (y == k)] for k in (1, 0))
+        b = b if len(b) else w[score == score[y == 0].max()]
+        n1, n0 = a.sum() ** 2 / (a @ a), np.sum(b) ** 2 / (b @ b) * bool((y[score >= t] == 0).any())
+        odds = 0.4 / 0.6 * (b @ b / b.sum()) / (a @ a / a.sum())
+        assert found[i] == pytest.approx(betainc(n1, n0 + 1, odds / (1 + odds)), rel=1e-8)
+    options = {"metric": "f1", "constraints": {"recall": 0.3}, "confidence_level": 0.8}
+    placed = optimize_thresholds(y, score, sample_weight=w, **options)
+    assert float(statistics.thresholds(**options)) == float(placed)
 
 
 K = [
