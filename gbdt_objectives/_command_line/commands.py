@@ -82,10 +82,8 @@ def thresholds(o: SimpleNamespace) -> None:
     cross-validation. For a --confidence-level give rows that are new to the model.
 
     \b
-    Examples:
+    Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
-      python -m gbdt_objectives thresholds new.csv --label y --score p --metric recall \\
-        --constraint precision=0.9 --confidence-level 0.9 -o thresholds.json
     """
     files.check_ending(o.output, "JSON, not a table", ".json")
     options.check_rates(o)
