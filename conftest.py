@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
+    "catboost": "gbdt_objectives/adapters/catboost",
     "click": "gbdt_objectives/_command_line",
     "dask": "gbdt_objectives/distributed/dask gbdt_objectives/experimental/dask.py",
     "onnxruntime": "gbdt_objectives/serving/onnx.py",

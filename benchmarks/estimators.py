@@ -5,6 +5,8 @@
 Both sides train the same five boosters on the same folds with 100 rounds, one thread;
 QWKClassifier also predicts, finds the stretch and places thresholds. Three regressors, LightGBM,
 XGBoost and an XGBoost of another depth, are also blended. Processor time.
+
+HistGradientBoosting of scikit-learn with an objective is compared with its own loss: 30 rounds.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks._timing import in_turns, quick_run, report
-from gbdt_objectives import QWKClassifier, qwk_objective
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives import QWKClassifier, qwk_objective, weighted_logloss_objective
+from gbdt_objectives.adapters import (
+    lightgbm as lightgbm_adapter,
+    sklearn as sklearn_adapter,
+    xgboost as xgboost_adapter,
+)
 
 PLAIN = {"LightGBM": lgb.LGBMRegressor(verbose=-1), "XGBoost": xgb.XGBRegressor()}
 DROP_IN = {
@@ -76,6 +83,20 @@ def blended(n: int) -> dict[str, Callable[[], Any]]:
     return {"whole": lambda: QWKClassifier(members).fit(X, y), "boosters": train_all}
 
 
+def histograms(n: int, classify: bool) -> dict[str, Callable[[], Any]]:
+    """HistGradientBoosting on our objective, and on its own loss of the same link."""
+    X, grades = data(n)
+    y = (grades > 2).astype(int) if classify else grades
+    own = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    given = {"max_iter": 30, "early_stopping": False, "random_state": 0}
+    objective = weighted_logloss_objective(1.0) if classify else qwk_objective()
+    ours = getattr(sklearn_adapter, own.__name__)
+    return {
+        "ours": lambda: ours(objective=objective, **given).fit(X, y),
+        "own": lambda: own(**given).fit(X, y),
+    }
+
+
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "scikit-learn", "lightgbm", "xgboost")
     n, turns = (2_000, 1) if quick else (20_000, 5)
@@ -87,6 +108,11 @@ def main() -> None:
     seconds = in_turns(blended(n), turns, 1, time.process_time)
     name = "QWKClassifier, three regressors / their 15 models"
     report(name, seconds["whole"] / seconds["boosters"], 1.1)
+    for what, classify, limit in (
+        ("QWK objective / squared error", False, 1.7), ("log loss / its own", True, 1.05)
+    ):  # fmt: skip
+        seconds = in_turns(histograms(10 * n, classify), turns, 1, time.process_time)
+        report(f"HistGradientBoosting, {what}", seconds["ours"] / seconds["own"], limit)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,11 @@ import numpy as np
 
 from benchmarks._timing import in_turns, quick_run, report
 from gbdt_objectives.evaluation import cross_validate_thresholds
-from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
+from gbdt_objectives.thresholds import (
+    ThresholdStatistics,
+    optimize_decisions,
+    optimize_thresholds,
+)
 
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
 
@@ -96,6 +100,22 @@ def resamples(n: int = 20_000, number: int = 20) -> None:
         )
 
 
+def rules(n: int = 100_000, K: int = 10) -> None:
+    """Rules of classes without order, from probabilities that are calibrated."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(3 * rng.dirichlet(np.full(K, 2.0)), n) + 1e-6
+    P /= P.sum(axis=1, keepdims=True)
+    y = (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=K - 1)
+    names = ("macro_f1", "g_mean", "matthews", "kappa", "macro_recall")
+    ways: dict[str, Callable[[], object]] = {
+        metric: partial(optimize_decisions, P, metric) for metric in names
+    }
+    ways["macro_f1, y_true"] = partial(optimize_decisions, P, "macro_f1", y_true=y)
+    for name, seconds in in_turns(ways, 3, calls=1).items():
+        goal = None if "y_true" in name else 2
+        report(f"seconds of a rule, {n:,} rows, {K} classes, {name}", seconds, goal)
+
+
 def peak_memory(n: int) -> float:
     """GB of a fresh process with n rows, everything included."""
     code = f"import runpy; runpy.run_path({__file__!r})['one_large_problem']({n})"
@@ -144,6 +164,7 @@ def main() -> None:
         report(f"{name} / argsort", seconds[name] / seconds["sort"])
     constraints(n, turns)
     resamples()
+    rules(n // 10)
     rows = 10 * n
     report(f"peak memory of exact, GB, {rows:,} rows", peak_memory(rows), 1.5)
 

@@ -71,6 +71,7 @@ STUDIES = (
     on_files("ordinal_packages"),
     on_files("averaged_probabilities"),
     on_files("decisions"),
+    on_files("decision_rules"),
     Study("performance_coverage"),
     Study("comparison_level"),
     Study("negative_downsampling", ("published",), "results/published", ("published",)),

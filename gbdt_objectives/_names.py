@@ -75,7 +75,7 @@ FIELD = {
     "qwk_metric": "lgb_qwk xgb_qwk feval_qwk eval_qwk kappa_metric QuadraticWeightedKappaMetric "
     "CohenKappa",
     "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy "
-    "F1_Score_Binary f1_score",
+    "F1_Score_Binary f1_score macro_f1 g_mean geometric_mean_score",
     "f_beta_metric": "f_beta fbeta_score", "kappa_cost_metric": "kappa_cost",
     "normalized_entropy": "normalized_entropy_metric normalized_cross_entropy",
     "weighted_logloss_metric": "log_loss logloss logloss_metric",

@@ -26,7 +26,8 @@ class Named:
     title: str  # in sentences
     floor: str  # the oldest version: as in pyproject.toml, and in the lane "floors" of .ci/lanes
     prefix: str  # of its estimators' names
-    margin_flag: str = ""  # the argument of predict that asks for margins
+    margin_flag: str = ""  # the argument of predict that asks for margins if it is true
+    margin_type: str = ""  # where there is none: the argument that does, with its value
     endings: tuple[str, ...] = ()  # of its models' files; the last is the one that exports write
     rendering: str = ""  # the form of a metric that it takes, and as which argument
     wants_triple: bool = False  # whether its estimators want (name, value, direction) of a metric
@@ -39,6 +40,13 @@ class Named:
     """What one worker of several would do, and what to do instead, where the library has no sums
     over them for us; empty where it has."""
     cannot_stop_alone: str = ""
+    cannot_serve: str = ""
+    """Why no folder holds its models, and what to do instead; empty where one does."""
+
+    @property
+    def asks_margins(self) -> str:
+        """What asks for margins, as it is written in a call of predict; empty if nothing does."""
+        return self.margin_type or (self.margin_flag and f"{self.margin_flag}=True")
 
     @property
     def estimators(self) -> dict[str, str]:
@@ -68,11 +76,15 @@ LIGHTGBM = Named(
 
 CATBOOST = Named(
     name="catboost", package="catboost", alias="cb", title="CatBoost", floor="1.2.8",
-    prefix="CatBoost",
+    prefix="CatBoost", margin_type="prediction_type='RawFormulaVal'",
+    cannot_serve="its trees are not read here, but its own file predicts the same without this "
+    "package: model.save_model(path), of each member of a classifier",
 )  # fmt: skip
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
     title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+    cannot_serve="its trees are not read here: pickle the estimator, or, to predict without this "
+    "package, scikit-learn's own estimator that its to_sklearn() returns",
 )  # fmt: skip
 
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}
@@ -101,12 +113,14 @@ def load(module: str) -> Any:
 @cache
 def library(name: str) -> OpenLibrary:
     """The value of a library of NAMES; raises ImportError if it is missing or too old."""
-    found: OpenLibrary = _value(name)
+    found: Any = any_library(name)
+    return found  # type: ignore[no-any-return]
+
+
+def any_library(name: str) -> Library:
+    """The value of a library of EVERY; raises ImportError if it is missing or too old."""
+    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
     return found
-
-
-def _value(name: str) -> Any:
-    return import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
 
 
 def name_of(thing: Any) -> str | None:
@@ -138,7 +152,7 @@ def library_of_model(model: object) -> Library | None:
     """The library, any of EVERY, of a model, also of a subclass; None of anything else."""
     kind: Any = type(model)
     row = row_of(kind)
-    return None if row is None else _value(row.name)
+    return None if row is None else any_library(row.name)
 
 
 def kind_of(estimator: object) -> str | None:
@@ -153,7 +167,7 @@ def kind_of(estimator: object) -> str | None:
 def library_in_role(estimator: object, role: str) -> Library | None:
     """The library of a booster's estimator with this role, also of a subclass, else None."""
     kind = kind_of(estimator)
-    return None if kind is None or not kind.endswith(role) else _value(KINDS[kind].name)
+    return None if kind is None or not kind.endswith(role) else any_library(KINDS[kind].name)
 
 
 class Exported:

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from gbdt_objectives import _registry
 
-FLOORS = {row.name: row.floor for row in _registry.BY_NAME.values()}
+FLOORS = {row.name: row.floor for row in (*_registry.BY_NAME.values(), _registry.CATBOOST)}
 
 _accepted: dict[str, ModuleType] = {}  # the libraries that check_loaded() has seen
 

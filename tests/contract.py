@@ -329,7 +329,8 @@ METRICS = [
                (0, 5)),
     *(
         MetricCase(name, go.metrics.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
-        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews")
+        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "macro_f1",
+                     "g_mean")
     ),
     MetricCase("accuracy-measured", go.metrics.threshold_metric("accuracy"), labels_between(1, 6),
                (0, 7)),

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -532,7 +532,34 @@ def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
     runs_as_printed(PARTS[1], tmp_path, monkeypatch)
 
 
-def runs_as_printed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_from_sql_runs_as_printed(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("duckdb")
+    text = PAGE.with_name("from_sql.md").read_text(encoding="utf-8")
+    runs_as_printed(text, tmp_path, monkeypatch, least=1)
+
+
+def test_the_page_from_sql_has_figures_of_its_first_block(capsys) -> None:
+    pytest.importorskip("duckdb")
+    text = PAGE.with_name("from_sql.md").read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    exec(STEP.search(text)[2], space)
+    assert re.search(r"^```text\n(.*?)^```", text, flags=re.M | re.S)[1] in capsys.readouterr().out
+    room, t = go.calibration, space["t"]
+    for name, rows, given in (
+        ("all 100,000 rows", space["log"], {}),
+        ("table, `counts=n`", t, {"counts": t["n"]}),
+        ("table, `sample_weight=n`", t, {"sample_weight": t["n"]}),
+    ):
+        y, p, country = (rows[column] for column in ("click", "p", "country"))
+        by = room.calibration_ratio_by_segment(y, p, country, **given)
+        error = room.calibration_error_test(y, p, random_state=0, **given)
+        line = f"| {name} | {by.ratio[2]:.3f}, {by.low[2]:.3f} to {by.high[2]:.3f} "
+        assert f"{line}| {by.rest_p_value_holm[2]:.2g} | {error.p_value:.1g} |" in text
+
+
+def runs_as_printed(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int = 5
+) -> None:
     """Blocks in their order; those of Python share their names."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
@@ -554,4 +581,4 @@ def runs_as_printed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 [float(x) for x in NUMBER.findall(printed)], rel=2e-3
             )
             steps += 1
-    assert steps >= 5
+    assert steps >= least

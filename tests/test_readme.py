@@ -21,7 +21,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
-MISSING = [name for name in ("dask", "distributed", "pyarrow", "treelite") if not find_spec(name)]
+TOOLS = ("dask", "distributed", "duckdb", "mlflow", "optuna", "pyarrow", "treelite", "ydf")
+MISSING = [name for name in TOOLS if not find_spec(name)]
 """Those that are missing here."""
 
 
@@ -32,6 +33,8 @@ def name(page: Path) -> str:
 def marks(page: Path, block: str) -> list[pytest.MarkDecorator]:
     missing = [name for name in MISSING if f"import {name}" in block]
     beside = [] if page == README else [pytest.mark.ci]
+    if "import mlflow" in block:  # which calls what its own libraries call old
+        beside.append(pytest.mark.filterwarnings("ignore::DeprecationWarning"))
     return [*beside, *(pytest.mark.skip(reason=f"needs {name}") for name in missing)]
 
 

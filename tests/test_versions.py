@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from gbdt_objectives import _versions
 from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
-LIBRARIES = sorted(_versions.FLOORS)
+LIBRARIES = [library for library in sorted(_versions.FLOORS) if find_spec(library)]
 TOO_OLD = {
+    "catboost": ["1.2.7", "1.1.1", "1.2.8rc1"],
     "xgboost": ["1.7.6", "2.0.3", "2.1.0rc1", "2.1.0-dev", "2.1.dev3", "0.90"],
     "lightgbm": ["3.3.5", "4.1.0", "4.1.0.99", "4.2.0rc1", "4.2b2"],
 }
 NEW_ENOUGH = {
+    "catboost": ["1.2.8", "1.2.10", "1.3"],
     "xgboost": ["2.1", "2.1.0", "2.1.0+cuda", "2.1.0.post1", "2.1.4", "2.10.0", "3.0.0rc1", "10.0"],
     "lightgbm": ["4.2.0", "4.2", "4.2.0.99", "4.10.0", "4.6.0-dev", "5.0.0a1", "unknown"],
 }
@@ -140,7 +143,13 @@ def test_floors_agree() -> None:
     python, *pins = lanes["floors"].split()
     assert project["requires-python"] == f">={python}"
     exact = dict(pin.split("==") for pin in pins)
-    bounds = [*project["dependencies"], *extras["xgboost"], *extras["lightgbm"], *extras["plot"]]
+    bounds = [
+        *project["dependencies"],
+        *extras["xgboost"],
+        *extras["lightgbm"],
+        *extras["catboost"],
+    ]
+    bounds += extras["plot"]
     bounds += [bound for bound in extras["experiments"] if bound.startswith("pandas")]
     assert sorted(exact) == sorted(re.split(">=", bound)[0] for bound in bounds)
     for bound in bounds:

@@ -360,8 +360,9 @@ def objective_fits_estimator(facts: Facts) -> None:
     if objective.n_classes is not None and not is_classifier and facts.library is not None:
         raise TypeError(
             f"objective={objective!r} trains {link.margins}: use "
-            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
-            f"and predict with {facts.library.margin_flag}=True margins"
+            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities"
+            + f", and predict with {facts.library.asks_margins} margins"
+            * bool(facts.library.asks_margins)
         )
 
 

@@ -36,7 +36,7 @@ WORDS = {
     "oof_preds margin probability X",
     "probability": "y_prob y_proba y_score y_pred proba prob probs probabilities p p_hat q "
     "confidences posteriors preds score",
-    "sample_weight": "weight weights sample_weights w",
+    "sample_weight": "weight weights sample_weights w counts",
     "labels": "classes",
     "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate "
     "neg_rate keep_prob frac fraction downsampling_rate",
@@ -133,6 +133,10 @@ SENTENCES = each_row({
         "write target_prior={label: probability}, the classes as they should weigh": "class_weight",
     },
     "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
+    "cv": {
+        "copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
+            "counts",
+    },
     "alpha": {
         "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
     },
@@ -392,7 +396,7 @@ ATTRIBUTES = {
     "best_iteration": "best_iteration_", "best_iteration_": "best_iteration",
     "estimators_": "estimator_ best_iteration_ models_ estimators_samples_ sampler_",
     "estimator_": "estimators_ models_", "calibrator_": "calibrators calibrators_",
-    "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better is_max_optimal",
+    "calibrator": "best_estimator_", "greater_is_better": "maximize higher_better",
     "score": "compute evaluate kappa_ best_score_ mean mean_ test_score",
     "estimate": "mean mean_ test_score",
     **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()},
@@ -406,6 +410,12 @@ ATTRIBUTES = {
 }  # fmt: skip
 """Ours, and what attributes are called elsewhere."""
 
+CATBOOST = (
+    "CatBoost calls objectives and metrics in a form of its own: import CatBoostRegressor, "
+    "CatBoostClassifier or train from gbdt_objectives.adapters.catboost"
+)
+"""What to do where CatBoost itself is given an objective or a metric."""
+
 OBJECTS = each_row({
     "Thresholds": {
         "it is an array itself: thresholds[0], list(thresholds), thresholds.values":
@@ -416,7 +426,7 @@ OBJECTS = each_row({
     "ThresholdStatistics": {"add them, one + other": "merge update combine"},
     "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
     "SegmentRatios": {
-        "pandas.DataFrame(vars(ratios)) is a frame of them": "to_frame to_pandas to_dict",
+        "to_frame() makes a pandas DataFrame of them": "to_pandas to_dict",
     },
     "ServedModel": {
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
@@ -427,7 +437,9 @@ OBJECTS = each_row({
         "the fitted members have it, .estimator_ or each of .estimators_":
             "feature_importances_ best_iteration best_iteration_",
     },
+    "Metric": {CATBOOST: "is_max_optimal evaluate get_final_error"},
     "Objective": {
+        CATBOOST: "calc_ders_range calc_ders_multi",
         "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
         "its link turns margins into predictions, objective.link.inverse(margin)": "predict",
     },

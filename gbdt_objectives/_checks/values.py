@@ -567,13 +567,16 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     return distinct_groups(groups, rows, name)[1]
 
 
-def check_groups(name: str, numbers: Array, least: int = 2) -> Array:
-    """The numbers of groups, if these are enough for what varies between them to show."""
-    found = len(np.unique(numbers))
-    if len(numbers) > 1 and found < least:
+def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
+    """The numbers of groups, if these are enough for what varies between them to show.
+
+    ``rows``: how many rows there are if some stand for several.
+    """
+    found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
+    if n > 1 and found < least:
         raise ValueError(
             f"{name} must be at least {least} different ones, better 30 or more, found {found} "
-            f"among {len(numbers)} rows of weight above 0: what outcomes of one group have in "
+            f"among {n} rows of weight above 0: what outcomes of one group have in "
             "common shows only between groups; pass whose row it is, or leave it out if rows are "
             "independent"
         )

@@ -23,7 +23,7 @@ from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError
 from gbdt_objectives._command_line.options import Commands, option, refuse_in_one_line
 from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
-from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell
+from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell, told
 from gbdt_objectives._command_line.sampling import sample, shift
 
 MOST_METRICS = 7  # side by side
@@ -257,6 +257,62 @@ def kappa(o: SimpleNamespace) -> None:
     if len(values) > MOST_METRICS:
         text = columns_as_text({"metric": list(values), "value": list(values.values())})
     tell({"rows": table.rows, **values}, text, o.style)
+
+
+class Given:
+    """A model whose probability of label 1 is what it is given."""
+
+    classes_ = np.arange(2)
+
+    def predict_proba(self, p: Array) -> Array:
+        return np.column_stack([1 - p, p])
+
+
+@cli.command()
+@options.FILE
+@options.LABEL
+@option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
+@option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes.")
+@option("--threshold", "P", "Alerts are rows of at least this probability.", type=float)
+@option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
+@options.OWNERS
+@options.WEIGHT
+@options.RATES
+@option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report")
+@options.output("Where to write the page, .html.", required=True)
+@refuse_in_one_line
+def report(o: SimpleNamespace) -> None:
+    """A page to look at: how a model does on new rows.
+
+    One file of HTML with pictures, which loads nothing. Of a probability it shows the reliability,
+    the ratio of mean prediction to mean outcome by --segment, and the alerts from --threshold; with
+    --thresholds, of ordered classes, kappa with its limits, scores, and the confusion matrix. The
+    limits are those of 95 %.
+
+    \b
+    Examples:
+      python -m gbdt_objectives report test.csv --label y --score p --threshold 0.3 -o p.html
+      python -m gbdt_objectives report test.csv --label y --score p \\
+        --thresholds thresholds.json -o grades.html
+    """
+    if not o.output.endswith(".html"):
+        raise InputError(f"--output {o.output} must be a page: give a name that ends in .html")
+    options.check_rates(o)
+    table = options.read(o)
+    known: dict[str, Any]
+    if o.thresholds is None:
+        model, y = Given(), options.labels_01(table, o)
+        known = {"sample_weight": options.weights(table, o), **options.read_rates(table, o)}
+    else:
+        model = read_saved(o.thresholds, ("ThresholdClassifier",))
+        y = files.classes(table, "--label", o.y_true, model.classes_.tolist())
+        known = {"sample_weight": options.weights_of_all(table, o, y)}
+    segments = {name: table.columns[name] for name in o.segments} or None
+    go.evaluation.report(
+        model, files.numbers(table, "--score", o.score), y, o.output, title=o.title,
+        segments=segments, groups=options.read_groups(table, o), threshold=o.threshold, **known,
+    )  # fmt: skip
+    told(o.output, "the report")
 
 
 for command in (correct, calibrate, calibration, sample, shift):

@@ -24,7 +24,8 @@ from gbdt_objectives._command_line.reports import told
 FEWEST_GROUPS = 30
 COLUMNS = {
     "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),
-    **{k: (k,) for k in ("y_pred", "sample_weight", "groups", "keep_rate", "key", "segments")},
+    **{k: (k,) for k in ("y_pred", "sample_weight", "counts", "groups", "keep_rate", "key")},
+    "segments": ("segments",),
 }  # fmt: skip
 """Parameters that name a column, and what the functions behind them call its values."""
 
@@ -170,8 +171,8 @@ def option(
 
 
 METRICS = (
-    "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden|precision|recall|"
-    "false_positive_rate|alert_rate]"
+    "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|macro_f1|g_mean|f1|youden|precision|"
+    "recall|false_positive_rate|alert_rate]"
 )
 HESSIAN_KINDS = "[exact|constant|upper_bound|bounded|undeclared]"
 FILE = options_of(
@@ -183,6 +184,7 @@ LABEL_01 = option("--label", "COLUMN", "0 or 1.", "y_true", required=True)
 SCORE = option("--score", "COLUMN", "What the model predicts.", required=True)
 PROBABILITY = option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
 WEIGHT = option("--weight", "COLUMN", "How many rows each row stands for.", "sample_weight")
+COUNTS = option("--counts", "COLUMN", "How many identical rows it is, as of a GROUP BY.", "counts")
 LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
 GROUPS = option("--groups", "COLUMN", "Whose row it is; rows of one group stay in one fold.")
 OWNERS = option("--groups", "COLUMN", "Whose row it is; outcomes of one group may depend.")
@@ -265,22 +267,30 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
 
 
 class ScoredTable(NamedTuple):
-    """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, and how they
-    were sampled, as functions take it."""
+    """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, how they were
+    sampled, as functions take it, and of how many identical rows each is, if that is given."""
 
     y: Array
     score: Array
     weight: Array | None
     groups: Array | None
     rates: dict[str, Any]
+    counts: Array | None = None
 
     @property
     def sampled(self) -> dict[str, Any]:
         return {"sample_weight": self.weight, **self.rates}
 
+    def number(self, where: Array | bool = True) -> int:
+        """How many rows there are, copies included: all, or those where this is true."""
+        c = np.ones(len(self.y)) if self.counts is None else self.counts
+        return int(np.sum(c * where))
+
     def entropy(self, p: Array) -> float:
         """The normalized entropy of probabilities in all rows."""
         w = standing_weights(self.y, self.weight, self.rates)
+        if self.counts is not None:
+            w = self.counts if w is None else w * self.counts
         return go.calibration.normalized_entropy(self.y, p, sample_weight=w)
 
 

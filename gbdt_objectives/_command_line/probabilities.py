@@ -124,7 +124,7 @@ def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float
     """The calibrator, fitted to all rows, and the log loss of each that was compared."""
     from gbdt_objectives.calibration.calibrator_choice import fit_default
 
-    y, s, w, g, rates = rows
+    y, s, w, g, rates, _ = rows
     if o.method == "auto":
         choice = go.calibration.choose_calibrator(
             y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
@@ -144,7 +144,7 @@ def held_out_probabilities(o: SimpleNamespace, rows: ScoredTable, calibrator: An
 
     from gbdt_objectives._checks.folds import held_out_once
 
-    y, s, w, g, rates = rows
+    y, s, w, g, rates, _ = rows
     owner = None if g is None else _checks.group_numbers(g, len(y))
     held_out: Array = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
@@ -173,6 +173,7 @@ def quality_of(rows: ScoredTable, p: Array, seed: int) -> dict[str, float]:
 @option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
 @options.OWNERS
 @options.WEIGHT
+@options.COUNTS
 @options.RATES
 @option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float)
 @options.RANDOM_STATE
@@ -206,8 +207,10 @@ def calibration(o: SimpleNamespace) -> None:
     _checks.generator(o.random_state)
     table = options.read(o)
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
+    if o.counts is not None:
+        rows = rows._replace(counts=files.numbers(table, "--counts", o.counts))
     checked = check_of(rows, columns, o.alarm, o.random_state)
-    report = {"rows": table.rows, "events": int(np.count_nonzero(rows.y == 1)), **checked}
+    report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
     tell(report, report_as_text(report), o.style)
@@ -224,7 +227,8 @@ def check_of(
     """Ratio, calibration error and segments, with p-values adjusted for all tests together."""
     from gbdt_objectives.calibration.segments import holm
 
-    y, p, known = rows.y, rows.score, {"groups": rows.groups, **rows.sampled}
+    y, p = rows.y, rows.score
+    known = {"groups": rows.groups, "counts": rows.counts, **rows.sampled}
     ratio_of = go.calibration.calibration_ratio_by_segment
     every = ratio_of(y, p, "prediction", n_bins=1, **known)
     found = ratio_of(y, p, columns, **known).by_evidence() if columns else None

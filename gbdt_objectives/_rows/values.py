@@ -146,7 +146,7 @@ def read_row_values(name: str, values: ArrayLike) -> RowValues:
 def table(least: int = 8, /, **columns: Array) -> str:
     """Columns of words, and of numbers in four digits, under their names, at least so wide."""
     n = len(next(iter(columns.values())))
-    shown = np.arange(n) if n <= LONGEST else np.r_[: LONGEST // 2, n - LONGEST // 2 : n]
+    shown = printed_rows(n)
     cells = [[name, *map(cell_text, np.asarray(column)[shown])] for name, column in columns.items()]
     width = [max(least, *map(len, column)) for column in cells]
     lines = [
@@ -156,6 +156,11 @@ def table(least: int = 8, /, **columns: Array) -> str:
     if n > LONGEST:
         lines.insert(1 + LONGEST // 2, f"... {n - LONGEST} more ...")
     return "\n".join(lines)
+
+
+def printed_rows(n: int) -> Array:
+    """Which of n rows are printed."""
+    return np.arange(n) if n <= LONGEST else np.r_[: LONGEST // 2, n - LONGEST // 2 : n]
 
 
 def cell_text(value: Any) -> str:

@@ -65,6 +65,9 @@ def table(s: Array, x: Numbers, at: Numbers, between: Numbers, rounding: float =
 def temperature(p: Array, temperature: float, biases: Numbers) -> Array:
     return softmax(np.log(p) / temperature + np.array(biases))
 
+def affine(p: Array, weights: Numbers, costs: Numbers) -> Array:
+    return p * np.asarray(weights) - np.asarray(costs)
+
 def calibrate(p: Array, input_space: str, map: str, **numbers: Numbers) -> Array:
     """by a map of log-odds; infinite ones stay"""
     z = log_odds(p) if input_space == "probability" else p

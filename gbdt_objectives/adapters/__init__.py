@@ -1,7 +1,9 @@
-"""Where objectives and metrics meet a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
+"""Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
-Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
-and meaning, and drop-in replacements of the library's estimators.
+The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same
+arguments and meaning, and drop-in replacements of the library's estimators; ``catboost`` has no
+``cv``. ``adapters.sklearn`` has the estimators of scikit-learn's HistGradientBoosting, which are
+the models themselves.
 
 Conventions
 -----------
@@ -33,6 +35,11 @@ Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, 
 cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
 splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit``:
 ``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``.
+
+CatBoost: ``adapters.catboost`` has ``train`` and the estimators, with the same conventions, for
+objectives whose rows are independent and have one margin: CatBoost passes blocks of 1,000 rows, and
+does not say which. All others are refused. Its early stopping is CatBoost's own, in which rounds at
+the beginning that do not move count.
 """
 
 from __future__ import annotations
@@ -50,11 +57,16 @@ from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters import lightgbm, xgboost
+    from gbdt_objectives.adapters import (
+        catboost as catboost,
+        lightgbm as lightgbm,
+        sklearn as sklearn,
+        xgboost as xgboost,
+    )
     from gbdt_objectives.adapters._library import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = ["imbalance_shift", "shift_intercept", *EVERY]
 
 BoosterT = TypeVar("BoosterT")
 
@@ -76,7 +88,7 @@ def shift_intercept(
 
     Parameters
     ----------
-    booster : xgboost.Booster or lightgbm.Booster
+    booster : xgboost.Booster, lightgbm.Booster, CatBoost's model, HistGradientBoosting's estimator
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     shift : LogOddsShift, optional
@@ -151,6 +163,7 @@ def imbalance_shift(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> LogOddsShift:
     """What to add to a model's log-odds to undo what was done against imbalance.
 
@@ -172,7 +185,10 @@ def imbalance_shift(
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
         and 1, which only ``is_unbalance`` needs.
     sample_weight : array-like of shape (n,), optional
-        Makes the rows of X stand for the population; w means the same as w copies of the row.
+        Makes the rows of X stand for the population; w means the same as w copies of the row, but
+        in the standard error a row counts as one.
+    counts : array-like of shape (n,), optional
+        How many identical rows each row of X stands for, whole numbers >= 0.
 
     Returns
     -------
@@ -213,14 +229,14 @@ def imbalance_shift(
                 "class_weight and sample_weight; or pass a sample of the population, "
                 "imbalance_shift(model, X, y)"
             )
-        return _imbalance.infer_of_classifier(booster, X, y, sample_weight)
+        return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
     if X is None:
-        _imbalance.check_training_labels(y, sample_weight)
+        _imbalance.check_training_labels(y, sample_weight=sample_weight, counts=counts)
         return LogOddsShift(-math.log(library.read_odds(booster, y)))
     _imbalance.check_sample(X, y)
     z = library.predict_log_odds(booster, X, sample_weight)
-    return _imbalance.infer_shift(y, z, sample_weight)
+    return _imbalance.infer_shift(y, z, sample_weight, counts)
 
 
 def library_of_booster(booster: object) -> OpenLibrary:
@@ -237,4 +253,4 @@ def no_booster(found: object, *names: str) -> TypeError:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, NAMES)
+__getattr__, __dir__ = room(__name__, __all__, tuple(EVERY))

@@ -13,7 +13,7 @@ Documented = TypeVar("Documented", bound=Callable[..., Any])
 def words_of(library: Named, **words: str) -> dict[str, str]:
     """The words of a library for these texts: its names, and others."""
     names = {"library": library.name, "title": library.title, "kind": library.prefix}
-    return {**names, "margin": library.margin_flag, **words}
+    return {**names, "margin": library.asks_margins, **words}
 
 
 TRAIN = """
@@ -51,7 +51,7 @@ Returns
 {library}.Booster
     A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
     for a log link, the probability of label 1 for logloss; with the link "score" it gives
-    margins, for ``objective.class_probability``. ``{margin}=True`` always gives margins.{booster}
+    margins, for ``objective.class_probability``. ``{margin}`` always gives margins.{booster}
 
 Raises
 ------
@@ -158,7 +158,7 @@ An objective with the link "score", such as ``focal_objective(2)`` or
 ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
 fitted to the training rows. {labels}, and a class that does not
 occur keeps its column. ``predict`` gives the most probable class, and margins with
-``{margin}=True``. A metric for early stopping is ``loss_metric(objective)``.{own}
+``{margin}``. A metric for early stopping is ``loss_metric(objective)``.{own}
 
 Parameters
 ----------

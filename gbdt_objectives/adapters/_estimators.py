@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
@@ -20,7 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
-from gbdt_objectives._registry import BY_NAME, Exported, Named, kind_of, library_of, name_of
+from gbdt_objectives._links import Link
+from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -31,6 +32,9 @@ from gbdt_objectives.objectives.base import Start
 
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
+
+OBJECTIVES = ("objective", "loss_function")
+"""What libraries call the objective of an estimator."""
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
@@ -66,14 +70,14 @@ class Fitting:
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
-        self.is_classifier = isinstance(estimator, ClassifierMixin)
+        self.is_classifier = self.classifies(estimator)
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit)
         role = "Classifier" if self.is_classifier else "Regressor"
         own = own_objective(estimator, role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
-        asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
+        asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         self.metrics = [
             read_metric(one, estimator, role)
             for one in (asked if isinstance(asked, list | tuple | set) else [asked])
@@ -88,7 +92,8 @@ class Fitting:
         guards.functions_read_margins(self.asked)
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            guards.function_takes_weights(Facts(own=estimator.objective, weighted=bool(weighted)))
+            function = named(estimator, *OBJECTIVES)
+            guards.function_takes_weights(Facts(own=function, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -97,7 +102,7 @@ class Fitting:
             self.run()
             return estimator
         with _workers.together(objective):
-            if objective.link.is_read_by_objective:
+            if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
                 self.given["y"] = class_positions("y", self.given["y"], classes)
                 self.set_evaluation_sets([
@@ -119,17 +124,29 @@ class Fitting:
                     first, *others = (start_of_rows(measured, len(y)) for y in labels)
                     self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
-        self.parameters["objective"] = started
+        self.hand_over(started)
         self.run()
-        estimator._Booster = self.finish(estimator._Booster, objective, intercept)
+        self.complete(objective, intercept)
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
         setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
         return estimator
 
+    @staticmethod
+    def encodes(objective: Objective) -> bool:
+        """Whether the library is given positions of classes, of which it then knows nothing."""
+        link: Link = objective.link
+        return link.is_read_by_objective
+
+    def hand_over(self, started: StartedObjective) -> None:
+        """Give the objective to the library's own fit."""
+        self.parameters["objective"] = started
+        self.parameters |= _arguments.several_outputs(started.objective)
+
+    def complete(self, objective: Objective, intercept: Start) -> None:
+        self.estimator._Booster = self.finish(self.estimator._Booster, objective, intercept)
+
     def run(self) -> None:
-        if self.objective is not None:
-            self.parameters |= _arguments.several_outputs(self.objective)
-        with self.around(), set_temporarily(self.estimator, self.parameters):
+        with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
@@ -200,6 +217,23 @@ class Fitting:
         """The margins that an estimator predicts; ``given`` are the arguments of its predict."""
         return cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
 
+    @classmethod
+    def held_out(
+        cls, estimator: Any, weigh: Callable[[Any], Mapping[str, Any]], X: Any, y: Array,
+        w: Array | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The arguments of fit for one evaluation set; ``weigh`` has those for its weights."""
+        given = evaluation_arguments(estimator.fit, [(X, y)])
+        return given if w is None else {**given, **weigh(w)}
+
+    @staticmethod
+    def classifies(estimator: Any) -> bool:
+        return isinstance(estimator, ClassifierMixin)
+
+    @staticmethod
+    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
+        return set_temporarily(estimator, parameters)
+
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
         """The probabilities, (n, K), that the objective finds in margins."""
@@ -241,8 +275,8 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         library: Any = kind.__base__
 
         @wraps(library.fit)
-        def fit(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-            return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
+        def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return fitting(self, super(kind, self).fit, *args, **kwargs).fit()
 
         kind.fit = fit
         kind.export = Exported.export
@@ -270,6 +304,8 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
     """Evaluation sets as arguments of fit: LightGBM 4.7 and newer warn of eval_set."""
     if "eval_X" in signature(library_fit).parameters:
         return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    if "X_val" in signature(library_fit).parameters:
+        return dict(zip(("X_val", "y_val"), *pairs, strict=True))
     return {"eval_set": pairs}
 
 
@@ -291,13 +327,13 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     call = signature(fit)
     takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values())
     for name in () if takes_any else [name for name in kwargs if name not in call.parameters]:
-        estimator, named = fit.__self__, ""
-        if getattr(estimator.objective, "whole", False):
-            named = f"; values by row are named, objective(function, rows=[{name!r}])"
+        estimator, of_rows = fit.__self__, ""
+        if getattr(named(estimator, *OBJECTIVES), "whole", False):
+            of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
         kind, known = type(estimator).__name__, ", ".join(call.parameters)
         said = counterpart(f"{kind}.fit", name, call.parameters)
         said = said or f"a parameter goes to the estimator, {kind}({name}=...)"
-        raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{named}")
+        raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{of_rows}")
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
@@ -311,6 +347,11 @@ def whole_numbers(y: Any) -> Any:
         return y
     plain = np.array(np.asarray(y).tolist())
     return plain if plain.dtype.kind in "iu" else y
+
+
+def is_pair(value: Any) -> bool:
+    """Whether an evaluation set is a pair (X, y), and not a data set of the library."""
+    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def read_arguments(
@@ -339,15 +380,15 @@ def read_arguments(
                 f"{name} and X have different indexes, but rows are taken in their order: pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
             )
-    if given.get("y") is None:
+    if given.get("y") is None and not hasattr(X, "get_label"):  # as of CatBoost's data sets
         raise ValueError(
             f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
             "y is None."
         )
-    given["y"] = whole_numbers(given["y"])
+    given["y"] = whole_numbers(given.get("y"))
     if isinstance(given.get("eval_set"), list):
         given["eval_set"] = [
-            (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+            (pair[0], whole_numbers(pair[1])) if is_pair(pair) else pair
             for pair in given["eval_set"]
         ]
     return objective.with_rows(rows) if rows else objective, given
@@ -385,6 +426,12 @@ def row_names(objective: object) -> tuple[str, ...]:
     return tuple(name for name, _ in named) if users else ()
 
 
+def named(estimator: Any, *names: str) -> Any:
+    """The parameter of an estimator that has one of these names; None if it has no value."""
+    given = estimator.get_params(deep=False)
+    return next((given[name] for name in names if given.get(name) is not None), None)
+
+
 def check_places(estimator: Any, metrics_in_fit: bool) -> None:
     """Raise for an objective, its part, or a metric under a parameter that libraries ignore."""
     metrics = "" if metrics_in_fit else "eval_metric"
@@ -396,7 +443,7 @@ def check_places(estimator: Any, metrics_in_fit: bool) -> None:
                 '{"objective": [focal_objective(1), focal_objective(2)]}'
             )
         for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, Objective) and name not in ("objective", metrics):
+            if isinstance(one, Objective) and name not in (*OBJECTIVES, metrics):
                 raise TypeError(f"{name} is an objective, {one!r}: write objective=")
             if isinstance(one, METRICS) and name != metrics:
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
@@ -404,12 +451,13 @@ def check_places(estimator: Any, metrics_in_fit: bool) -> None:
 
 def own_objective(estimator: Any, role: str) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
-    objective = estimator.objective
+    objective = named(estimator, *OBJECTIVES)
     _checks.check_called("objective", objective)
     check_name(estimator)
     if not isinstance(objective, Objective):
         return None
-    library = BY_NAME.get(name_of(estimator) or "")
+    kind: Any = type(estimator)
+    library = row_of(kind)
     facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
     guards.objective_fits_estimator(facts)
     return objective
@@ -447,7 +495,7 @@ def read_metric(value: object, estimator: Any, role: str) -> Any:
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return metric
-    objective = estimator.objective
+    objective = named(estimator, *OBJECTIVES)
     if callable(objective):
         _arguments.check_metric(metric, objective)
     else:

@@ -15,15 +15,17 @@ from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives._rows.places import dot
 from gbdt_objectives.calibration.likelihood import find_shift
+from gbdt_objectives.calibration.rows import weigh_rows
 from gbdt_objectives.priors import LogOddsShift
 
 SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=training_labels)"
 
 
-def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+def check_training_labels(y: ArrayLike | None, **of_sample: ArrayLike | None) -> None:
     """Raise for arguments that are meant as a sample, but have no features."""
-    if sample_weight is not None:
-        raise ValueError(f"sample_weight is for a sample, but X is missing: {SPELLING}")
+    for name, given in of_sample.items():
+        if given is not None:
+            raise ValueError(f"{name} is for a sample, but X is missing: {SPELLING}")
     if y is None:
         return
     if hasattr(y, "get_label") or np.ndim(y) == 2:
@@ -40,7 +42,11 @@ def check_sample(X: Any, y: ArrayLike | None) -> None:
 
 
 def infer_of_classifier(
-    model: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    model: Any,
+    X: Any,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    counts: ArrayLike | None,
 ) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
     check_sample(X, y)
@@ -53,29 +59,27 @@ def infer_of_classifier(
     p = predict_probability(model, X)
     with np.errstate(divide="ignore"):
         z = np.log(p[:, 1]) - np.log(p[:, 0])
-    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight)
+    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight, counts)
 
 
-def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) -> LogOddsShift:
+def infer_shift(
+    y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None, counts: ArrayLike | None
+) -> LogOddsShift:
     """d with sum w sigmoid(z + d) = sum w y, z log-odds (n,)."""
     assert y is not None
     labels = _checks.vector("y", y).astype(np.float64)
     _checks.binary_labels("y", labels)
-    _checks.same_length("X", z, "the labels", len(labels))
-    w = _checks.weights("sample_weight", sample_weight, len(labels))
-    w = np.ones(len(labels)) if w is None else w.astype(np.float64)
-    share = dot(w, labels) / w.sum()
+    rows = weigh_rows(labels, z, sample_weight, "X", counts)
+    share = dot(rows.weight, rows.y) / rows.weight.sum()
     if not 0 < share < 1:
         raise ValueError(
             f"y has rows of one class only, {share:g} of the weight positive: pass a sample of the "
             "population with rows of both"
         )
-    counts = w > 0
-    labels, z, w = labels[counts], z[counts], w[counts]
-    d = find_shift(labels, z, w)
-    p = expit(z + d)
-    variance = dot(w * w, (labels - p) ** 2)
-    return LogOddsShift(d, float(np.divide(np.sqrt(variance), dot(w, p * (1 - p)))))
+    d = find_shift(rows.y, rows.p, rows.weight)
+    p = expit(rows.p + d)
+    variance = dot(rows.weight * rows.w, (rows.y - p) ** 2)
+    return LogOddsShift(d, float(np.divide(np.sqrt(variance), dot(rows.weight, p * (1 - p)))))
 
 
 def predict_probability(model: Any, X: Any) -> Array:

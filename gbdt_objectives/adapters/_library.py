@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gbdt_objectives._links import Link
     from gbdt_objectives.adapters._arguments import Request
     from gbdt_objectives.adapters._estimators import Fitting
-    from gbdt_objectives.adapters._train import StartedObjective
     from gbdt_objectives.adapters._trees import Trees
     from gbdt_objectives.metrics import Metric
     from gbdt_objectives.objectives import Objective
@@ -48,13 +47,29 @@ class Library(Named):
     """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
     functions_are_log_odds: bool
     """Whether its classifier takes the margin of a user's function for log-odds."""
+    own_stopping: tuple[str, ...] = (
+        "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+    )  # fmt: skip
+    """Parameters that give an estimator early stopping on rows that fit is given; none where it
+    splits off rows itself."""
     zero_rounds_stop: bool  # whether early stopping after 0 rounds or fewer is on
-    evaluation_weights: str  # the argument of fit for weights of evaluation sets
+    check_stopping: Callable[[Any], None] = lambda estimator: None
+    """Raise for an estimator that cannot stop on rows of ours."""
+    stops_after: Callable[[int], Mapping[str, Any]] = lambda rounds: {
+        "early_stopping_rounds": rounds
+    }
+    """Parameters with which an estimator stops after so many rounds without improvement."""
+    fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
+    """Parameters with which it trains so many."""
+    weigh_held_out: Callable[[Any], Mapping[str, Any]]  # arguments of fit: weights of these rows
+    own_class: Callable[[Any], Any] = lambda estimator: estimator
+    """An estimator as one that takes an objective."""
     quiet_fit: Mapping[str, Any]  # arguments of fit with which it prints no rounds
     check_offset: Callable[[Any], None]
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None]  # raise if training cannot start at these log-odds
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
+    small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
     stops: Any  # its callbacks that stop early; ``data`` names the set they look at, None the last
 
     # The intercept.
@@ -70,7 +85,8 @@ class TrainingLibrary(Library):
     data: type  # its class of data sets
     instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
     parses_names: bool  # whether it parses the names of evaluation sets out of a report
-    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
+    stop: Callable[[Metric, int, Mapping[str, Any]], Any]
+    """(metric, rounds, parameters) -> a callback of ours that stops after so many rounds."""
     direct: Callable[[Sequence[Any], Metric], list[Any]]
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
@@ -79,9 +95,9 @@ class TrainingLibrary(Library):
     """Labels of a data set of this name, checked; None if they are not in memory."""
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
     """Hold the data while the library trains; gives callbacks that it needs for that."""
-    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the objective of a training on the first data
-    set, and the parameters with which boosting starts where it should."""
+    place: Callable[..., tuple[Any, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the started objective of a training on the first
+    data set, with its ``shift``, and the parameters with which boosting starts where it should."""
     fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> what the library's own
@@ -138,6 +154,10 @@ class OpenLibrary(TrainingLibrary):
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""
     trees: Callable[[Any], Trees]  # of a booster, as arrays
     leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
+
+
+class CannotTrain(ValueError):
+    """An objective that a library cannot train, with the reason and the remedy."""
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

@@ -183,7 +183,7 @@ def find_callbacks(
     if metric is not None:
         callbacks = library.direct(callbacks, metric)
         if rounds is not None:
-            callbacks.append(library.stop(metric, rounds))
+            callbacks.append(library.stop(metric, rounds, request.params))
     library.check(request, request.params, callbacks)
     for callback in callbacks:
         if request.function == "train" and isinstance(callback, library.stops):

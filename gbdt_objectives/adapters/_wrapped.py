@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters._estimators import METRICS, evaluation_arguments, set_temporarily
+from gbdt_objectives.adapters._estimators import METRICS
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -19,11 +19,6 @@ from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.objectives.ratio import RatioLoss
 
 Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
-
-OWN_STOPPING = (
-    "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
-)  # fmt: skip
-"""Parameters that give an estimator early stopping of its own."""
 
 METRIC = ("metric", "eval_metric")
 """The main names of what is measured."""
@@ -107,7 +102,7 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     if library is None:
         return None
     parameters = estimator.get_params()
-    for name in OWN_STOPPING:
+    for name in library.own_stopping:
         if parameters.get(name) is None:
             continue
         if library.zero_rounds_stop or _checks.number(name, parameters[name]) > 0:
@@ -144,18 +139,20 @@ def fit(
 ) -> Any:  # fmt: skip
     """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
     stops on the metric of the rows held out, if there are any."""
+    if objective is not None or metric is not None:
+        estimator = library.own_class(estimator)
     if objective is not None:
         estimator.set_params(objective=objective)
     fitting = library.fitting
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
-        *pair, weight = held_out
-        given |= evaluation_arguments(estimator.fit, [tuple(pair)])
-        if weight is not None:
-            given[library.evaluation_weights] = [weight]
+        given |= fitting.held_out(estimator, library.weigh_held_out, *held_out)
         given |= library.quiet_fit
-        parameters["early_stopping_rounds"] = stopping_rounds
+        parameters |= library.stops_after(stopping_rounds)
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
-    with set_temporarily(estimator, parameters):
+    on_its_own = objective is None and metric is None and not hasattr(estimator, "objective")
+    with fitting.set_temporarily(estimator, parameters):
+        if on_its_own or isinstance(estimator, tuple(library.kinds.values())):
+            return estimator.fit(**given)
         return fitting(estimator, estimator.fit, **given).fit()

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration import rows as _rows
@@ -24,7 +25,7 @@ MAX_BINS = 131_072  # how many different predictions of a Dask collection are ke
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityBins:
+class ReliabilityBins(Table):
     """Predicted and observed probability in bins; made by :func:`reliability_bins`.
 
     Attributes
@@ -39,7 +40,11 @@ class ReliabilityBins:
     frequency: Array
 
     def __repr__(self) -> str:
-        return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
+        title, columns = self._shown()
+        return f"{title}\n{table(**columns)}"
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
+        return f"ReliabilityBins: {len(self.weight)} bins", vars(self)
 
 
 def reliability_bins(
@@ -221,7 +226,7 @@ class PredictionCounts:
     def of(rows: LabelledRows) -> PredictionCounts:
         p, positive, negative = _rows.group_ties(rows)
         negative += positive
-        return PredictionCounts(p, p, negative, positive, len(rows.y))
+        return PredictionCounts(p, p, negative, positive, rows.number)
 
     def ends(self, n_bins: int, strategy: Strategy) -> Array:
         """The highest prediction in each of at most n_bins bins but the last."""
@@ -250,7 +255,7 @@ def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
 
 def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStatistics:
     rows = _rows.read_standing_rows(**columns)
-    return empty.add(rows.y, rows.p, rows.w)
+    return replace(empty.add(rows.y, rows.p, rows.weight), rows=rows.number)
 
 
 def uniform_sums(n_bins: int, **columns: Any) -> Array:

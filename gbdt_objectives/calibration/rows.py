@@ -15,6 +15,7 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, 
 from gbdt_objectives._checks.facts import Facts
 from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
+from gbdt_objectives._rows.workers import several
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,8 @@ class LabelledRows:
 
     ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
     ``kept``: an index of these rows among the given ones. ``rate``: the one at which negatives
-    were kept, the same for all or that of each row.
+    were kept, the same for all or that of each row. ``c``: how many identical rows each row stands
+    for, or None: one. Sums over rows and numbers of rows count copies, ``w`` is of one of them.
     """
 
     y: Array
@@ -31,6 +33,30 @@ class LabelledRows:
     w: Array
     kept: Any
     rate: float | Array = 1.0
+    c: Array | None = None
+
+    @property
+    def number(self) -> int:
+        """How many rows there are, copies included."""
+        return len(self.y) if self.c is None else int(self.c.sum())
+
+    @property
+    def weight(self) -> Array:
+        """The weight of all copies of each row."""
+        return self.copies(self.w)
+
+    @property
+    def unit(self) -> float:
+        """The mean weight of a row."""
+        return float(self.weight.sum()) / self.number
+
+    def copies(self, x: Array, at: slice = slice(None)) -> Array:
+        """Times how often there are these rows: what all their copies add to a sum of x."""
+        return x if self.c is None else self.c[at] * x
+
+    def sums(self, g: Array, G: int, terms: Callable[[slice], Sequence[Array]]) -> Array:
+        """:func:`sums_by`, over all copies of the rows."""
+        return sums_by(g, G, lambda at: [self.copies(x, at) for x in terms(at)])
 
     def columns(self) -> Iterator[tuple[Array, Array]]:
         """Yield whether rows are of a class, and its probability: label 1 or all K classes."""
@@ -51,7 +77,7 @@ class LabelledRows:
         """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
         if np.ndim(self.rate) == 0 and self.rate == 1:
             return self
-        return LabelledRows(self.y, self.p, stand_for(self.y, self.w, self.rate), self.kept)
+        return replace(self, w=stand_for(self.y, self.w, self.rate), rate=1.0)
 
     @property
     def given(self) -> int:
@@ -62,7 +88,8 @@ class LabelledRows:
         """The number of each row's group, from those of the given rows; None without groups."""
         if groups is None:
             return None
-        return _checks.check_groups("groups", group_numbers(groups, self.given)[self.kept])
+        own = group_numbers(groups, self.given)[self.kept]
+        return _checks.check_groups("groups", own, rows=self.number)
 
 
 def probability_rows(
@@ -70,6 +97,7 @@ def probability_rows(
     probability: ArrayLike,
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
+    counts: ArrayLike | None = None,
 ) -> LabelledRows:
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
@@ -78,7 +106,7 @@ def probability_rows(
         _checks.binary_labels("y_true", y)
     else:
         y = positions("y_true", y_true, column_classes(labels, p))
-    return weigh_rows(y, p, sample_weight, "probability")
+    return weigh_rows(y, p, sample_weight, "probability", counts)
 
 
 def column_classes(labels: ArrayLike | None, p: Array) -> Array:
@@ -100,22 +128,27 @@ def check_no_columns(labels: ArrayLike | None) -> None:
         )
 
 
-def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[str, Any]:
+def label_1_columns(
+    y_true: Any, probability: Any, sample_weight: Any, counts: Any = None
+) -> dict[str, Any]:
     """The columns of rows with probabilities (n,), arrays or Dask collections."""
     if np.ndim(probability) != 1:
         raise ValueError(
             f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
             "class at a time, y_true == label and its column"
         )
-    return {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
+    return {
+        "y_true": y_true, "probability": probability, "sample_weight": sample_weight,
+        "counts": counts,
+    }  # fmt: skip
 
 
 def label_1_rows(
-    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None, counts: Any = None
 ) -> LabelledRows:
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
     label_1_columns(y_true, probability, sample_weight)  # which checks the shape
-    rows = probability_rows(y_true, probability, None, sample_weight)
+    rows = probability_rows(y_true, probability, None, sample_weight, counts)
     return replace(rows, rate=row_rates(keep_rate, rows))
 
 
@@ -274,13 +307,23 @@ def score_rows(
     return rows
 
 
-def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
+def weigh_rows(
+    y: Array,
+    p: Array,
+    sample_weight: ArrayLike | None,
+    name: str,
+    counts: ArrayLike | None = None,
+) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    if w is None:
-        return LabelledRows(y, p, np.broadcast_to(1.0, len(y)), slice(None))
-    kept = slice(None) if w.all() else w > 0
-    return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64, copy=False), kept)
+    c = _checks.counts("counts", counts, len(y))
+    w = np.broadcast_to(1.0, len(y)) if w is None else w.astype(np.float64, copy=False)
+    there = w > 0 if c is None else (w > 0) & (c > 0)
+    if there.size and not several():  # other workers may have rows that count
+        _checks.some_weight("sample_weight times counts", float(there.max()), len(y))
+    kept = slice(None) if there.all() else there
+    c = None if c is None else c[kept].astype(np.float64)
+    return LabelledRows(y[kept], p[kept], w[kept], kept, c=c)
 
 
 def check_weights_count_rows(least: float, where: str = "") -> None:
@@ -304,6 +347,7 @@ def is_one_score(score: Array, size: float | None = None) -> bool:
 
 def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
+    w = rows.weight
     order = np.argsort(rows.p)
     s = rows.p[order]
     new = s[1:] != s[:-1]
@@ -316,7 +360,7 @@ def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
         x = np.empty(len(order))
         for at in blocks(order):
             rising = order[at]
-            x[at] = rows.w[rising] * (rows.y[rising] == label)
+            x[at] = w[rising] * (rows.y[rising] == label)
         return x if first is None else np.add.reduceat(x, first)
 
     return p, sums(1), sums(0)

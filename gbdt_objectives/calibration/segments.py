@@ -18,6 +18,7 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, check_column, total
 from gbdt_objectives._rows.values import table
 from gbdt_objectives._rows.workers import some_rows
@@ -30,10 +31,10 @@ SIMILAR = 15  # the number of groups of similar predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SegmentRatios:
+class SegmentRatios(Table):
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
 
-    Each array has an element per segment; ``pandas.DataFrame(vars(ratios))`` makes a frame of them.
+    Each array has an element per segment; ``to_frame()`` makes a pandas DataFrame of them.
 
     Attributes
     ----------
@@ -89,6 +90,10 @@ class SegmentRatios:
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
     def __repr__(self) -> str:
+        title, columns = self._shown()
+        return f"{title}\n{table(**columns)}"
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
         by_prediction = (self.column == "prediction").all()
         shown = self if by_prediction or len(self.segment) == 1 else self.by_evidence()
         words = [  # of times without the zeros behind
@@ -105,7 +110,7 @@ class SegmentRatios:
             title += " (rest: all other rows; holm: p of ratio = rest)"
         if (self.column == self.column[0]).all():
             del columns["column"]
-        return f"{title}\n{table(**columns)}"
+        return title, columns
 
 
 def calibration_ratio_by_segment(
@@ -119,6 +124,7 @@ def calibration_ratio_by_segment(
     keep_rate: ArrayLike | None = None,
     class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> SegmentRatios:
@@ -153,6 +159,10 @@ def calibration_ratio_by_segment(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
         row counts as one.
+    counts : array-like of shape (n,), optional
+        How many identical rows the row stands for, whole numbers >= 0, where rows come from a
+        GROUP BY (``docs/from_sql.md``). A weight is then that of each of them, and everything is
+        as if they were written out.
     groups : array-like of shape (n,), optional
         Whose row it is, of any type, where several rows belong to one user, session or document.
         Outcomes of one group may depend on each other; without ``groups`` limits are then too
@@ -191,7 +201,7 @@ def calibration_ratio_by_segment(
           DE       150      1.05    0.9657     1.175       0.6  0.0002494
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-    columns = _rows.label_1_columns(y_true, probability, sample_weight)
+    columns = _rows.label_1_columns(y_true, probability, sample_weight, counts)
     if groups is not None and (any_dask(columns) or is_dask(groups)):
         raise TypeError(
             "groups is for arrays in memory, as rows of one group may lie in several partitions "
@@ -206,15 +216,15 @@ def calibration_ratio_by_segment(
     ends = bins.equal_width_ends(n_bins) if by_prediction else None
     similar = None
     if dropped or (by_prediction and strategy != "uniform"):
-        counts = bins.count_predictions(columns)
+        there = bins.count_predictions(columns)
         if by_prediction and strategy != "uniform":
-            ends = counts.ends(n_bins, strategy)
+            ends = there.ends(n_bins, strategy)
         if dropped:
-            similar_ends = counts.ends(SIMILAR, "events")
-            _, p, y = counts.bin_sums(similar_ends)
-            one = float(counts.weight.sum()) / counts.rows
+            similar_ends = there.ends(SIMILAR, "events")
+            _, p, y = there.bin_sums(similar_ends)
+            one = float(there.weight.sum()) / there.rows
             similar = similar_ends, (y + one) / (p + one)
-        del counts  # three columns
+        del there  # three columns
     names: dict[str, str] = {}
     if not by_prediction:
         names, values = segment_columns(segments)
@@ -236,7 +246,7 @@ class SegmentStatistics:
     Attributes
     ----------
     rows, weight : int, float
-        How many rows of weight above 0 there are, and their total weight.
+        How many rows of weight above 0 there are, copies included, and their total weight.
 
     Examples
     --------
@@ -262,12 +272,13 @@ class SegmentStatistics:
         segments: ArrayLike | Mapping[Any, ArrayLike],
         *,
         sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
     ) -> SegmentStatistics:
         """Statistics of a part of the rows; the part may be without any row of weight above 0.
 
         Parameters
         ----------
-        y_true, probability, segments, sample_weight
+        y_true, probability, segments, sample_weight, counts
             The columns of :func:`calibration_ratio_by_segment`. Bins of the prediction are not
             possible: only all rows together have them.
 
@@ -282,7 +293,7 @@ class SegmentStatistics:
                 "bins of the prediction call calibration_ratio_by_segment"
             )
         names, values = segment_columns(segments)
-        columns = _rows.label_1_columns(y_true, probability, sample_weight) | values
+        columns = _rows.label_1_columns(y_true, probability, sample_weight, counts) | values
         with some_rows():
             return total(partial(statistics_of, names, None, None, None), columns)
 
@@ -359,6 +370,7 @@ def statistics_of(
     probability: Any,
     sample_weight: Any,
     keep_rate: Any = None,
+    counts: Any = None,
     **segments: Any,
 ) -> SegmentStatistics:
     """The statistics of a part of the rows.
@@ -367,7 +379,7 @@ def statistics_of(
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
-    own = _rows.label_1_rows(y_true, probability, sample_weight, keep_rate)
+    own = _rows.label_1_rows(y_true, probability, sample_weight, keep_rate, counts)
     owner, r = own.owners(groups), own.rate
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if isinstance(r, np.ndarray):
@@ -390,7 +402,7 @@ def statistics_of(
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
-    return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
+    return SegmentStatistics(own.number, float(own.weight.sum()), tuple(found), kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,24 +512,24 @@ def segment_sums(
         squares = (w * p) ** 2 * stands
         return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, squares]
 
-    sums = _rows.sums_by(g, G, terms)
-    if owner is None:
-        return np.append(sums, np.zeros((6, G)), axis=0)
-    pairs = pair_sums(rows.w * rows.y, rows.standing().w * rows.p, owner, g, G)
+    sums = rows.sums(g, G, terms)
+    pairs = np.zeros((6, G)) if owner is None else pair_sums(rows, owner, g, G)
     return np.append(sums, pairs, axis=0)
 
 
-def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> Array:
+def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
     """Sums over the pairs i, j of different rows of one group, (6, G).
 
     Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
     the segment, then with i in the segment and j anywhere.
     """
-    cells = _rows.sums_of_groups(wy, owner, g, G)
-    a, b, where = cells.data, _rows.sums_of_groups(vp, owner, g, G).data, cells.indices
+    wy, vp = rows.w * rows.y, rows.standing().w * rows.p
+    both = rows.copies(wy), rows.copies(vp)
+    cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)
+    a, b, where = cells.data, others.data, cells.indices
     whose = np.repeat(np.arange(len(cells.indptr) - 1, dtype=np.int32), np.diff(cells.indptr))
-    every = np.bincount(owner, wy), np.bincount(owner, vp)
-    alone = _rows.sums_by(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
+    every = [np.bincount(owner, x) for x in both]
+    alone = rows.sums(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
     inside = _rows.sums_by(where, G, lambda at: products(a[at], b[at], a[at], b[at]))
     anywhere = _rows.sums_by(
         where, G, lambda at: products(a[at], b[at], *(sums[whose[at]] for sums in every))

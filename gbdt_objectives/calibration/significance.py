@@ -68,6 +68,7 @@ def calibration_error_test(
     keep_rate: ArrayLike | None = None,
     class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 2000,
@@ -91,7 +92,7 @@ def calibration_error_test(
         As in :func:`expected_calibration_error`; probabilities are those in the full population.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
-    sample_weight, confidence_level
+    sample_weight, counts, confidence_level
         As in :func:`calibration_ratio_by_segment`. Weights must not follow the label.
     groups : array-like of shape (n,), optional
         Whose row it is, of any type, where several rows belong to one user, session or document.
@@ -133,7 +134,7 @@ def calibration_error_test(
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     n_resamples = _checks.whole_number("n_resamples", n_resamples, 100)
     seed = int.from_bytes(_checks.generator(random_state).bytes(8), "little")
-    rows = _rows.probability_rows(y_true, probability, labels, sample_weight)
+    rows = _rows.probability_rows(y_true, probability, labels, sample_weight, counts)
     rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     if rows.p.ndim == 2:
         _rows.check_label_1_sampled(rate)
@@ -289,8 +290,7 @@ class SampledBins(BinSums):
 
 def sampled_bins(bins: BinSums, rows: LabelledRows, b: Array) -> SampledBins:
     """The bins of rows of which negatives were dropped."""
-    mean_w = float(rows.w.mean())
-    key = np.empty(len(b), np.int64)
+    unit, key = rows.unit, np.empty(len(b), np.int64)
     for at in blocks(b):
         _, p, _, rate, _ = rows.part(at)
         near = b[at]
@@ -300,11 +300,11 @@ def sampled_bins(bins: BinSums, rows: LabelledRows, b: Array) -> SampledBins:
     cell = _checks.number_values(key)[1]
 
     def terms(at: slice) -> list[Array]:
-        y, p, w, rate, _ = rows.part(at, mean_w)
+        y, p, w, rate, _ = rows.part(at, unit)
         n = w / (p + (1 - p) * rate)
         return [n, n * p, n * rate, w, w * y, w * w, b[at], np.ones(len(p))]
 
-    N, P, R, W, A, W2, B, rows_there = _rows.sums_by(cell, int(cell.max()) + 1, terms)
+    N, P, R, W, A, W2, B, rows_there = rows.sums(cell, int(cell.max()) + 1, terms)
     odds = odds_of(P / N)
     slope, intercept = fit_slope(odds, np.log(R / N), W, A)
     return SampledBins(
@@ -338,7 +338,7 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
 
     ``owner``: the number of each row's group, or None.
     """
-    unit = float(rows.w.mean())
+    unit = rows.unit
 
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = rows.part(at, unit)
@@ -346,7 +346,7 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
         k = w * (1 - p) + ks
         return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
 
-    W, P, A, K, K2, S2, w, w2 = _rows.sums_by(b, int(b.max()) + 1, terms)
+    W, P, A, K, K2, S2, w, w2 = rows.sums(b, int(b.max()) + 1, terms)
     mean_p, mean_y = P / W, A / W
     e = np.where(K > 0, K2, w2) / np.where(K > 0, K, w)
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
@@ -359,44 +359,45 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
 
     pairs = np.zeros((len(W), 0))
     if owner is not None:
-        pairs = pair_root(residual(slice(None)), b, owner, len(W))
+        pairs = pair_root(rows, residual(slice(None)), b, owner)
     bins = BinSums(W=W, p=mean_p, d=mean_p - mean_y, e=e, m=m, x=x, pairs=pairs)
     expected = float(bins.variance(mean_y).sum())
     if expected == 0:
         return bins
-    observed = sum(float(np.sum(residual(at) ** 2)) for at in blocks(b))
+    observed = sum(float(np.sum(rows.copies(residual(at) ** 2, at))) for at in blocks(b))
     return replace(bins, phi=max(1.0, observed / expected))
 
 
-def pair_root(residual: Array, b: Array, owner: Array, B: int) -> Array:
+def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Array:
     """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins.
 
     The sums over pairs of different rows of a group, of the products of their residuals, estimate
     it. Directions in which they are negative are left out, the others shortened to the same trace.
     """
-    sums, alone = group_sums(residual, b, owner, B)
+    sums, alone = group_sums(rows, residual, b, owner)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)
     size, direction = np.linalg.eigh(covariance)
-    if size.sum() < 1e-9 * float(residual @ residual):  # sums round
-        return np.zeros((B, 0))
+    if size.sum() < 1e-9 * float(rows.copies(residual) @ residual):  # sums round
+        return np.zeros((len(alone), 0))
     kept = size > 0
     return np.asarray(direction[:, kept] * np.sqrt(size[kept] * (size.sum() / size[kept].sum())))
 
 
-def group_sums(residual: Array, b: Array, owner: Array, B: int) -> tuple[Any, Array]:
+def group_sums(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> tuple[Any, Array]:
     """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
     bins' sums, (B,), were each row a group; residuals are about the bin's mean, which takes one of
     its groups, or rows."""
-    sums = _rows.sums_of_groups(residual, owner, b, B)
-    groups, rows = np.bincount(sums.indices, minlength=B), np.bincount(b, minlength=B)
-    lost, lost_alone = (n / np.maximum(n - 1, 1) for n in (groups, rows))
+    B = int(b.max()) + 1
+    sums = _rows.sums_of_groups(rows.copies(residual), owner, b, B)
+    groups, there = np.bincount(sums.indices, minlength=B), np.bincount(b, rows.c, minlength=B)
+    lost, lost_alone = (n / np.maximum(n - 1, 1) for n in (groups, there))
     sums.data *= np.sqrt(lost)[sums.indices]
-    return sums, np.bincount(b, residual**2, minlength=B) * lost_alone
+    return sums, np.bincount(b, rows.copies(residual**2), minlength=B) * lost_alone
 
 
-def design_effect(residual: Array, b: Array, owner: Array) -> Array:
+def design_effect(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Array:
     """How many times the variance in each bin is that of rows on their own, at least 1."""
-    sums, alone = group_sums(residual, b, owner, int(b.max()) + 1)
+    sums, alone = group_sums(rows, residual, b, owner)
     together = np.bincount(sums.indices, sums.data**2, minlength=len(alone))
     found: Array = np.divide(together, alone, out=np.ones(len(alone)), where=alone > 0)
     return np.maximum(found, 1.0)

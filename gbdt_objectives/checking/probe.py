@@ -20,6 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.domain import Values
 from gbdt_objectives._links import UNDECLARED
+from gbdt_objectives._rows.html import Shown
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import HessianKind, Loss
 from gbdt_objectives.objectives.function import LossFunction
@@ -199,7 +200,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class ObjectiveReport:
+class ObjectiveReport(Shown):
     """What :func:`check_objective` found; prints as a table.
 
     Attributes
@@ -222,15 +223,11 @@ class ObjectiveReport:
         lines = [f"  {f.check:<{width}}  {f.status:<10}  {f.message}" for f in self.findings]
         return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{f.check}</td><td>{f.status}</td>"
-            f"<td style='text-align:left'>{escape(f.message)}</td></tr>"
-            for f in self.findings
-        )
-        return f"<b>{escape(self.name)}</b>: {self._verdict}<table>{rows}</table>"
+    def _shown(self) -> tuple[str, dict[str, list[str]]]:
+        columns = {
+            key: [getattr(f, key) for f in self.findings] for key in ("check", "status", "message")
+        }
+        return f"{self.name}: {self._verdict}", columns
 
     @property
     def _verdict(self) -> str:

@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, shown
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import check_name
+from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
@@ -205,7 +205,7 @@ def check_trainable(members: Members, objective: object) -> None:
         )
     for booster, library in boosters:
         _wrapped.refuse_parameters(
-            booster.get_params(), ("objective",), library.defaults["Regressor"],
+            booster.get_params(), OBJECTIVES, library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
             "objective=None",
         )  # fmt: skip
@@ -219,7 +219,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
         callbacks = parameters.get("callbacks") or ()
         stops = any(isinstance(callback, library.stops) for callback in callbacks)
         _wrapped.refuse_parameters(
-            parameters, (*_wrapped.OWN_STOPPING, *["callbacks"] * stops), (),
+            parameters, (*library.own_stopping, *["callbacks"] * stops), (),
             "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
             "early_stopping_rounds= to QWKClassifier",
         )  # fmt: skip
@@ -239,7 +239,8 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
             f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
             "splits off rows itself"
         )
-    for booster, _ in boosters:
+    for booster, library in boosters:
+        library.check_stopping(booster)
         _wrapped.check_best_round(booster.get_params())
         written, metric = _wrapped.find_metric(booster)
         if not isinstance(metric, Metric):

@@ -19,6 +19,7 @@ from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.estimators import _base
@@ -362,7 +363,7 @@ def check_offset(estimator: Any) -> None:
         )
     library.check_offset(estimator)
     _wrapped.refuse_parameters(
-        estimator.get_params(), ("objective",), library.defaults["Classifier"],
+        estimator.get_params(), OBJECTIVES, library.defaults["Classifier"],
         "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
     )  # fmt: skip
 
@@ -382,7 +383,7 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     if estimator.get_params().get("base_score") is None:
         library.check_start(best)
     names = estimator.get_params()
-    estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
+    estimator.set_params(**{name: None for name in library.own_stopping if name in names})
     metric = weighted_logloss_metric(1.0)
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 

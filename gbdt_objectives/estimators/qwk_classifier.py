@@ -468,9 +468,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         final = []
         for name, estimator in members:
             model = _members.fresh(estimator)
-            if rounds and library_inside(model):
+            if rounds and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
-                last_step(model).set_params(n_estimators=max(1, best))
+                last_step(model).set_params(**library.fixed_rounds(max(1, best)))
             final.append(self._fit_model(model, data, K))
         found["estimator_"] = final if several else final[0]
         return found
@@ -530,13 +530,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
+        stopping = self.early_stopping_rounds
         written, metric = _wrapped.find_metric(model)
         if isinstance(metric, metrics.Metric):
-            model.set_params(**{written: None})  # fit gets it
+            if stopping is not None or library.own_stopping:  # else it splits off rows itself
+                model.set_params(**{written: None})  # fit gets it
         elif held_out is not None:
             squares = metrics.squared_error_metric()
             metric = squares if objective is None else metrics.loss_metric(objective)
-        stopping = self.early_stopping_rounds
         return _wrapped.fit(model, library, objective, data, metric, held_out, stopping)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:

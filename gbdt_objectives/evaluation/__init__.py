@@ -18,10 +18,11 @@ from gbdt_objectives.evaluation.performance import (
     compare_performance,
     estimate_performance,
 )
+from gbdt_objectives.evaluation.reports import report
 
 __all__ = [
     "PerformanceDifference", "PerformanceEstimate", "ThresholdCrossValidation",
-    "compare_performance", "cross_validate_thresholds", "estimate_performance",
+    "compare_performance", "cross_validate_thresholds", "estimate_performance", "report",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -22,7 +23,7 @@ from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdCrossValidation:
+class ThresholdCrossValidation(Table):
     """Result of :func:`cross_validate_thresholds`, for m methods, F folds and K classes.
 
     Attributes
@@ -88,6 +89,17 @@ class ThresholdCrossValidation:
             score, in_sample = f"{self.score[i]:.4g}", f"{self.in_sample_score[i]:.4g}"
             rows.append((method, score, mean, in_sample, _listed(self.thresholds[i], 40)))
         return "\n".join(f"{a:<11}  {b:>9}  {c:>20}  {d:>9}  {e}" for a, b, c, d, e in rows)
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        return f"Cross-validated thresholds, best: {self.best}", self._columns()
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "method": list(self.methods), "score": self.score,
+            "fold_mean": self.fold_score.mean(axis=1), "fold_sd": self.spread,
+            "in_sample_score": self.in_sample_score,
+            **{f"threshold_{k + 1}": cut for k, cut in enumerate(self.thresholds.T)},
+        }  # fmt: skip
 
 
 def _listed(numbers: Array, width: int) -> str:

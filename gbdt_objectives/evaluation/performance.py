@@ -24,18 +24,16 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._rows.html import Shown
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
-from gbdt_objectives.thresholds.methods import MetricArgument, Target
-
-STEP = 1e-5
-"""Share of the weight that is moved to one pair of classes to differentiate a metric."""
+from gbdt_objectives.thresholds.methods import MetricArgument, Target, row_losses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerformanceEstimate:
+class PerformanceEstimate(Shown):
     """Result of :func:`estimate_performance`, for R repeats of K folds.
 
     Attributes
@@ -79,9 +77,17 @@ class PerformanceEstimate:
             f"(naive error {self.naive_error:.2g}, bias {self.bias:.2g}; {K} folds, {R} times)"
         )
 
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        R, K = self.fold_scores.shape
+        columns = _estimates([self.estimate], self) | {
+            "naive error": [self.naive_error],
+            "bias": [self.bias],
+        }
+        return f"{self.metric} of new rows: {K} folds, {R} times", columns
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerformanceDifference:
+class PerformanceDifference(Shown):
     """Result of :func:`compare_performance`.
 
     Attributes
@@ -111,6 +117,26 @@ class PerformanceDifference:
             f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
             f"first: {self.first!r}\nsecond: {self.second!r}"
         )
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        names = {"": ["first", "second", "first better by"]}
+        values = [self.first.estimate, self.second.estimate, self.difference]
+        columns = _estimates(values, self.first, self.second, self)
+        return f"{self.first.metric} of new rows, compared", names | columns
+
+
+def _estimates(
+    values: list[float], *found: PerformanceEstimate | PerformanceDifference
+) -> dict[str, list[float]]:
+    """The columns of a table with a row of each, which share a confidence level."""
+    low, high = zip(*(one.interval for one in found), strict=True)
+    level = f"{100 * found[0].confidence_level:g} %"
+    return {
+        "estimate": values,
+        "standard error": [one.standard_error for one in found],
+        f"{level} from": list(low),
+        "to": list(high),
+    }
 
 
 def estimate_performance(
@@ -281,7 +307,7 @@ def compare_performance(
     return PerformanceDifference(
         difference=difference,
         standard_error=error,
-        interval=_interval(difference, error, level),
+        interval=normal_interval(difference, error, level),
         confidence_level=level,
         first=_summary(rows, a, level),
         second=_summary(rows, b, level),
@@ -464,10 +490,7 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
     def counts(p: Array, at: Array) -> Array:
         return np.bincount(y[at] * L + p[at], w[at], minlength=L * L).reshape(L, L)
 
-    def value(C: Array) -> float:
-        true, predicted = np.nonzero(C)
-        return score_classes(rows.metric, rows.classes, true, predicted, C[true, predicted])
-
+    value = partial(metric_of_counts, rows.metric, rows.classes)
     K = inner.shape[1]
     repeats = [counts(p, np.full(len(y), True)) for p in outer]
     folds = np.array([
@@ -486,18 +509,10 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
     return _Judged(g[y, outer], np.where(inner < 0, np.nan, g[y, inner]), score, folds)
 
 
-def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
-    mean over the counts is 0. Classes without rows have none."""
-    C: Array = counts / counts.sum()
-    here = value(C)
-    g: Array = np.zeros_like(C)
-    for i in np.flatnonzero(C.sum(axis=1)):
-        for j in range(len(C)):
-            moved = (1 - STEP) * C
-            moved[i, j] += STEP
-            g[i, j] = (value(moved) - here) / STEP
-    return g
+def metric_of_counts(metric: Target, classes: Array, counts: Array) -> float:
+    """The metric of rows of these (weighted) counts [true, predicted]."""
+    true, predicted = np.nonzero(counts)
+    return score_classes(metric, classes, true, predicted, counts[true, predicted])
 
 
 def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
@@ -542,7 +557,7 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
         greater_is_better=rows.greater_is_better,
         estimate=estimate,
         standard_error=error,
-        interval=_interval(estimate, error, level),
+        interval=normal_interval(estimate, error, level),
         confidence_level=level,
         naive_error=naive,
         bias=bias,
@@ -550,6 +565,6 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
     )
 
 
-def _interval(centre: float, error: float, level: float) -> tuple[float, float]:
+def normal_interval(centre: float, error: float, level: float) -> tuple[float, float]:
     half = float(ndtri((1 + level) / 2)) * error
     return centre - half, centre + half

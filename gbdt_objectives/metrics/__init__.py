@@ -15,6 +15,7 @@ from gbdt_objectives.metrics.classes import (
     ClassMetric,
     MatthewsMetric,
     RatioMetric,
+    ShareMetric,
     cost_metric,
     f_beta_metric,
     kappa_cost_metric,
@@ -25,8 +26,8 @@ from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighte
 from gbdt_objectives.metrics.loss import loss_metric, squared_error_metric, weighted_logloss_metric
 
 __all__ = [
-    "ClassMetric", "MatthewsMetric", "Metric", "RatioMetric", "class_logloss_metric", "cost_metric",
-    "extended_qwk_metric", "f_beta_metric", "kappa_cost_metric", "loss_metric",
+    "ClassMetric", "MatthewsMetric", "Metric", "RatioMetric", "ShareMetric", "class_logloss_metric",
+    "cost_metric", "extended_qwk_metric", "f_beta_metric", "kappa_cost_metric", "loss_metric",
     "quadratic_weighted_kappa", "qwk_metric", "ranked_probability_score_metric",
     "squared_error_metric", "threshold_metric", "weighted_logloss_metric",
 ]  # fmt: skip

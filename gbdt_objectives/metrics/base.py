@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,13 +12,14 @@ from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Stack, guards, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows.html import Shown, facts
 from gbdt_objectives._rows.rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(Shown):
     """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric,
@@ -49,6 +50,8 @@ class Metric:
     greater_is_better: ClassVar[bool]
     link: ClassVar[Link | None] = None
     exact_method: ClassVar[str | None] = None
+    no_jit: ClassVar[bool] = True
+    """Asked by CatBoost, which then asks for ``is_max_optimal``, and is told what to do."""
     input_space: InputSpace = "margin"
 
     def __call__(
@@ -136,6 +139,11 @@ class Metric:
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         """Raise for a user's predictions that could mean two things; boosters' cannot."""
+
+    def _shown(self) -> tuple[str, dict[str, list[str]]]:
+        known = {"greater_is_better": self.greater_is_better, "link": self.link}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        return f"{self.name}: {type(self).__name__}", facts(known | own)
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it

@@ -1,8 +1,9 @@
 """Metrics of ordered classes: one object for early stopping, scoring and thresholds.
 
-Each but Matthews' is a decreasing function of F/G, F = sum w F[y, p], G = sum w G[y, p], with
-two (K, K) matrices that depend on the labels only through the class weights: that is why
-thresholds can be exactly optimal. The distance of two classes is that of their positions 0..K-1.
+Most are decreasing functions of F/G, F = sum w F[y, p], G = sum w G[y, p], with two (K, K) matrices
+that depend on the labels only through the class weights: that is why thresholds can be exactly
+optimal. Matthews', macro F1 and the G-mean are functions of the shares of each class. The distance
+of two classes is that of their positions 0..K-1.
 """
 
 from __future__ import annotations
@@ -312,7 +313,7 @@ class FBeta(RatioMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share(RatioMetric):
+class RowShare(RatioMetric):
     """A share of the rows of two classes; ``costs`` are its matrices F and G."""
 
     is_share: ClassVar[bool] = True
@@ -325,7 +326,7 @@ class Share(RatioMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision(Share):
+class Precision(RowShare):
     """TP / (TP + FP)."""
 
     name: ClassVar[str] = "precision"
@@ -333,7 +334,7 @@ class Precision(Share):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(Share):
+class Recall(RowShare):
     """TP / (TP + FN)."""
 
     name: ClassVar[str] = "recall"
@@ -341,7 +342,7 @@ class Recall(Share):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FalsePositiveRate(Share):
+class FalsePositiveRate(RowShare):
     """FP / (FP + TN)."""
 
     name: ClassVar[str] = "false_positive_rate"
@@ -350,7 +351,7 @@ class FalsePositiveRate(Share):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlertRate(Share):
+class AlertRate(RowShare):
     """(TP + FP) / n: alerts per row, whatever the true class."""
 
     name: ClassVar[str] = "alert_rate"
@@ -359,37 +360,105 @@ class AlertRate(Share):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatthewsMetric(ClassMetric):
-    """Correlation of the classes' indicators; no ratio of sums over rows."""
+class ShareMetric(ClassMetric):
+    """A metric of the shares of rows of each class, which is no ratio of sums over rows.
 
-    name: ClassVar[str] = "matthews"
+    ``hit``, ``predicted`` and ``true``, each (K, ...), are the shares of the rows that get the
+    class rightly, that get it, and that are of it.
+    """
+
     exact_method: ClassVar[str | None] = "every cut"
 
+    def of_shares(self, hit: Array, predicted: Array, true: Array) -> Array:
+        """The metric, (...)."""
+        raise NotImplementedError
+
+    def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
+        """Derivatives by the hits of each class, and by its predictions, negated.
+
+        Both (K,), up to a common factor, where every class occurs. Decisions by
+        argmax_k (hit slope) p_k - (prediction slope) are the best ones to first order.
+        """
+        raise NotImplementedError
+
     def of_counts(self, counts: Array) -> float:
-        value = float(matthews(counts))
+        value = float(self.of_shares(*shares(counts)))
         if np.isnan(value):
-            return kappa.warn_undefined("y_true holds one class only: matthews is 0/0")
+            return kappa.warn_undefined(f"y_true holds one class only: {self.name} is 0/0")
         return value
 
     def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        return matthews(np.stack([C, C[:, -1:] - C], axis=1)), C[:, -1].sum()
+        counts = np.stack([C, C[:, -1:] - C], axis=1)
+        return self.of_shares(*shares(counts)), C[:, -1].sum()
 
 
-def matthews(counts: Array) -> Array:
-    """Matthews' coefficient of counts (K, K, ...) [true, predicted]; TP, FP, FN, TN are those of
-    class k against the rest::
+@dataclass(frozen=True, kw_only=True)
+class MatthewsMetric(ShareMetric):
+    """Correlation of the classes' indicators.
+
+    ::
 
         sum_k (TP TN - FP FN) / sqrt(sum_k p_k (n - p_k) sum_k t_k (n - t_k))
 
-    p_k and t_k its predicted and true weight. 0 of one predicted class, nan of one true class.
+    where TP, FP, FN and TN are those of class k against the rest, and p_k and t_k its predicted and
+    true weight. 0 of one predicted class, nan of one true class.
     """
-    C = counts / counts.sum(axis=(0, 1))  # n = 1
-    t, p, hit = C.sum(axis=1), C.sum(axis=0), np.einsum("kk...->k...", C)
-    agreement = hit * (1 - t - p + hit) - (t - hit) * (p - hit)
-    scale = (p * (1 - p)).sum(axis=0) * (t * (1 - t)).sum(axis=0)
-    several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
-    value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
-    return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+    name: ClassVar[str] = "matthews"
+
+    def of_shares(self, hit: Array, predicted: Array, true: Array) -> Array:
+        p, t = predicted, true
+        agreement = hit * (1 - t - p + hit) - (t - hit) * (p - hit)
+        scale = (p * (1 - p)).sum(axis=0) * (t * (1 - t)).sum(axis=0)
+        several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
+        value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
+        return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+    def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
+        spread = 1 - predicted @ predicted
+        slope = (hit.sum() - true @ predicted) / spread if spread > 0 else 0.0
+        return np.ones_like(true), true - slope * predicted
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacroF1(ShareMetric):
+    """Mean F1 of the classes that occur or are predicted."""
+
+    name: ClassVar[str] = "macro_f1"
+
+    def of_shares(self, hit: Array, predicted: Array, true: Array) -> Array:
+        size = predicted + true
+        counts = size > 0
+        return np.asarray((2 * hit / np.where(counts, size, 1)).sum(axis=0) / counts.sum(axis=0))
+
+    def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
+        size = predicted + true
+        return 2 / size, 2 * hit / size**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GMean(ShareMetric):
+    """Geometric mean of the recalls of the classes that occur."""
+
+    name: ClassVar[str] = "g_mean"
+
+    def of_shares(self, hit: Array, predicted: Array, true: Array) -> Array:
+        counts = true > 0
+        recall = np.where(counts, hit / np.where(counts, true, 1), 1)
+        return np.asarray(recall.prod(axis=0) ** (1 / counts.sum(axis=0)))
+
+    def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
+        return 1 / np.maximum(hit, LEAST_RECALL * true), np.zeros_like(true)
+
+
+LEAST_RECALL = 1e-3
+"""Where a recall is 0, the slope of the geometric mean is that of this one."""
+
+
+def shares(counts: Array) -> tuple[Array, Array, Array]:
+    """Of counts (K, K, ...) [true, predicted] the shares of hits, predictions and labels."""
+    C = counts / counts.sum(axis=(0, 1))
+    return np.einsum("kk...->k...", C), C.sum(axis=0), C.sum(axis=1)
 
 
 def rounded(p: Array) -> Array:
@@ -651,6 +720,8 @@ NAMED: dict[str, ClassMetric] = {
     "mae": MeanCost(cost="absolute"),
     "macro_recall": MacroRecall(),
     "matthews": MatthewsMetric(),
+    "macro_f1": MacroF1(),
+    "g_mean": GMean(),
     "f1": FBeta(beta=1.0),
     "youden": Youden(),
     "precision": Precision(),
@@ -667,7 +738,9 @@ OTHER_NAMES = {
     "balanced_accuracy": "'macro_recall'", "balanced_accuracy_score": "'macro_recall'",
     "recall_macro": "'macro_recall'",
     "mcc": "'matthews'", "matthews_corrcoef": "'matthews'",
-    "f1_score": "'f1'", "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
+    "f1_macro": "'macro_f1'", "f1_score": "'f1', of several classes 'macro_f1'",
+    "gmean": "'g_mean'", "geometric_mean": "'g_mean'", "geometric_mean_score": "'g_mean'",
+    "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
     "fbeta": "f_beta_metric(beta)", "fbeta_score": "f_beta_metric(beta)",
     "youden_j": "'youden'", "informedness": "'youden'",
     "precision_score": "'precision'", "ppv": "'precision'",
@@ -700,10 +773,12 @@ def threshold_metric(
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
         cost), "accuracy", "mae" (mean absolute difference of positions), "macro_recall"
         (balanced accuracy of the classes that occur), "matthews" (the correlation
-        coefficient); for two classes, the second of which is the positive one, "f1", "youden",
-        "precision", "recall", "false_positive_rate" and "alert_rate" (the share of all rows that
-        are predicted positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a
-        range or thresholds are added.
+        coefficient), "macro_f1" (mean F1 of the classes that occur or are predicted),
+        "g_mean" (geometric mean of the recalls of the classes that occur, 0 if one of them is
+        0); for two classes, the second of which is the positive one, "f1", "youden", "precision",
+        "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
+        positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
+        thresholds are added.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.

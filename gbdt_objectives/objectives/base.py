@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from inspect import signature
 from typing import Any, Literal, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
@@ -28,9 +28,10 @@ from gbdt_objectives._checks import (
     to_host,
 )
 from gbdt_objectives._checks.domain import Domain
-from gbdt_objectives._checks.spellings import NoAttribute
+from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows.html import Shown, facts
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
 from gbdt_objectives._rows.rows import Rows, check_labels, check_margins
 from gbdt_objectives._rows.values import RowValues, read_row_values
@@ -191,7 +192,7 @@ def shown_name(kind: type[Loss]) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Objective:
+class Objective(Shown):
     """What boosters train on, made of a loss: the ``obj=`` or ``objective=`` argument.
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
@@ -235,6 +236,12 @@ class Objective:
     def __repr__(self) -> str:
         kind = type(self.equations)
         return f"{shown_name(kind)}{repr(self.equations).removeprefix(kind.__qualname__)}"
+
+    def _shown(self) -> tuple[str, dict[str, list[str]]]:
+        loss = self.equations
+        own = {field.name: getattr(loss, field.name) for field in fields(loss) if field.repr}
+        known = {"link": self.link, "hessian_kind": self.hessian_kind, "labels": self.label_domain}
+        return shown_name(type(loss)), facts(known | own)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "equations":
@@ -468,6 +475,15 @@ class Objective:
         if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
         return _workers.together(self)
+
+
+def _set_attribute(objective: Objective, name: str, value: Any) -> None:
+    if name == "_jited":  # with which CatBoost marks what it is to call
+        raise TypeError(CATBOOST)
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+setattr(Objective, "__setattr__", _set_attribute)  # noqa: B010  (dataclass writes its own)
 
 
 class Written(threading.local):

@@ -86,6 +86,13 @@ class FunctionLoss(Loss):
         self, y: Any, f: Any, totals: Any, xp: Any, *, sample_weight: Any = None, **named: Any
     ) -> Both:
         """Gradient and hessian as the function returns them, checked."""
+        gradient, hessian = self.of_part(y, f, sample_weight, **named)
+        if not hessian.any() and not _workers.several():  # others may have rows that count
+            raise self._bad(hessian)
+        return gradient, hessian
+
+    def of_part(self, y: Any, f: Any, sample_weight: Any, **named: Any) -> tuple[Array, Array]:
+        """The same of some of the rows, whose hessians may all be 0."""
         y, f = read_only(y), read_only(f)  # the booster's own memory
         w = None if sample_weight is None else read_only(sample_weight)
         if _workers.together_now():
@@ -105,14 +112,16 @@ class FunctionLoss(Loss):
                 f"the gradient returned by {self.name} must have the margin's shape {f.shape}, "
                 f"found {gradient.shape}"
             )
-        nothing = not _workers.several() and not hessian.any()  # others may have rows that count
-        if hessian.min() < 0 or nothing:
-            raise ValueError(
-                f"the hessian returned by {self.name} must be >= 0 and not 0 everywhere, found a "
-                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
-                "silently build no trees; use an upper bound or a constant instead"
-            )
+        if hessian.min() < 0:
+            raise self._bad(hessian)
         return gradient, hessian
+
+    def _bad(self, hessian: Array) -> ValueError:
+        return ValueError(
+            f"the hessian returned by {self.name} must be >= 0 and not 0 everywhere, found a "
+            f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
+            "silently build no trees; use an upper bound or a constant instead"
+        )
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
         """Raise if the gradient of a row depends on other rows, as a worker sees its own only. A

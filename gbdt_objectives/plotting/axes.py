@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives._registry import load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,16 +50,9 @@ class Display(metaclass=MadeFromPredictions):
             Where to draw, from ``plt.subplots``; None for a new figure. Axes for counts take
             its lower part.
         """
-        try:
-            from matplotlib import pyplot
-            from matplotlib.axes import Axes
-        except ImportError as error:
-            raise ImportError(
-                "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
-            ) from error
-
+        Axes = matplotlib("axes").Axes
         if ax is None:
-            ax = pyplot.subplots(layout="constrained")[1]
+            ax = matplotlib("pyplot").subplots(layout="constrained")[1]
         if not isinstance(ax, Axes):
             raise TypeError(
                 f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
@@ -72,6 +67,26 @@ class Display(metaclass=MadeFromPredictions):
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def matplotlib(module: str) -> Any:
+    """A module of matplotlib, which may be missing."""
+    try:
+        return load(f"matplotlib.{module}")
+    except ImportError as error:
+        raise ImportError(
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+        ) from error
+
+
+def svg(draw: Callable[[Axes], Any]) -> bytes:
+    """What is drawn on new axes, as SVG: the same bytes each time, whatever the user's settings."""
+    file = BytesIO()
+    with matplotlib("style").context(["default", {"svg.hashsalt": "gbdt_objectives"}]):
+        figure = matplotlib("figure").Figure(figsize=(7.2, 4.8), layout="constrained")
+        draw(figure.subplots())
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
 
 
 def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
@@ -97,12 +112,13 @@ def title_of(what: str, count: int) -> str:
 
 def short_names(labels: Array, width: int) -> list[str]:
     """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones;
-    their positions instead where that would make two of them equal."""
+    their positions instead where that would make two of them equal. A dollar is one, and begins no
+    formula."""
     head, tail = (width - 1) // 2, width // 2
     full = [str(label) for label in labels]
     names = [x if len(x) <= width else f"{x[:head].rstrip()}…{x[-tail:].lstrip()}" for x in full]
     if len(set(names)) == len(names):
-        return names
+        return [name.replace("$", r"\$") for name in names]
     return [f"class {k}" for k in range(len(names))]
 
 

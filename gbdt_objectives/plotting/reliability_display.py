@@ -142,6 +142,7 @@ class ReliabilityDisplay(Display):
         keep_rate: ArrayLike | None = None,
         class_keep_rates: Mapping[Any, float] | None = None,
         sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
@@ -176,6 +177,8 @@ class ReliabilityDisplay(Display):
         negative_keep_rate, keep_rate, class_keep_rates : optional
             How the rows were sampled, as in ``calibration_ratio``: a negative then weighs
             w / rate.
+        counts : array-like of shape (n,), optional
+            How many identical rows the row stands for, as in ``calibration_ratio_by_segment``.
         groups : array-like of shape (n,), optional
             Whose row it is, of any type, where several rows belong to one user, session or
             document and their outcomes may depend on each other. Each bin's counts are divided by
@@ -221,7 +224,9 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight, groups, rate)
+                curves[name] = _curve(
+                    y_true, p, bins, strategy, level, sample_weight, groups, rate, counts
+                )
             except (ValueError, TypeError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"model {name!r}: {error}") from error
@@ -268,16 +273,17 @@ def _curve(
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None = None,
     rate: float | ArrayLike = 1.0,
+    counts: ArrayLike | None = None,
 ) -> ReliabilityCurve:
-    plain = sample_weight is None and np.ndim(rate) == 0 and rate == 1
-    rows = _rows.label_1_rows(y_true, probability, sample_weight, rate).standing()
-    y, p, w = rows.y, rows.p, rows.w
+    plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
+    rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
+    y, p, w = rows.y, rows.p, rows.weight
     if y.min() == y.max():
         raise ValueError(
             f"y_true holds the single class {y[0]:g} among rows of weight above 0: predicted and "
             "observed probability are compared on rows of both labels"
         )
-    w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
+    w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
     shift = math.log(w1 / w0)
     if strategy == "isotonic":
         found = _fit(rows)
@@ -289,7 +295,7 @@ def _curve(
         owner = rows.owners(groups)
         if owner is not None:
             b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
-            effect = design_effect(rows.w * (rows.y - found.frequency[b]), b, owner)
+            effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=shift) for limit in limits)
     return ReliabilityCurve(

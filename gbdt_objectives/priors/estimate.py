@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,9 @@ SIGNIFICANCE, POWER = 0.05, 0.8  # of a shift that can be detected
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
+
+OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None
+"""A column of the unlabelled rows, or with out_of_fold a pair, of these and the held-out ones."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +92,8 @@ def estimate_prior(
     train_prior: ArrayLike | None = None,
     *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
-    groups: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None = None,
+    groups: OfRows = None,
+    counts: OfRows = None,
     confidence_level: float = 0.95,
     tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -121,6 +126,9 @@ def estimate_prior(
         With ``out_of_fold`` a pair, of the unlabelled and of the held-out rows, either of which may
         be None. The prior is the same; without ``groups`` its interval is then too narrow, and a
         test finds shifts that are none. For some 30 groups or more.
+    counts : array-like of shape (n,), optional
+        How many identical rows the row stands for, whole numbers >= 0, where rows come from a
+        GROUP BY. With ``out_of_fold`` a pair, as ``groups``.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -155,7 +163,7 @@ def estimate_prior(
     (0.7032, array([0.52, 0.89]))
     """
     _, estimate = find_prior(
-        probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
+        probability, train_prior, out_of_fold, groups, counts, confidence_level, tol, max_iter
     )
     return estimate
 
@@ -165,7 +173,8 @@ def prior_shift_test(
     train_prior: ArrayLike | None = None,
     *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
-    groups: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None = None,
+    groups: OfRows = None,
+    counts: OfRows = None,
     confidence_level: float = 0.95,
     tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -198,7 +207,7 @@ def prior_shift_test(
 
     Parameters
     ----------
-    probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
+    probability, train_prior, out_of_fold, groups, counts, confidence_level, tol, max_iter
         The arguments of :func:`estimate_prior`, with its warnings and errors.
 
     Returns
@@ -221,7 +230,7 @@ def prior_shift_test(
     from scipy.special import chdtrc
 
     found, estimate = find_prior(
-        probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
+        probability, train_prior, out_of_fold, groups, counts, confidence_level, tol, max_iter
     )
     degrees = len(found.pi0) - 1
     detectable = detectable_priors(found.expected, found.pi0)
@@ -238,7 +247,8 @@ def find_prior(
     probability: ArrayLike,
     train_prior: ArrayLike | None,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None,
-    groups: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None,
+    groups: OfRows,
+    counts: OfRows,
     confidence_level: float,
     tol: float,
     max_iter: int,
@@ -257,17 +267,15 @@ def find_prior(
     if out_of_fold is None:
         assert train_prior is not None
         pi0 = read_prior("train_prior", train_prior)
-        r = probability_columns("probability", probability, len(pi0)) / pi0
-        owner, _ = read_groups(groups, len(r), None, len(pi0))
-        found = likelihood_estimate(r, pi0, owner, tol, max_iter)
+        P = probability_columns("probability", probability, len(pi0))
+        (rows,) = read_rows([P / pi0], groups, counts)
+        found = likelihood_estimate(rows, pi0, tol, max_iter)
         of_label_1 = np.ndim(train_prior) == 0
     else:
-        P, held_out, label = read_out_of_fold(probability, out_of_fold)
-        pi0 = np.bincount(label) / len(label)
-        owners = read_groups(groups, len(P), len(held_out), len(pi0))
-        found = match_moments(Moments(P / pi0, held_out / pi0, label, pi0, owners), tol, max_iter)
+        moments = read_moments(probability, out_of_fold, groups, counts)
+        rows, found = moments.rows, match_moments(moments, tol, max_iter)
         of_label_1 = np.ndim(probability) == 1
-    return found, made_of(found, np.shape(probability)[0], level, tol, of_label_1)
+    return found, made_of(found, rows.n, level, tol, of_label_1)
 
 
 def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) -> PriorEstimate:
@@ -411,71 +419,90 @@ def group_effect(together: Array, alone: Array) -> Array:
     return np.linalg.cholesky(together) @ np.linalg.inv(np.linalg.cholesky(alone))
 
 
-def sums_by_group(u: Array, owner: Array | None) -> Array:
-    """The sums of u over the rows of each group, (groups, k); u itself without groups."""
-    if owner is None:
-        return u
-    return np.column_stack([np.bincount(owner, x) for x in u.T])
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner``: the number of
+    each one's group, or None."""
+
+    r: Array
+    c: Array
+    owner: Array | None
+
+    @cached_property
+    def n(self) -> int:
+        """How many rows there are, copies included."""
+        return int(self.c.sum())
+
+    def alone(self) -> Predictions:
+        return replace(self, owner=None)
+
+    def score(self, pi: Array) -> Array:
+        """The gradient u of each row's log-likelihood, (n, K-1)."""
+        return np.asarray((self.r[:, :-1] - self.r[:, -1:]) / (self.r @ pi)[:, np.newaxis])
+
+    def mean(self, u: Array) -> Array:
+        return np.asarray(self.c @ u / self.n)
+
+    def squares(self, u: Array) -> Array:
+        """The sum of u u' over the rows, or of the outer products of the sums of u over groups."""
+        if self.owner is None:
+            return np.asarray((u.T * self.c) @ u)
+        sums = np.column_stack([np.bincount(self.owner, self.c * x) for x in u.T])
+        return np.asarray(sums.T @ sums)
+
+    def covariance_of_sum(self, u: Array) -> Array:
+        """The covariance of the sum of u over rows, or groups of rows, that are independent."""
+        units = self.n
+        if self.owner is not None:
+            units = int(np.count_nonzero(np.bincount(self.owner, self.c)))
+        return units / max(units - 1, 1) * self.squares(u - self.mean(u))
+
+    def covariance_of_mean(self, u: Array) -> Array:
+        return self.covariance_of_sum(u) / self.n**2
 
 
-def covariance_of_sum(u: Array, owner: Array | None) -> Array:
-    """The covariance of the sum of u over rows, or groups of rows, that are independent."""
-    sums = sums_by_group(u - u.mean(axis=0), owner)
-    return len(sums) / max(len(sums) - 1, 1) * (sums.T @ sums)
-
-
-def score(r: Array, pi: Array) -> Array:
-    """The gradient u of each row's log-likelihood, (n, K-1)."""
-    return np.asarray((r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis])
-
-
-def likelihood_estimate(
-    r: Array, pi0: Array, owner: Array | None, tol: float, max_iter: int
-) -> Found:
-    """The prior of greatest likelihood; the observed information gives its covariance.
-
-    ``owner``: the number of each row's group, or None.
-    """
+def likelihood_estimate(rows: Predictions, pi0: Array, tol: float, max_iter: int) -> Found:
+    """The prior of greatest likelihood; the observed information gives its covariance."""
     find = root if len(pi0) == 2 else maximize_expectation
-    pi, n_iter, converged = find(r, pi0, tol, max_iter)
-    u = score(r, pi)
-    if np.linalg.matrix_rank(u, tol=1e-9 * math.sqrt(len(u))) < u.shape[1]:
+    pi, n_iter, converged = find(rows, pi0, tol, max_iter)
+    r, c, u = rows.r, rows.c, rows.score(pi)
+    every = np.sqrt(c)[:, np.newaxis] * u  # of the singular values of all copies
+    if np.linalg.matrix_rank(every, tol=1e-9 * math.sqrt(rows.n)) < u.shape[1]:
         raise ValueError(
             "probability does not tell all classes apart, its columns are in the same proportion "
             "in all rows: the prior cannot be estimated; use a better model"
         )
-    gain = max(2 * float(np.log(r @ pi).sum()), 0.0)  # below 0 by rounding only
-    covariance = np.linalg.pinv(u.T @ u)
+    gain = max(2 * float(c @ np.log(r @ pi)), 0.0)  # below 0 by rounding only
+    covariance = np.linalg.pinv(rows.alone().squares(u))
     effect = np.eye(u.shape[1])
 
     def moment(prior: Array) -> tuple[Array, Array]:
-        v = score(r, prior)
-        sums = sums_by_group(v, owner)
-        return v.sum(axis=0), sums.T @ sums
+        v = rows.score(prior)
+        return c @ v, rows.squares(v)
 
-    u0 = score(r, pi0)
-    if owner is not None:
+    u0 = rows.score(pi0)
+    if rows.owner is not None:
         covariance = covariance @ moment(pi)[1] @ covariance
         d, C = moment(pi0)
         gain = float(d @ np.linalg.solve(C, d))
-        effect = group_effect(C, u0.T @ u0)
-    of_class = r / (r @ pi)[:, np.newaxis]  # how much more such rows are of a class than in all
-    rows = of_class.sum(axis=0)
-    of_class = np.divide(of_class, rows, out=np.full_like(of_class, np.nan), where=rows > 0)
+        effect = group_effect(C, rows.alone().squares(u0))
+    of_class = r * (c / (r @ pi))[:, np.newaxis]  # posterior over prior, c times
+    there = of_class.sum(axis=0)
+    of_class = np.divide(of_class, there, out=np.full_like(of_class, np.nan), where=there > 0)
     squares = np.array([(u0.T * weight) @ u0 for weight in of_class.T])
-    expected = mixture(of_class.T @ u0, squares, pi0, len(r), np.zeros_like(effect), effect)
+    expected = mixture(of_class.T @ u0, squares, pi0, rows.n, np.zeros_like(effect), effect)
     return Found(pi, pi0, covariance, n_iter, converged, gain, moment, expected)
 
 
-def root(r: Array, pi0: Array, tol: float, max_iter: int) -> tuple[Array, int, bool]:
+def root(rows: Predictions, pi0: Array, tol: float, max_iter: int) -> tuple[Array, int, bool]:
     """The prior at which the derivative of L is 0, for two classes that have not collapsed."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 
-    least = COLLAPSED_ROWS / len(r)
+    least = COLLAPSED_ROWS / rows.n
 
     def slope(z: float) -> float:
-        return -float(score(r, np.array([expit(-z), expit(z)])).sum())
+        return -float(rows.mean(rows.score(np.array([expit(-z), expit(z)])))[0])
 
     low, high = float(logit(least)), float(-logit(least))
     if slope(low) <= 0:
@@ -490,68 +517,68 @@ def root(r: Array, pi0: Array, tol: float, max_iter: int) -> tuple[Array, int, b
 
 
 def maximize_expectation(
-    r: Array, pi0: Array, tol: float, max_iter: int
+    rows: Predictions, pi0: Array, tol: float, max_iter: int
 ) -> tuple[Array, int, bool]:
     """Iterate pi_k <- mean over rows of r_k pi_k / f."""
-    n, pi, change, n_iter = len(r), pi0, np.inf, 0
+    n, pi, change, n_iter = rows.n, pi0, np.inf, 0
     while change > tol and n * pi.min() > COLLAPSED_ROWS and n_iter < max_iter:
-        m = (1 / (r @ pi)) @ r / n
+        m = (rows.c / (rows.r @ pi)) @ rows.r / n
         pi, change, n_iter = pi * m, np.abs(m - 1).max(), n_iter + 1
     return pi, n_iter, bool(change <= tol)
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """mean u = sum_k pi_k m_k, where m_k is the mean of u over held-out rows of class k.
+    """mean u = sum_k pi_k m_k, where m_k is the mean of u over held-out rows of class k."""
 
-    r (n, K), and the same of held-out rows with their labels; ``owners``: the numbers of the
-    groups of both kinds of rows, or None.
-    """
-
-    r: Array
-    held_out: Array
+    rows: Predictions
+    held_out: Predictions
     label: Array
     pi0: Array
-    owners: tuple[Array | None, Array | None]
 
-    def by_class(self, prior: Array) -> tuple[list[Array], Array]:
-        """u of the held-out rows of each class, and its means m, (K, K-1)."""
-        v = score(self.held_out, prior)
-        of_class = [v[self.label == k] for k in range(len(self.pi0))]
-        return of_class, np.array([u.mean(axis=0) for u in of_class])
+    @cached_property
+    def of_class(self) -> list[Predictions]:
+        """The held-out rows of each class, without groups."""
+        there = [self.label == k for k in range(len(self.pi0))]
+        return [Predictions(self.held_out.r[at], self.held_out.c[at], None) for at in there]
+
+    def by_class(self, prior: Array) -> tuple[list[tuple[Predictions, Array]], Array]:
+        """The held-out rows of each class and their u, and its means m, (K, K-1)."""
+        found = [(own, own.score(prior)) for own in self.of_class]
+        return found, np.array([own.mean(u) for own, u in found])
 
     def moment(self, prior: Array) -> tuple[Array, Array]:
         """The difference of both sides, which is 0 at the estimate, and its covariance."""
-        u, (of_class, m) = score(self.r, prior), self.by_class(prior)
-        noise = covariance_of_sum(u, self.owners[0]) / len(u) ** 2
-        if self.owners[1] is None:
-            for p, v in zip(prior, of_class, strict=True):
-                noise += p**2 * covariance_of_sum(v, None) / len(v) ** 2
+        u, (of_class, m) = self.rows.score(prior), self.by_class(prior)
+        noise = self.rows.covariance_of_mean(u)
+        if self.held_out.owner is None:
+            for p, (own, v) in zip(prior, of_class, strict=True):
+                noise += p**2 * own.covariance_of_mean(v)
         else:
-            each = score(self.held_out, prior) - m[self.label]
-            share = (prior / np.bincount(self.label))[self.label, None]
-            noise += covariance_of_sum(each * share, self.owners[1])
-        return u.mean(axis=0) - prior @ m, noise
+            each = self.held_out.score(prior) - m[self.label]
+            share = (prior / np.bincount(self.label, self.held_out.c))[self.label, None]
+            noise += self.held_out.covariance_of_sum(each * share)
+        return self.rows.mean(u) - prior @ m, noise
 
     def step(self, prior: Array) -> tuple[Array, Array]:
         """The prior that solves the equation at these u, and how the right side moves with it."""
         of_class, m = self.by_class(prior)
         jacobian = (m[:-1] - m[-1]).T
-        largest = max(float(np.abs(v).max()) for v in of_class)
+        largest = max(float(np.abs(v).max()) for _, v in of_class)
         if np.linalg.matrix_rank(jacobian, tol=1e-9 * largest) < len(m) - 1:
             raise ValueError(
                 "the predictions of out_of_fold do not tell the classes apart: their means are "
                 "equal, so that the prior cannot be estimated; use a better model"
             )
-        first = np.linalg.solve(jacobian, score(self.r, prior).mean(axis=0) - m[-1])
-        new = np.maximum(np.append(first, 1 - first.sum()), COLLAPSED_ROWS / len(self.r))
+        first = np.linalg.solve(jacobian, self.rows.mean(self.rows.score(prior)) - m[-1])
+        new = np.maximum(np.append(first, 1 - first.sum()), COLLAPSED_ROWS / self.rows.n)
         return new / new.sum(), jacobian
 
 
 def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
     """The prior that solves the equation of the moments."""
-    pi0, n = moments.pi0, len(moments.r)
-    pi, change, n_iter = pi0, np.inf, 0
+    pi0 = pi = moments.pi0
+    change, n_iter = np.inf, 0
     while change > tol and n_iter < max_iter:
         new, jacobian = moments.step(pi)
         change, n_iter = np.abs(new / pi - 1).max(), n_iter + 1
@@ -563,74 +590,86 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
             "probability is equal in all rows, and that of out_of_fold in all rows of a class: "
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
-    sides = [score(r, pi0) for r in (moments.r, moments.held_out)]
-    d = sides[0].mean(axis=0) - sides[1].mean(axis=0)
-    together, alone = (
-        [covariance_of_sum(u, own) / len(u) ** 2 for u, own in zip(sides, owners, strict=True)]
-        for owners in (moments.owners, (None, None))
-    )
-    C = np.sum(together, axis=0)
+    sides = [(rows, rows.score(pi0)) for rows in (moments.rows, moments.held_out)]
+    d = np.subtract(*(rows.mean(u) for rows, u in sides))
+    C = np.sum([rows.covariance_of_mean(u) for rows, u in sides], axis=0)
+    alone = [rows.alone().covariance_of_mean(u) for rows, u in sides]
     of_class, means = moments.by_class(pi0)
-    squares = np.array([v.T @ v / len(v) for v in of_class])
+    squares = np.array([own.squares(v) / own.n for own, v in of_class])
     effect = group_effect(C, np.sum(alone, axis=0))
     statistic, converged = float(d @ np.linalg.solve(C, d)), bool(change <= tol)
-    expected = mixture(means, squares, pi0, n, alone[1], effect)
+    expected = mixture(means, squares, pi0, moments.rows.n, alone[1], effect)
     return Found(pi, pi0, covariance, n_iter, converged, statistic, moments.moment, expected)
 
 
-def read_groups(
-    groups: object, n: int, held_out: int | None, K: int
-) -> tuple[Array | None, Array | None]:
-    """The numbers of the groups of n unlabelled and, if there are any, of held-out rows.
+def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
+    """Unlabelled and, if there are any, held-out rows, with how many each stands for and groups.
 
-    There must be as many as classes, K, for K-1 numbers to vary between them.
+    There must be as many groups as classes, K, for K-1 numbers to vary between them.
     """
-    if groups is None:
-        return None, None
-    names = "the groups of probability", "the groups of out_of_fold"
-    if held_out is None:
-        if isinstance(groups, tuple) and len(groups) != n:
+    n = [len(own) for own in r]
+    found = []
+    for own, (name, c), (whose, owner) in zip(
+        r, of_rows("counts", counts, n), of_rows("groups", groups, n), strict=True
+    ):
+        c = _checks.counts(name, c, len(own))
+        c = np.ones(len(own)) if c is None else c.astype(np.float64)
+        if owner is not None:
+            owner = _checks.group_numbers(owner, len(own), whose)
+            _checks.check_groups(whose, owner[c > 0], own.shape[1], int(c.sum()))
+        found.append(Predictions(own, c, owner))
+    return found
+
+
+def of_rows(name: str, given: Any, n: list[int]) -> list[tuple[str, Any]]:
+    """What is given of n unlabelled and, if there are any, of held-out rows, by its name."""
+    if given is None:
+        return [("", None)] * len(n)
+    if len(n) == 1:
+        if isinstance(given, tuple) and len(given) != n[0]:
             raise TypeError(
-                f"groups must be of the n = {n} rows, (n,), found {shown(groups)}: a pair is for "
+                f"{name} must be of the n = {n[0]} rows, (n,), found {shown(given)}: a pair is for "
                 "out_of_fold"
             )
-        groups, names = (groups, None), ("groups", "")
-    elif not isinstance(groups, tuple) or len(groups) != 2:
+        return [(name, given)]
+    if not isinstance(given, tuple) or len(given) != 2:
         raise TypeError(
-            "groups must be a pair (of probability, of out_of_fold), each (n,) or None, found "
-            f"{shown(groups)}"
+            f"{name} must be a pair (of probability, of out_of_fold), each (n,) or None, found "
+            f"{shown(given)}"
         )
-    found = [
-        None
-        if own is None
-        else _checks.check_groups(name, _checks.group_numbers(own, rows, name), K)
-        for own, rows, name in zip(groups, (n, held_out or 0), names, strict=True)
-    ]
-    return found[0], found[1]
+    names = (f"the {name} of probability", f"the {name} of out_of_fold")
+    return list(zip(names, given, strict=True))
 
 
-def read_out_of_fold(
-    probability: ArrayLike, out_of_fold: tuple[ArrayLike, ArrayLike]
-) -> tuple[Array, Array, Array]:
-    """Probabilities (n, K) of the unlabelled and of the held-out rows, and the held-out labels."""
+def read_moments(
+    probability: ArrayLike,
+    out_of_fold: tuple[ArrayLike, ArrayLike],
+    groups: OfRows,
+    counts: OfRows,
+) -> Moments:
+    """The unlabelled and the held-out rows, and the held-out labels."""
     if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:
         raise TypeError("out_of_fold must be a pair (y, probability), in this order")
     y, of_held_out = out_of_fold
     P = probability_columns("probability", probability)
     K = P.shape[1]
-    if len(P) < 2:
-        raise ValueError("probability has 1 row: at least two are needed, their spread is used")
     name = "the probability of out_of_fold"
-    held_out = probability_columns(name, of_held_out, K)
+    P_held_out = probability_columns(name, of_held_out, K)
     label = _checks.vector("the labels of out_of_fold", y)
-    _checks.same_length(name, held_out, "the labels", len(label))
-    found, counts = np.unique(label, return_counts=True)
-    if not np.array_equal(found, np.arange(K)) or counts.min() < 2:
+    _checks.same_length(name, P_held_out, "the labels", len(label))
+    rows, held_out = read_rows([P, P_held_out], groups, counts)
+    if rows.n < 2:
+        raise ValueError("probability has 1 row: at least two are needed, their spread is used")
+    found, at = np.unique(label, return_inverse=True)
+    there = np.bincount(at, held_out.c).astype(np.int64)
+    if not np.array_equal(found, np.arange(K)) or there.min() < 2:
         raise ValueError(
             f"the labels of out_of_fold must be the columns 0..{K - 1}, each at least twice, found "
-            f"{shown(dict(zip(found.tolist(), counts.tolist(), strict=True)))} (label: rows)"
+            f"{shown(dict(zip(found.tolist(), there.tolist(), strict=True)))} (label: rows)"
         )
-    return P, held_out, label.astype(np.intp)
+    pi0 = there / held_out.n
+    rows, held_out = (replace(own, r=own.r / pi0) for own in (rows, held_out))
+    return Moments(rows, held_out, label.astype(np.intp), pi0)
 
 
 def probability_columns(name: str, values: ArrayLike, K: int | None = None) -> Array:

@@ -31,6 +31,7 @@ from gbdt_objectives.adapters._files import LIBRARY_OF
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import with_extras
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
+from gbdt_objectives.thresholds import DecisionRule
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
@@ -285,6 +286,8 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
     names |= {booster["library"] for booster in boosters}
     decides, is_score = plan.thresholds is not None, plan.probability is None
+    rule = plan.thresholds if isinstance(plan.thresholds, DecisionRule) else None
+    names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
     columns = plan.makes_columns or not plan.is_score
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
     is_named = isinstance(document["features"][0]["name"], str)
@@ -294,7 +297,8 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
         "named": is_named, "unnamed": not is_named,
         "score": is_score, "proba": not is_score,
         "columns": columns, "positive": not (columns or is_score),
-        "thresholds": decides, "argmax": not (decides or is_score),
+        "thresholds": decides and not rule, "rule": rule, "calibrated": rule and rule._steps,
+        "argmax": not (decides or is_score),
         "number": is_score and not decides,
     }  # fmt: skip
     return names | {name for name, is_part in parts.items() if is_part}

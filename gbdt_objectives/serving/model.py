@@ -15,7 +15,7 @@ from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 SAME_SHIFT = 0.1
 """How near a shift is to that of a measured rate, in log-odds."""
@@ -30,9 +30,10 @@ class ServedModel(Exported):
     model : Booster, or fitted estimator
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
-    thresholds : Thresholds, optional
-        Of the score, as ``optimize_thresholds`` returns them: what ``predict`` decides by. Of a
-        model of two classes the score is the probability of the second.
+    thresholds : Thresholds or DecisionRule, optional
+        What ``predict`` decides by: thresholds of the score, as ``optimize_thresholds`` returns
+        them, or the rule of ``optimize_decisions`` for the probabilities of the classes. Of a model
+        of two classes the score is the probability of the second.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional
@@ -44,7 +45,7 @@ class ServedModel(Exported):
     --------
     >>> import lightgbm as lgb, numpy as np
     >>> from gbdt_objectives.serving import ServedModel
-    >>> from gbdt_objectives.thresholds import Thresholds
+    >>> from gbdt_objectives.thresholds import DecisionRule, Thresholds
     >>> X = np.arange(40.0)[:, None]
     >>> booster = lgb.train({"min_data_in_leaf": 5, "verbose": -1}, lgb.Dataset(X, X[:, 0]))
     >>> model = ServedModel(booster, thresholds=Thresholds([20], ["low", "high"]))
@@ -54,7 +55,7 @@ class ServedModel(Exported):
 
     model: Any
     _: KW_ONLY
-    thresholds: Thresholds | None = None
+    thresholds: Thresholds | DecisionRule | None = None
     shift: LogOddsShift | None = None
     calibrator: Any = None
 
@@ -64,10 +65,10 @@ class ServedModel(Exported):
                 "model is a ServedModel within another, whose shift, calibrator and thresholds "
                 "would count twice: make one of all that belongs to it"
             )
-        if self.thresholds is not None and not isinstance(self.thresholds, Thresholds):
+        if not isinstance(self.thresholds, Thresholds | DecisionRule | None):
             raise TypeError(
                 f"thresholds must carry their classes, found {shown(self.thresholds)}: pass what "
-                "optimize_thresholds returned, or Thresholds(values, labels)"
+                "optimize_thresholds or optimize_decisions returned, or Thresholds(values, labels)"
             )
         if self.shift is not None and not isinstance(self.shift, LogOddsShift):
             raise TypeError(
@@ -92,7 +93,9 @@ class ServedModel(Exported):
         for thresholds of the other class."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
-        if cuts is not None and self._has_probability():
+        if isinstance(cuts, DecisionRule):
+            self._check_rule(cuts)
+        elif cuts is not None and self._has_probability():
             classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
             if cuts.labels.tolist() == classes[::-1]:
                 raise ValueError(
@@ -113,6 +116,21 @@ class ServedModel(Exported):
                     f"from {min(scores):.4g} to {max(scores):.4g}: make it of predict_proba(X)[:, "
                     "1] of a ServedModel without it"
                 )
+
+    def _check_rule(self, rule: DecisionRule) -> None:
+        """Raise for a rule of another number of classes than the model has, or another order."""
+        if not self._has_probability():
+            raise ValueError(
+                "thresholds are a rule for probabilities, but the model predicts numbers: use what "
+                "optimize_thresholds returns"
+            )
+        classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
+        labels = rule.labels.tolist()
+        if len(labels) != len(classes) or (labels != classes and set(labels) == set(classes)):
+            raise ValueError(
+                f"thresholds are a rule for the classes {shown(labels)}, but the model has "
+                f"{shown(classes)}: make it of the model's probabilities, with labels= in its order"
+            )
 
     def _check_shift(self, shift: LogOddsShift) -> None:
         """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
@@ -211,6 +229,8 @@ class ServedModel(Exported):
     def predict(self, X: Any) -> Array:
         """Return the decision of each row, (n,): the class that the thresholds give, without them
         the most probable class, or the number itself."""
+        if isinstance(self.thresholds, DecisionRule):
+            return self.thresholds.apply(self.predict_proba(X))
         if self.thresholds is not None:
             return self.thresholds.apply(self.predict_score(X))
         if not self._has_probability():

@@ -34,7 +34,7 @@ from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.serving.features import plain_values
 from gbdt_objectives.serving.model import ServedModel, of_library
 from gbdt_objectives.serving.plans import Plan, fitted_objective, models_of, reading
-from gbdt_objectives.thresholds import SegmentShift, Thresholds
+from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
 from gbdt_objectives.thresholds.labelled import read_labels
 from gbdt_objectives.thresholds.rows import are_rising_numbers
 
@@ -46,7 +46,7 @@ OURS = {
 }
 VALUES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Thresholds, SegmentShift, LogOddsShift, *vars(calibration).values())
+    for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift, *vars(calibration).values())
     if isinstance(kind, type) and issubclass(kind, _json.SavedAsJSON)
 }
 """What thresholds, shifts and calibrators are read from JSON by."""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import LOG
-from gbdt_objectives._registry import NAMES, kind_of, name_of
+from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, name_of, row_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._wrapped import last_step
@@ -29,7 +29,7 @@ from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.serving.model import ServedModel, is_of_margins, of_library
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 SIGMOID: Step = {"formula": "sigmoid"}
 SOFTMAX: Step = {"formula": "softmax"}
@@ -60,7 +60,7 @@ class Plan:
     classes: Array | None = None
     outputs: int = 1
     """Of the score: 1, or the number of classes where it is already their probabilities."""
-    thresholds: Thresholds | None = None
+    thresholds: Thresholds | DecisionRule | None = None
 
     @property
     def is_score(self) -> bool:
@@ -120,11 +120,19 @@ def of_model(model: Any) -> Plan:
 def not_served(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
+    if why := cannot_serve(model):
+        return f"{type(model).__name__} cannot be served: {why}"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
         "all of it as ONNX, export_onnx(model, path, X)"
     )
+
+
+def cannot_serve(model: Any) -> str:
+    kind: Any = type(model)
+    row = row_of(kind)
+    return "" if row is None else row.cannot_serve
 
 
 # Boosters, and the libraries' estimators around them.
@@ -138,6 +146,8 @@ def fitted_objective(model: Any) -> Objective | None:
 
 def of_booster(model: Any) -> Plan:
     """Plan of a booster, or of an estimator of its library."""
+    if cannot_serve(model):
+        raise TypeError(not_served(model))
     if type(model).__module__.split(".")[0] not in (*NAMES, "gbdt_objectives") or (
         hasattr(model, "get_params") and kind_of(model) is None
     ):
@@ -251,7 +261,7 @@ def models_of(model: estimators.QWKClassifier) -> list[list[Any]]:
 def of_member(model: Any) -> Plan:
     """The plan of a member: of a Pipeline that ends in a booster that booster's steps."""
     last = last_step(model)
-    if kind_of(last) is not None:
+    if kind_of(last) in ESTIMATORS or cannot_serve(last):
         return replace(of_booster(last), parts=(Part(model),))
     if not is_classifier(model):
         return Plan((Part(model),), ())
@@ -367,10 +377,11 @@ def of_served_model(model: ServedModel) -> Plan:
             )
         plan = calibrated(plan, calibrator)
     if model.thresholds is not None:
-        if not plan.is_score:
+        if not plan.is_score and isinstance(model.thresholds, Thresholds):
             raise ValueError(
                 "thresholds are for one score, but the model predicts probabilities of "
-                f"{plan.outputs} classes: leave them out; predict then takes the most probable one"
+                f"{plan.outputs} classes: leave them out, and predict takes the most probable one, "
+                "or pass what optimize_decisions returned"
             )
         plan = replace(plan, thresholds=model.thresholds)
     return plan

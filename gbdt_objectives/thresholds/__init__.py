@@ -13,12 +13,13 @@ from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.thresholds.decisions import decide
 from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.optimize import optimize_thresholds
+from gbdt_objectives.thresholds.rules import DecisionRule, optimize_decisions
 from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
-    "SegmentShift", "ThresholdStatistics", "Thresholds", "apply_thresholds", "decide",
-    "fit_segment_shift", "optimize_thresholds",
+    "DecisionRule", "SegmentShift", "ThresholdStatistics", "Thresholds", "apply_thresholds",
+    "decide", "fit_segment_shift", "optimize_decisions", "optimize_thresholds",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

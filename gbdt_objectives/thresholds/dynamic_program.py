@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.metrics import MatthewsMetric, RatioMetric
+from gbdt_objectives.metrics import RatioMetric, ShareMetric
 
 LAST_DIGITS = 1e-12
 """A ratio of two sums is better than another by more than this share, or as good as it: decisions
@@ -57,7 +57,7 @@ def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
     )
 
 
-def best_of_every_cut(C: Array, metric: MatthewsMetric) -> Array:
+def best_of_every_cut(C: Array, metric: ShareMetric) -> Array:
     """The cut of the best value, of all d+1, between two classes."""
     if len(C) != 2:
         raise ValueError(

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, shown
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import map_parts
 from gbdt_objectives._rows.values import ArrayValue, carried_labels, freeze, same_labels
 from gbdt_objectives._steps import json as _json
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds(ArrayValue, _json.SavedAsJSON):
+class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
     """Thresholds with the classes that they separate, as ``optimize_thresholds`` returns them.
 
     numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
@@ -71,6 +72,14 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
 
     def __repr__(self) -> str:
         return f"Thresholds({self.tolist()}, labels={self.labels.tolist()})"
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        of_class = self._columns() | {"label": [str(label) for label in self.labels]}
+        return "Thresholds: low <= score < high", of_class
+
+    def _columns(self) -> dict[str, Any]:
+        ends = np.concatenate([[-np.inf], self.values, [np.inf]])
+        return {"label": self.labels, "low": ends[:-1], "high": ends[1:]}
 
     def round(self, decimals: int = 0) -> Thresholds:
         """Thresholds of so many digits behind the point, which separate the same classes."""

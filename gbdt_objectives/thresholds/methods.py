@@ -14,7 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
-from gbdt_objectives.metrics import ClassMetric, MatthewsMetric, Metric, threshold_metric
+from gbdt_objectives.metrics import ClassMetric, Metric, ShareMetric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
@@ -41,13 +41,16 @@ fewer rows, chance decides."""
 EVERY = 2000
 """So many cuts are all looked at."""
 
+STEP = 1e-5
+"""Share of the weight that is moved to one pair of classes to differentiate a metric."""
+
 
 def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
     if metric.exact_method == "isotonic":
         curve = rows.label_curve
         return _rows.cut_to_threshold(curve.low, curve.high, qwk.exact_cuts(curve))
-    best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
+    best = best_of_every_cut if isinstance(metric, ShareMetric) else optimal_cuts
     pools = rows.class_curve
     return _rows.cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
 
@@ -360,3 +363,17 @@ def rounding_agrees(thresholds: Array, rows: Any) -> bool:
     given = np.searchsorted(thresholds, rows.score, side="right")
     mean = np.average(given, weights=rows.weight)
     return bool(np.average((given - mean) * rows.position, weights=rows.weight) > 1e-12)
+
+
+def row_losses(value: Any, counts: Array) -> Array:
+    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
+    mean over the counts is 0. Classes without rows have none."""
+    C: Array = counts / counts.sum()
+    here = value(C)
+    g: Array = np.zeros_like(C)
+    for i in np.flatnonzero(C.sum(axis=1)):
+        for j in range(len(C)):
+            moved = (1 - STEP) * C
+            moved[i, j] += STEP
+            g[i, j] = (value(moved) - here) / STEP
+    return g

@@ -60,8 +60,8 @@ def optimize_thresholds(
         - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best where
           E[y] is roughly linear in the score, above all from few rows; elsewhere rows do not help.
         - "curved" (QWK): a spline instead of the line, if it predicts better.
-        - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
-          two classes only. It looks at the order of the scores only.
+        - "exact": the global optimum on these rows, of any metric but a function; of "matthews",
+          "macro_f1" and "g_mean" for two classes only. It looks at the order of the scores only.
         - "nelder-mead": the usual search, which takes everything and guarantees nothing. For a
           function of two classes it is none: all of 2,000 cuts are tried, of more a grid.
         - "rounding": the nearest label, for labels that are rising numbers in units of the score.

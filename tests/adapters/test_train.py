@@ -42,7 +42,7 @@ def test_training_leaves_data_params_and_lists_as_they_were(lib: Library, ordina
     X, y, _ = ordinal
     data, params = lib.data(X, y), dict(lib.params)
     evals, callbacks = [(data, "train")], []
-    given = {"objective": go.qwk_objective(y), "metric": go.metrics.squared_error_metric(),
+    given = {"objective": go.qwk_objective(y), "metric": ERROR,
              "evals": evals, "callbacks": callbacks}  # fmt: skip
     first = lib.train(params, data, 10, **given)
     assert (params, evals, callbacks) == (lib.params, [(data, "train")], [])
@@ -359,3 +359,43 @@ def test_the_round_that_is_kept_is_counted_from_one() -> None:
         warnings.simplefilter("error")
         _train.warn_if_few(_train.FEW_ROUNDS, 400, "qwk")
         _train.warn_if_few(0, 3 * _train.FEW_ROUNDS - 1, "qwk")
+
+
+ERROR = go.metrics.squared_error_metric()
+LOUD = {
+    "train": lambda params, data, held_out, X, y: LGB.train(
+        params, data, 40, objective=go.objective(squared_error), metric=ERROR,
+        evals=[(held_out, "valid_0")], early_stopping_rounds=5,
+    ),
+    "estimator": lambda params, data, held_out, X, y: LGB.adapter.LGBMRegressor(
+        n_estimators=40, objective=go.objective(squared_error), early_stopping_round=5, **params
+    ).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]), eval_metric=ERROR),
+    "callback": lambda params, data, held_out, X, y: LGB.adapter.LGBMRegressor(
+        n_estimators=40, objective=go.objective(squared_error), **params
+    ).fit(
+        X[:300], y[:300], eval_set=(X[300:], y[300:]), eval_metric=ERROR,
+        callbacks=[lgb.early_stopping(5, verbose=params["verbosity"] > 0)],
+    ),
+}  # fmt: skip
+
+
+@each("door", LOUD)
+@each("rate", [1.0, 0.01])  # it stops, or it never does
+@each("verbosity", [1, -1])
+def test_early_stopping_says_what_lightgbm_says(door, rate, verbosity, ordinal, capsys) -> None:
+    X, y, _ = ordinal
+    params = {"verbosity": verbosity, "learning_rate": rate, "num_threads": 1}
+
+    def said(run: Any) -> list[str]:
+        data = lgb.Dataset(X[:300], y[:300], free_raw_data=False)
+        run(params, data, lgb.Dataset(X[300:], y[300:], data, free_raw_data=False), X, y)
+        lines = capsys.readouterr().out.splitlines()
+        told = [line for line in lines if not line.startswith("[LightGBM]")]
+        return [line.split("\tvalid_0's")[0] + line.split("\tvalid_0's")[-1] for line in told]
+
+    own = said(lambda params, data, held_out, X, y: lgb.train(
+        {**params, "metric": "None", "early_stopping_round": 5, "objective": "regression"}, data,
+        40, valid_sets=[held_out], feval=ERROR.lightgbm,
+    ))  # fmt: skip
+    assert bool(own) == (verbosity > 0)
+    assert said(LOUD[door]) == own

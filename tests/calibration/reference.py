@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from gbdt_objectives import ordinal_logit_objective
+from gbdt_objectives.calibration.rows import LabelledRows
 
 
 def users(rng, p):
@@ -14,6 +15,11 @@ def users(rng, p):
     hazard = ((1 - p) ** -2 - 1) / 2  # 1 - E exp(-b hazard) = p for b of gamma(.5) and mean 1
     y = rng.random(p.shape) < 1 - np.exp(-rng.gamma(0.5, 2, (len(p), 1)) * hazard)
     return y.ravel().astype(int), p.ravel(), np.repeat(np.arange(len(p)), p.shape[1])
+
+
+def without_counts(n):
+    """n rows for functions of their residuals, which ask of the rows how often each is there."""
+    return LabelledRows(*np.ones((3, n)), slice(None))
 
 
 def half_squared_error(y, p):

@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 from gbdt_objectives.calibration import calibration_error_test, significance
 from gbdt_objectives.calibration.rows import probability_rows
+from tests.calibration.reference import without_counts
 from tests.cases import each
 
 CELL = 0.35  # of log-odds and of logarithms of rates
@@ -202,21 +203,22 @@ def test_sums_of_groups_and_their_covariance_by_loops() -> None:
     n, B = 300, 3
     owner, b = rng.integers(0, 40, n), rng.integers(0, B, n)
     residual = rng.normal(size=n) + 2 * rng.normal(size=(40, B))[owner, b]  # of a group, alike
-    sums, alone = significance.group_sums(residual, b, owner, B)
+    rows = without_counts(n)
+    sums, alone = significance.group_sums(rows, residual, b, owner)
     expected, together = np.zeros((40, B)), np.zeros(B)
     for i in range(B):
         own = b == i
         groups = len(set(owner[own]))
         for g in range(40):
             expected[g, i] = residual[own & (owner == g)].sum() * np.sqrt(groups / (groups - 1))
-        rows = own.sum()
-        assert alone[i] == pytest.approx((residual[own] ** 2).sum() * rows / (rows - 1), rel=1e-12)
+        m = own.sum()
+        assert alone[i] == pytest.approx((residual[own] ** 2).sum() * m / (m - 1), rel=1e-12)
         together[i] = (expected[:, i] ** 2).sum()
     np.testing.assert_allclose(sums.toarray(), expected, atol=1e-11)
-    effect = significance.design_effect(residual, b, owner)
+    effect = significance.design_effect(rows, residual, b, owner)
     np.testing.assert_allclose(effect, np.maximum(together / alone, 1), rtol=1e-11)
     assert effect.min() > 2
-    root = significance.pair_root(residual, b, owner, B)
+    root = significance.pair_root(rows, residual, b, owner)
     covariance = expected.T @ expected - np.diag(alone)
     assert np.linalg.eigvalsh(covariance).min() > 0  # so that nothing is left out
     np.testing.assert_allclose(root @ root.T, covariance, rtol=1e-9)
@@ -228,14 +230,15 @@ def test_directions_of_negative_covariance_are_left_out() -> None:
     rng = np.random.default_rng(0)
     residual = np.where(b == 0, np.repeat(rng.normal(size=50), 4), rng.normal(size=200))
     residual[b == 1] -= np.roll(residual[b == 1], 1) * np.tile([0, 1], 50)
-    sums, alone = significance.group_sums(residual, b, owner, 2)
+    rows = without_counts(200)
+    sums, alone = significance.group_sums(rows, residual, b, owner)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)
     assert np.linalg.eigvalsh(covariance)[0] < 0 < np.trace(covariance)
-    root = significance.pair_root(residual, b, owner, 2)
+    root = significance.pair_root(rows, residual, b, owner)
     assert root.shape == (2, 1)
     assert (root**2).sum() == pytest.approx(np.trace(covariance), rel=1e-12)
     apart = np.tile([1.0, -1, 1, -1], 50)  # what a group adds up to is 0
-    assert significance.pair_root(apart, b, owner, 2).shape == (2, 0)
+    assert significance.pair_root(rows, apart, b, owner).shape == (2, 0)
 
 
 def test_no_population_is_beyond_certainty() -> None:

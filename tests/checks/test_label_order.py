@@ -174,6 +174,7 @@ ANY_ORDER = {
     "macro_recall": lambda o: metrics.threshold_metric("macro_recall")(y, y[::-1], labels=o),
     "kappa": lambda o: metrics.threshold_metric("kappa")(y, y[::-1], labels=o),
     "matthews": lambda o: metrics.threshold_metric("matthews")(y, y[::-1], labels=o),
+    "macro_f1": lambda o: metrics.threshold_metric("macro_f1")(y, y[::-1], labels=o),
     "decide": lambda o: go.decide(P[:, o], "accuracy", labels=o).tolist(),
     "decide by costs": lambda o: go.decide(
         P[:, o], metrics.cost_metric(np.abs(np.subtract.outer(o, o))), labels=o).tolist(),

@@ -14,7 +14,7 @@ from gbdt_objectives._command_line.options import ScoredTable
 from gbdt_objectives._command_line.probabilities import alarms_of, check_of
 from gbdt_objectives.calibration import SplineCalibrator, choose_calibrator
 from gbdt_objectives.calibration.segments import holm
-from tests.commands import Columns, report, run, write
+from tests.commands import Columns, refused, report, run, write
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +92,31 @@ class TestCalibration:
             assert [one[name] for one in found["segments"]] == expected
         assert found["segments"][0]["segment"] == "FR"
         assert found["alarm"] is None
+
+    def test_counted_rows_have_the_report_of_the_rows_written_out(self, month) -> None:
+        columns = {
+            "y": month["y"], "p": np.ceil(64 * month["p"]) / 64, "segment": month["grade"],
+            "w": month["w"],
+        }  # fmt: skip
+        rows, n = np.unique(np.stack(list(columns.values())), axis=1, return_counts=True)
+        assert len(n) < 200
+        write("every.csv", columns)
+        write("counted.csv", dict(zip(columns, rows, strict=True)) | {"n": n, "m": n / 2})
+        options = "--label y --score p --segment segment --weight w"
+        found = report(f"calibration counted.csv {options} --counts n")
+        expected = report(f"calibration every.csv {options}")
+        assert (found["rows"], found["events"]) == (2000, month["y"].sum())
+        for part in ("ratio", "calibration_error"):
+            assert found[part] == approx(expected[part], rel=1e-12)
+        for name in ("weight", "mean_outcome", "normalized_entropy"):
+            assert found[name] == approx(expected[name], rel=1e-12)
+        for own, other in zip(found["segments"], expected["segments"], strict=True):
+            assert float(own.pop("segment")) == float(other.pop("segment"))
+            assert own.pop("column") == other.pop("column")
+            assert own == approx(other, rel=1e-12)
+        assert refused(f"calibration counted.csv {options} --counts m").startswith(
+            "--counts m must be whole numbers >= 0, found "
+        )
 
     def test_alarm(self, month) -> None:
         result = run(f"{CHECK} --segment country --segment day --alarm 0.01 --format json")

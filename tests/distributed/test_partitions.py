@@ -53,6 +53,7 @@ def sample(seed: int = 0, n: int = N) -> dict[str, np.ndarray]:
         "country": rng.choice(np.array(["AT", "CH", "DE"], object), n, p=[0.2, 0.1, 0.7]),
         "day": rng.integers(0, 3, n).astype("datetime64[D]"),
         "rate": np.where(p > 0.5, 0.5, 0.25),
+        "copies": rng.integers(0, 4, n),
     }
 
 
@@ -111,6 +112,10 @@ for weighted in (False, True):
         f"segments-rates-{tag}": call(
             "calibration_ratio_by_segment", weighted, "y", "p", "country",
             keep_rate="$rate",
+        ),
+        f"segments-counts-{tag}": call(
+            "calibration_ratio_by_segment", weighted, "y", "p", "country",
+            keep_rate="$rate", counts="$copies",
         ),
     }  # fmt: skip
     for strategy in ("quantile", "uniform", "events"):

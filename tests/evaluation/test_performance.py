@@ -135,7 +135,7 @@ def test_score_and_folds_are_scikit_learns() -> None:
 
 METRICS = {
     **{name: threshold_metric(name) for name in ("qwk", "linear", "kappa", "accuracy", "mae")},
-    **{name: threshold_metric(name) for name in ("macro_recall", "matthews")},
+    **{name: threshold_metric(name) for name in ("macro_recall", "matthews", "macro_f1", "g_mean")},
     "cost": cost_metric(np.arange(16).reshape(4, 4) % 5),
 }
 

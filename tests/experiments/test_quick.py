@@ -73,6 +73,12 @@ QUICK = [
         ("violated", "none"),
         "violated in at most 0.119",
     ),
+    Quick(
+        "decision_rules",
+        {"cells": 2 * 3 * 5, "differences": 3 * 4, "counts": 3 * 4},  # halves, metrics, ways
+        ("value",),
+        "class_weight: better in",
+    ),
     Quick("decisions", {"cells": 2 * 2 * 3, "differences": None}, ("decide", "thresholds")),
     Quick(
         "delayed_labels",

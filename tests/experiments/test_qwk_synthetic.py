@@ -107,6 +107,45 @@ def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
     assert "FAILED  XGBoost, squared error, qwk_rounded: found" in capsys.readouterr().err
 
 
+@pytest.mark.ci
+def test_other_data_are_compared_with_nothing(tmp_path, monkeypatch, capsys):
+    tiny = dataclasses.replace(experiment.QUICK, rows=1000, rounds=8, patience=3)
+    monkeypatch.setattr(experiment, "QUICK", tiny)
+    changed = ["--quick", "--classes", "6", "--kept", "4", "--noise", "0.5", "--rows", "1200"]
+    assert experiment.main([*changed, "--output", str(tmp_path)]) == 0
+    written = capsys.readouterr().out
+    assert "published table is of other data" in written
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    cuts = cells[[f"threshold_{i}" for i in range(1, 6)]].to_numpy()
+    assert (np.diff(cuts, axis=1) > 0).all()
+    assert ", ".join(f"{cut:.3f}" for cut in cuts[0]) in written
+    for name in ("summary.csv", "table.md"):
+        assert "published" not in (tmp_path / name).read_text(encoding="utf-8").split("\n")[0]
+    settings = json.loads((tmp_path / "environment.json").read_text(encoding="utf-8"))["settings"]
+    asked = {"classes": 6, "kept": 4, "noise": 0.5, "rows": 1200}
+    assert asked.items() <= settings.items()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("classes", "1"), ("classes", "900"), ("kept", "11"), ("kept", "0"), ("noise", "-1"),
+     ("noise", "nan"), ("rows", "2.5")],
+)  # fmt: skip
+def test_data_that_cannot_be_are_refused(option, value, capsys):
+    with pytest.raises(SystemExit):
+        experiment.main(["--quick", f"--{option}", value])
+    assert value in capsys.readouterr().err
+
+
+def test_other_rows_have_their_classes_features_and_noise():
+    X, y = experiment.make_rows(0, 6000, experiment.Data(classes=6, kept=10, noise=1.0))
+    assert X.shape == (6000, 10)
+    np.testing.assert_array_equal(np.bincount(y), [1000] * 6)
+    r = np.corrcoef(X.mean(axis=1).argsort().argsort(), y)[0, 1]
+    # a mean with as much noise has a correlation of 1/sqrt(2), of ranks in six classes about 0.68
+    assert 0.64 < r < 0.72
+
+
 def test_thresholds_improve_on_rounding_where_they_are_fitted():
     X, y = experiment.make_rows(seed=3, rows=4000)
     score = 1.5 + 2.0 * (X.mean(axis=1) - 0.5)  # too narrow to be rounded

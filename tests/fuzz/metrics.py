@@ -15,16 +15,17 @@ from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Near, Outside, Unclear
 
 NAMES = (
-    "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1", "youden",
+    "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "macro_f1", "g_mean",
+    "f1", "youden",
     "precision", "recall", "false_positive_rate", "alert_rate",
 )  # fmt: skip
-SHARES = {
+ROW_SHARES = {
     "precision": ([(1, 1)], [(0, 1), (1, 1)]), "recall": ([(1, 1)], [(1, 0), (1, 1)]),
     "false_positive_rate": ([(0, 1)], [(0, 0), (0, 1)]),
     "alert_rate": ([(0, 1), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)]),
 }  # fmt: skip
 """Of two classes: which rows, true and predicted, of which others."""
-TWO = ("f1", "f_beta", "youden", *SHARES)
+TWO = ("f1", "f_beta", "youden", *ROW_SHARES)
 DOWN = ("mae", "cost", "false_positive_rate", "alert_rate")
 """Metrics of which smaller is better."""
 
@@ -75,8 +76,8 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
         lost = n * Fraction(1, 2**1074) / E
         relative = 1e-13 * K + real(4 * lost)
         return 1 - O / E, relative * (1 + abs(real(O / E))) + 8 * real(rounded)
-    if metric in SHARES:
-        above, below = (sum(C[i][j] for i, j in pairs) for pairs in SHARES[metric])
+    if metric in ROW_SHARES:
+        above, below = (sum(C[i][j] for i, j in pairs) for pairs in ROW_SHARES[metric])
         return (above / below, 1e-13) if below else (None, 0)
     some = [t for t in true if t]
     if metric in ("macro_recall", "youden") and max(some) > min(some) * 10**300:
@@ -92,6 +93,16 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
         b2 = fraction(1 if metric == "f1" else parameter) ** 2
         below = (1 + b2) * C[1][1] + b2 * C[1][0] + C[0][1]
         return ((1 + b2) * C[1][1] / below, 1e-13) if below else (None, 0)
+    if metric == "macro_f1":
+        sizes = [t + p for t, p in zip(true, predicted, strict=True)]
+        f1 = [2 * C[k][k] / sizes[k] for k in range(K) if sizes[k]]
+        return sum(f1) / len(f1), 1e-13 * K
+    if metric == "g_mean":
+        if min(some) * 10**150 < n:  # the share is 0, or its product with others
+            raise Unclear
+        product = math.prod(C[k][k] / true[k] for k in range(K) if true[k])
+        value = mp.root(real(product), len(some))
+        return value, 1e-13 * K
     assert metric == "matthews"
     if sum(t > 0 for t in true) < 2:
         return None, 0

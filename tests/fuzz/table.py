@@ -95,6 +95,8 @@ TABLE = (
           t.limited_reference, ("y_true", "score", "sample_weight"), W, share=2, may_warn=True),
     Check("thresholds.apply_thresholds", t.draw_apply, t.apply, t.apply_reference, ("score",)),
     Check("thresholds.decide", t.draw_decide, t.decide, t.decide_reference),
+    Check("thresholds.optimize_decisions", t.draw_rule, t.rule, t.rule_reference,
+          covers=("thresholds.DecisionRule",)),
     Check("thresholds.ThresholdStatistics", t.draw_statistics, t.statistics,
           t.statistics_reference),
     Check("thresholds.fit_segment_shift", t.draw_segment_shift, t.segment_shift,
@@ -131,10 +133,12 @@ EXEMPT: dict[str, str] = {
     "calibration.SplineCalibrator": "fitted by a search, whose optimum tests/calibration checks",
     "calibration.TemperatureCalibrator": "as the spline",
     "calibration.choose_calibrator": "fits those above, whose losses tests/calibration writes out",
+    "evaluation.report": "a page of what those above return, which tests/evaluation reads",
     "metrics.ClassMetric": MADE,
     "metrics.MatthewsMetric": "the class of threshold_metric('matthews')",
     "metrics.Metric": "the base class, called in every metric above",
     "metrics.RatioMetric": MADE,
+    "metrics.ShareMetric": MADE,
     **{
         f"objectives.{name}": VALUES
         for name in (

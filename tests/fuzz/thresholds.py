@@ -14,8 +14,20 @@ from gbdt_objectives import metrics, thresholds
 from tests.fuzz.exact import counted, fraction, fractions, mean, real, weights_of
 from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
-from tests.fuzz.metrics import DOWN, NAMES, SHARES, TWO, Counts, class_value, cost_of, make_metric
+from tests.fuzz.metrics import (
+    DOWN,
+    NAMES,
+    ROW_SHARES,
+    TWO,
+    Counts,
+    class_value,
+    cost_of,
+    make_metric,
+)
 
+SHARES = ("matthews", "macro_f1", "g_mean")
+"""Metrics whose best thresholds of several classes nobody knows; of decisions, see
+tests/thresholds."""
 COSTS = ("cost", "kappa_cost", "f_beta")
 METHODS = ("plugin", "curved", "exact", "nelder-mead", "rounding")
 
@@ -61,7 +73,7 @@ class Pools:
 
 def draw_optimize(draw: Draw) -> Arguments:
     metric = draw.of([*NAMES, *COSTS, "qwk", "qwk", "qwk", "qwk"])
-    K = 2 if metric in (*TWO, "matthews") and draw.chance(0.9) else draw.of([2, 3, 3, 4])
+    K = 2 if metric in (*TWO, *SHARES) and draw.chance(0.9) else draw.of([2, 3, 3, 4])
     n = draw.between(2, 7 if K == 4 else 10)
     s = draw.scores(n)
     if draw.chance(0.5):  # more rows, of few scores
@@ -153,7 +165,7 @@ def optimize_reference(
         raise Outside("metric")
     pools = Pools(y, s, w, K)
     chosen = method or ("plugin" if metric == "qwk" else "exact")
-    if metric == "matthews" and K > 2 and chosen == "exact":
+    if metric in SHARES and K > 2 and chosen == "exact":
         raise Outside("metric")
     if metric == "kappa_cost":
         true, c = (
@@ -313,7 +325,7 @@ def draw_curved(draw: Draw) -> Arguments:
 def draw_limited(draw: Draw) -> Arguments:
     n, r = draw.between(2, 12), draw.of([1.0, 0.5, 0.3, 0.01])
     s = draw.scores(n)
-    names = ["f1", "youden", "kappa", "cost", *SHARES]
+    names = ["f1", "youden", "kappa", "cost", "g_mean", *ROW_SHARES]
     bounds = {m: draw.of([0.0, 0.5, 2 / 3, 1.0, draw.uniform()]) for m in
               draw.rng.choice(names, draw.between(1, 3), replace=False).tolist()}  # fmt: skip
     return {
@@ -411,7 +423,7 @@ def apply_reference(score: Any, values: Any, labels: Any, carried: bool) -> Any:
 
 
 def draw_decide(draw: Draw) -> Arguments:
-    metric = draw.of([*(x for x in NAMES if x != "matthews"), *COSTS])
+    metric = draw.of([*(x for x in NAMES if x not in SHARES), *COSTS])
     K = 2 if metric in TWO else draw.of([2, 3])
     n = draw.between(1, 7 if K == 2 else 4)
     matrix = draw.rng.integers(0, 4, (K, K)) + 1.0
@@ -452,6 +464,39 @@ def decide_reference(
         says, lambda found: (v := value([order.index(x) for x in found.tolist()])) is not None
         and v >= best - 1e-9 * (1 + abs(best)),
     )  # fmt: skip
+
+
+def draw_rule(draw: Draw) -> Arguments:
+    given = draw_decide(draw)
+    K = given["probability"].shape[1]
+    given["metric"] = draw.of(
+        ["kappa", "accuracy", "macro_recall", *(("f1", "qwk")[: 2 * (K == 2)])]
+    )
+    prior = dict(enumerate(draw.rng.dirichlet(np.full(K, 4.0)).tolist()))
+    return {**given, "labels": None, "parameter": None, "prior": draw.of([None, prior])}
+
+
+def rule(
+    probability: Any, metric: str, parameter: Any, labels: Any, sample_weight: Any, prior: Any
+) -> Any:
+    found = thresholds.optimize_decisions(
+        probability, metric, target_prior=prior, sample_weight=sample_weight
+    )
+    return type(found).from_json(found.to_json()).apply(probability)
+
+
+def rule_reference(
+    probability: Any, metric: str, parameter: Any, labels: Any, sample_weight: Any, prior: Any
+) -> Any:
+    """The best decisions on what a row of the target population would look like."""
+    n, K = probability.shape
+    P, w = [fractions(row) for row in probability], weights_of(sample_weight, n)
+    if prior is not None:
+        train = [sum(v * p[k] for v, p in zip(w, P, strict=True)) / sum(w) for k in range(K)]
+        moved = [[fraction(prior[k]) / train[k] * p[k] for k in range(K)] for p in P]
+        w = [v * sum(row) / sum(p) for v, row, p in zip(w, moved, P, strict=True)]
+        P = [[x / sum(row) for x in row] for row in moved]
+    return decide_reference(np.array(P, object), metric, parameter, labels, w)
 
 
 # statistics in bins

@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -239,9 +241,56 @@ def estimator(ours: bool, library: str, call: Call) -> Outcome:
     return Outcome(flat(natural), best, reported, margin)
 
 
+NEW = {
+    "sklearn": ("HistGradientBoosting", {"max_leaf_nodes": 7, "early_stopping": False}),
+    "catboost": ("CatBoost", {"depth": 3, "verbose": 0, "thread_count": 1,
+                              "allow_writing_files": False}),
+}  # fmt: skip
+"""Libraries with estimators only: how these begin, and parameters of small ones."""
+
+
+def new_estimator(library: str, call: Call) -> Outcome:
+    """The drop-in estimator of a library whose boosters do not call us by themselves."""
+    prefix, small = NEW[library]
+    home = import_module(f"gbdt_objectives.adapters.{library}")
+    kind = getattr(home, prefix + ("Classifier" if call.is_class else "Regressor"))
+    rounds = "max_iter" if library == "sklearn" else "iterations"
+    parameters = {**small, rounds: call.rounds, "learning_rate": call.rate, **call.of(library)}
+    parameters |= {"objective": call.objective, "eval_metric": call.metric}
+    y = call.y.astype(int) if call.is_class and np.isfinite(call.y).all() else call.y
+    given: dict[str, Any] = {}
+    if call.metric is not None and library == "sklearn":
+        patience = 20 if call.stops else call.rounds
+        parameters |= {"early_stopping": True, "n_iter_no_change": patience, "tol": 0.0}
+        given = {"X_val": X[TEST], "y_val": y[TEST]}
+    elif call.metric is not None:
+        given["eval_set"] = (X[TEST], y[TEST])
+        parameters |= {"early_stopping_rounds": 20} if call.stops else {}
+    w = None if call.weight is None else call.weight[TRAIN]
+    model = kind(**parameters).fit(X[TRAIN], y[TRAIN], sample_weight=w, **given)
+    best = None
+    if call.stops:
+        best = (model.n_iter_ if library == "sklearn" else model.tree_count_) - 1
+    reported = None
+    if call.metric is not None and library == "sklearn":
+        reported = float(-model.validation_score_[-1])  # of losses
+    elif call.metric is not None:
+        reported = model.evals_result_["validation"][call.metric.name][-1]
+    fitting = import_module(f"{home.__name__}.library").LIBRARY.fitting
+    natural = model.predict_proba(X) if call.is_class else model.predict(X)
+    return Outcome(flat(natural), best, reported, fitting.margin(model, X=X))
+
+
 def member(library: str, call: Call, **given: Any) -> Any:
     """A small estimator of the library for a classifier of ours to wrap."""
     classifies = given.pop("classifies", False)
+    if library in NEW:
+        prefix, small = NEW[library]
+        package = "sklearn.ensemble" if library == "sklearn" else library
+        kind = getattr(import_module(package), prefix + "Classifier" * classifies
+                       + "Regressor" * (not classifies))  # fmt: skip
+        rounds = {"max_iter": 40} if library == "sklearn" else {"iterations": 40}
+        return kind(**small, **rounds, **given)
     if library == "xgboost":
         kind = xgb.XGBClassifier if classifies else xgb.XGBRegressor
         return kind(n_estimators=40, max_depth=3, n_jobs=1, verbosity=0, **given)
@@ -400,6 +449,13 @@ DOORS = [
           ("DownsampledClassifier", "wrapped-classes", downsampled_classifier),
           ("shift_intercept", "edit", shifted), ("load", "served", served),
       )),
+    *(Door(f"{library}-{name}", kind, library, partial(enter, library))
+      for library in NEW if library == "sklearn" or find_spec(library)
+      for name, kind, enter in (
+          ("our-estimator", "estimator", new_estimator),
+          ("QWKClassifier", "wrapped-numbers", qwk_classifier),
+          ("DownsampledClassifier", "wrapped-classes", downsampled_classifier),
+      )),
     Door("ThresholdClassifier", "decisions", "", partial(threshold_classifier, "")),
     Door("optimize_thresholds", "decisions", "", partial(thresholds, "")),
     Door("negative_downsample", "sampling", "", partial(sampling, "")),
@@ -425,7 +481,7 @@ class Guard:
     right: Callable[[Outcome, Call], bool]
     at: set[str]
     not_at: Mapping[str, str]
-    libraries: tuple[str, ...] = ("xgboost", "lightgbm", "")
+    libraries: tuple[str, ...] = ("xgboost", "lightgbm", *NEW, "")
     why_not: str = ""  # of the other library
     warns: str = "$^"  # what a warning says that counts as a refusal
     unless: Mapping[str, str] = field(default_factory=dict)  # reasons of single doors
@@ -541,6 +597,11 @@ START = "^boosting starts at"
 QWK = go.qwk_objective()
 OF_CLASSES = go.objective(of_classes, loss=of_classes_loss, link="softmax", outputs=5)
 BY_LIBRARY = {"xgboost", "lightgbm"}
+OLD = ("xgboost", "lightgbm", "")
+OF_LABEL_1 = {
+    **{name: {"scale_pos_weight": 10.0} for name in (*BY_LIBRARY, "catboost")},
+    "sklearn": {"class_weight": {0: 1.0, 1: 10.0}},
+}
 
 GUARDS = [
     Guard("start: grades far from 0", Call(GRADES + 20, QWK, rounds=3, rate=0.01), level(1.0),
@@ -599,21 +660,25 @@ GUARDS = [
           Call(GRADES, None, params={
               name: {"class_weight": {3: 20, 4: 20}} for name in BY_LIBRARY}),
           heavy_grades_count, {"wrapped-numbers"},
-          {kind: "only a wrapped regressor's classes are not the labels" for kind in KINDS}),
+          {kind: "only a wrapped regressor's classes are not the labels" for kind in KINDS},
+          OLD, "their regressors have no class_weight"),
     Guard("weights: of label 1, of a wrapped estimator",
-          Call(EVENTS, None, params={name: {"scale_pos_weight": 10.0} for name in BY_LIBRARY}),
+          Call(EVENTS, None, params=OF_LABEL_1),
           never, {"wrapped-numbers", "wrapped-classes"},
-          {kind: "no position stands for a label, and no rate is corrected" for kind in KINDS}),
+          {kind: "no position stands for a label, and no rate is corrected" for kind in KINDS},
+          unless={f"{name}-QWKClassifier": "its regressor has no such parameter" for name in NEW}),
     Guard("labels: more than the library's own objective takes",
           Call(GRADES, None, params={"xgboost": {"objective": "binary:hinge"},
-                                     "lightgbm": {"objective": "binary"}}), never,
+                                     "lightgbm": {"objective": "binary"},
+                                     "sklearn": {"loss": "gamma"}}), never,
           {"wrapped-numbers"},
-          {kind: "the library is asked for its objective by name" for kind in KINDS}),
+          {kind: "the library is asked for its objective by name" for kind in KINDS},
+          unless={"catboost-QWKClassifier": "its regressor's own objectives take these labels"}),
     Guard("parameters: what the library would ignore",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
-               params={name: {"scale_pos_weight": 10.0} for name in BY_LIBRARY}), never,
-          {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+               params=OF_LABEL_1), never, {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS},
+          unless={"sklearn-our-estimator": "scikit-learn makes row weights of class_weight"}),
     Guard("parameters: an objective of the library's that reads margins in its own way",
           Call(GRADES, go.qwk_objective(GRADES), rounds=10,
                params={"xgboost": {"objective": "survival:cox", "base_score": 1.8}}), level(0.5),

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logit, softmax
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
+from gbdt_objectives.adapters import (
+    lightgbm as our_lightgbm,
+    sklearn as our_sklearn,
+    xgboost as our_xgboost,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -54,6 +59,14 @@ XGB_SKLEARN = {
 LGB_SKLEARN = {
     "num_leaves": 8, "learning_rate": 1.0, "min_child_samples": 1, "min_child_weight": 0.0,
     "min_data_in_bin": 1, "n_jobs": 1, "verbose": -1, "n_estimators": ROUNDS,
+}  # fmt: skip
+HISTOGRAM = {
+    "max_iter": ROUNDS, "learning_rate": 1.0, "min_samples_leaf": 1, "early_stopping": False,
+}  # fmt: skip
+CATBOOST = {
+    "iterations": ROUNDS, "learning_rate": 1.0, "depth": 3, "l2_leaf_reg": 0.0, "verbose": 0,
+    "thread_count": 1, "allow_writing_files": False, "bootstrap_type": "No",
+    "random_strength": 0.0,
 }  # fmt: skip
 
 
@@ -403,15 +416,15 @@ def estimator(kind: Any, **parameters: Any) -> Callable[[Row, Path], Found]:
     """Fit, and ask for predictions of a regressor, for probabilities of a classifier."""
 
     def enter(row: Row, _: Path) -> Found:
-        K = {} if "XGB" in kind.__name__ or not ours_not(kind) else several(row)
+        K = several(row) if "LGBM" in kind.__name__ and ours_not(kind) else {}
         model = kind(objective=row.objective, **{**parameters, **K})
         classifies = hasattr(model, "predict_proba")
         y = row.y.astype(int) if classifies else row.y
         model.fit(X, y, sample_weight=WEIGHT)
         of_classes = is_class(row) and not classifies  # of which it can tell margins only
         if of_classes or not row.objective.link.is_declared:
-            flag = {"output_margin": True} if "XGB" in kind.__name__ else {"raw_score": True}
-            return Found(margin=model.predict(X, **flag))
+            flags = {"XGB": {"output_margin": True}, "LGB": {"raw_score": True}}
+            return Found(margin=model.predict(X, **flags.get(kind.__name__[:3], {})))
         return Found(natural=model.predict_proba(X) if classifies else model.predict(X))
 
     return enter
@@ -427,6 +440,15 @@ def is_number(row: Row) -> bool:
 
 def is_class(row: Row) -> bool:
     return row.n_classes is not None
+
+
+def of_one_output(right: Callable[[Row], bool]) -> Callable[[Row], bool]:
+    return lambda row: right(row) and row.objective.outputs == 1
+
+
+def of_rows_apart(right: Callable[[Row], bool]) -> Callable[[Row], bool]:
+    """CatBoost passes blocks of rows."""
+    return lambda row: of_one_output(right)(row) and not row.objective.couples_rows
 
 
 def never(row: Row) -> bool:
@@ -458,9 +480,23 @@ DOORS = [
     Door("lightgbm", "our-classifier", estimator(our_lightgbm.LGBMClassifier, **LGB_SKLEARN),
          is_class, fits=True),
     Door("lightgbm", "native", lightgbm_native),
+    Door("sklearn", "our-regressor",
+         estimator(our_sklearn.HistGradientBoostingRegressor, **HISTOGRAM),
+         of_one_output(is_number)),
+    Door("sklearn", "our-classifier",
+         estimator(our_sklearn.HistGradientBoostingClassifier, **HISTOGRAM), is_class),
     Door("lightgbm", "regressor", estimator(lgb.LGBMRegressor, **LGB_SKLEARN), never, fits=True),
     Door("lightgbm", "classifier", estimator(lgb.LGBMClassifier, **LGB_SKLEARN), never, fits=True),
 ]  # fmt: skip
+if find_spec("catboost"):
+    from gbdt_objectives.adapters import catboost as our_catboost
+
+    DOORS += [
+        Door("catboost", "our-regressor",
+             estimator(our_catboost.CatBoostRegressor, **CATBOOST), of_rows_apart(is_number)),
+        Door("catboost", "our-classifier",
+             estimator(our_catboost.CatBoostClassifier, **CATBOOST), of_rows_apart(is_class)),
+    ]  # fmt: skip
 
 
 # --- refusals, and a library that is patched

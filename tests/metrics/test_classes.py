@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import gmean
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import matthews_corrcoef
+from sklearn.metrics import f1_score, matthews_corrcoef, recall_score
 
 import gbdt_objectives as go
-from gbdt_objectives.metrics import classes
+from gbdt_objectives.metrics import MatthewsMetric, classes
 from tests.cases import each, refusals
 
 
@@ -69,12 +70,56 @@ def test_matthews_of_counts_is_that_of_scikit_learn(K: int) -> None:
     counts = np.zeros((K, K))
     np.add.at(counts, (y, p), w)
     expected = matthews_corrcoef(y, p, sample_weight=w)
-    assert float(classes.matthews(counts)) == pytest.approx(expected, rel=1e-12)
     assert go.metrics.threshold_metric("matthews")(y, p, w) == pytest.approx(expected, rel=1e-12)
     one = np.zeros((K, K))
     one[:, 1] = counts.sum(axis=1)
-    assert float(classes.matthews(one)) == 0  # of one predicted class
-    assert np.isnan(classes.matthews(one.T))  # of one true class
+    assert MatthewsMetric().of_counts(one) == 0  # of one predicted class
+    with pytest.warns(UndefinedMetricWarning, match="matthews is 0/0"):
+        assert np.isnan(MatthewsMetric().of_counts(one.T))  # of one true class
+
+
+@each("K", [2, 3, 5])
+@each("weighted", [False, True])
+def test_macro_f1_and_g_mean_are_those_of_scikit_learn(K: int, weighted: bool) -> None:
+    """The G-mean is scipy's geometric mean of scikit-learn's recalls. The highest label is absent,
+    and once the lowest is neither true nor predicted."""
+    for low in (0, 1):
+        rng = np.random.default_rng(K)
+        y, p = rng.integers(low, K + low, 80), rng.integers(low, K + low + 1, 80)
+        p = np.where(rng.random(80) < 0.6, y, p)
+        w = rng.uniform(0.1, 3, 80) if weighted else None
+        metric = go.metrics.threshold_metric("macro_f1", (0, K + low))
+        expected = f1_score(y, p, average="macro", sample_weight=w)
+        assert metric(y, p, w) == pytest.approx(expected, rel=1e-12)
+        recalls = recall_score(y, p, average=None, sample_weight=w, labels=np.unique(y))
+        metric = go.metrics.threshold_metric("g_mean", (0, K + low))
+        assert metric(y, p, w) == pytest.approx(gmean(recalls), rel=1e-12)
+    assert metric(y, np.where(y == 1, 2, y)) == 0  # a recall of 0
+
+
+@each("name", ["macro_f1", "g_mean", "matthews"])
+def test_slopes_are_the_derivatives(name: str) -> None:
+    """Up to a factor, and a constant of all predictions: these have a sum of 1."""
+    metric, rng = go.metrics.threshold_metric(name), np.random.default_rng(0)
+    hit, missed = rng.uniform(0.05, 0.2, (2, 4))
+    predicted = hit + missed[::-1]
+    scale = predicted.sum()
+    shares = [hit / scale, predicted / scale, (hit + missed) / scale]
+    a, c = metric.slopes(*shares)
+
+    def derivative(k: int, direction: np.ndarray) -> float:
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = [share.copy() for share in shares]
+            moved[k] += step * direction
+            ends.append(float(metric.of_shares(*moved)))
+        return (ends[0] - ends[1]) / 2e-6
+
+    hits = np.array([derivative(0, e) for e in np.eye(4)])
+    to_next = np.array([derivative(1, np.roll(e, 1) - e) for e in np.eye(4)])
+    factor = hits[0] / a[0]
+    np.testing.assert_allclose(hits, factor * a, rtol=1e-6)
+    np.testing.assert_allclose(to_next, factor * (c - np.roll(c, -1)), rtol=1e-6, atol=1e-8)
 
 
 @each(
@@ -105,7 +150,9 @@ ELSEWHERE = {
     "'mae'": ["mean_absolute_error", "neg_mean_absolute_error"],
     "'macro_recall'": ["balanced_accuracy", "balanced_accuracy_score", "recall_macro"],
     "'matthews'": ["mcc", "matthews_corrcoef"],
-    "'f1'": ["f1_score"],
+    "'f1', of several classes 'macro_f1'": ["f1_score"],
+    "'macro_f1'": ["f1_macro"],
+    "'g_mean'": ["gmean", "geometric_mean", "geometric_mean_score"],
     "f_beta_metric(2)": ["f2"],
     "f_beta_metric(beta)": ["f_beta", "fbeta", "fbeta_score"],
     "'youden'": ["youden_j", "informedness"],

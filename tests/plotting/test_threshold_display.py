@@ -222,5 +222,6 @@ def test_short_names_differ():
     ]  # fmt: skip
     assert max(map(len, short_names(WORDS, 9))) <= 9
     assert short_names(np.arange(3), 9) == ["0", "1", "2"]
+    assert short_names(np.array(["$5", "$10 to $20"]), 16) == [r"\$5", r"\$10 to \$20"]
     alike = np.array(["severity grade one of them", "severity grade two of them"])
     assert short_names(alike, 9) == ["class 0", "class 1"]

@@ -32,7 +32,7 @@ from gbdt_objectives.calibration import (
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 ROWS, NEW_ROWS = 400, 450
 LIBRARIES = ("lightgbm", "xgboost")
@@ -372,6 +372,14 @@ BOOSTERS: dict[str, dict[str, Any]] = {
     "softmax": {
         "ours": SOFTMAX, "labels": [0, 1, 2],
         "shift": go.log_odds_shift(class_keep_rates=[0.1, 0.5, 1]),
+    },
+    "rule": {
+        "ours": SOFTMAX, "labels": [0, 1, 2],
+        "thresholds": DecisionRule([1, 2, 1.5], [0, 0.3, 0.1], WORDS[:3], 1.4, [0.2, -0.3, 0.1]),
+    },
+    "rule-of-two": {
+        "ours": go.weighted_logloss_objective(0.5), "kind": "array",
+        "thresholds": DecisionRule([1, 2], [0, 0.1], [0, 1]),
     },
     "focal-score": {"ours": go.focal_objective(2.0), "thresholds": Thresholds([0.0], [0, 1])},
     **{

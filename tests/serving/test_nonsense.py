@@ -24,7 +24,7 @@ import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters import imbalance_shift, lightgbm as our_lightgbm
 from gbdt_objectives.calibration import LogitCalibrator, SplineCalibrator
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 from tests.cases import each
 from tests.serving.models import (
     ROWS,
@@ -131,7 +131,7 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
     "Pipeline": (
         lambda: around(make_pipeline(StandardScaler(), estimator("lightgbm", "Regressor"))),
         "a Pipeline.*outside"),
-    "another library": (foreign, "HistGradientBoostingRegressor is no booster"),
+    "another library": (foreign, "HistGradientBoostingRegressor cannot be served"),
     "ranker": (
         lambda: foreign(lgb.LGBMRanker(n_estimators=2, verbose=-1), group=[30, 30]),
         "LGBMRanker cannot be exported: pass"),
@@ -332,6 +332,23 @@ def test_thresholds_of_the_other_class() -> None:
         serving.ServedModel(booster_01, thresholds=Thresholds([0.5], [1, 0]))
     named = serving.ServedModel(model, thresholds=Thresholds([0.5], ["no", "yes"]))
     assert ((named.predict(X) == "yes") == (model.predict(X) == "b")).all()
+
+
+def test_rules_of_other_classes() -> None:
+    X = features("array", 200, 1)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = lgb.LGBMClassifier(n_estimators=9, verbose=-1).fit(X, y)
+    for labels, words in (([2, 1, 0], r"\[2, 1, 0\], but the model has \[0, 1, 2\]"),
+                          (["a", "b"], r"\['a', 'b'\], but the model")):  # fmt: skip
+        rule = DecisionRule(np.ones(len(labels)), np.zeros(len(labels)), labels)
+        with pytest.raises(ValueError, match=words):
+            serving.ServedModel(model, thresholds=rule)
+    rule = DecisionRule([1, 2, 1], [0, 0, 0], ["low", "mid", "high"])
+    with pytest.raises(ValueError, match="a rule for probabilities, but the model predicts numb"):
+        serving.ServedModel(regressor().model, thresholds=rule)
+    served = serving.ServedModel(model, thresholds=rule)
+    assert served.predict(X).tolist() == rule.apply(model.predict_proba(X)).tolist()
+    assert 0.5 < (served.predict(X) == rule.labels[model.predict(X)]).mean() < 1
 
 
 def test_columns_of_a_frame_are_read_by_name(tmp_path: Path) -> None:

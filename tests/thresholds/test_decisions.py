@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pytest
 
 from gbdt_objectives import decide, optimize_thresholds
-from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
+from gbdt_objectives.metrics import (
+    ClassMetric,
+    cost_metric,
+    f_beta_metric,
+    kappa_cost_metric,
+    threshold_metric,
+)
 from tests.cases import each, refused
 
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown(ClassMetric):
+    name = "unknown"
+
+
 COST = [[0, 1, 5], [2, 0, 1], [9, 3, 0]]
-METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]
+METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "macro_f1", "g_mean"]
 
 
 def probabilities(n: int, K: int, seed: int) -> np.ndarray:
@@ -53,7 +66,7 @@ def test_weight_is_repetition() -> None:
     )
 
 
-@each("metric", METRICS)
+@each("metric", [*METRICS, "matthews"])
 def test_certain_rows_get_their_class(metric) -> None:
     y = np.random.default_rng(1).integers(0, 4, 50)
     np.testing.assert_array_equal(decide(np.eye(4)[y], metric), y)
@@ -90,7 +103,7 @@ def test_labels() -> None:
     ({"metric": lambda y, p, w: 0.0}, "metric is a function"),
     ({"metric": f_beta_metric(1)}, "is for two classes, found 3"),
     ({"metric": cost_metric([[0, 1], [1, 0]])}, "but there are 3 classes"),
-    ({"metric": "matthews"}, "metric 'matthews' is no ratio of sums"),
+    ({"metric": Unknown()}, "metric 'unknown' is neither a RatioMetric nor a ShareMetric"),
     ({"metric": "auc"}, "metric must be one of"),
     ({"metric": threshold_metric("mae", (0, 3))}, "labels must be 3 classes"),
     ({"sample_weight": [1.0]}, "sample_weight has 1 rows"),

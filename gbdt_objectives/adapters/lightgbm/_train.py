@@ -337,18 +337,23 @@ class StopEarly:
     LightGBM's own stops on any metric of any set. And rounded scores are all in one class at
     first: a metric of classes does not move until some cross a threshold. The rounds before its
     first move use up no patience. ``min_delta`` is how much better than the best a value must be.
+    With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(self, metric: Metric, rounds: int, min_delta: float = 0.0) -> None:
+    def __init__(
+        self, metric: Metric, rounds: int, min_delta: float = 0.0, verbose: bool = False
+    ) -> None:
         self.metric, self.rounds, self.min_delta = metric, rounds, min_delta
+        self.verbose = verbose
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
         if k == 0:
+            self._say(f"Training until validation scores don't improve for {self.rounds} rounds")
             self.first = self.best = value
             self.best_round = self.last_still = 0
         if value == self.first and self.last_still == max(k - 1, 0):
@@ -362,7 +367,16 @@ class StopEarly:
         if stops or env.iteration == env.end_iteration - 1:
             _train.warn_if_few(self.best_round, k + 1, self.metric.name)
             best = env.begin_iteration + self.best_round
+            found = "\t".join(
+                f"{result[0]}'s {result[1]}: {result[2]:g}" for result in self.results
+            )
+            met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
+            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
             raise lgb.callback.EarlyStopException(best, self.results)
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            lgb.basic._log_info(text)
 
     def _value(self, results: list[Any]) -> float:
         """The metric's value: a result is (data, metric, value, ...), which cv of old versions
@@ -379,7 +393,9 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
     """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, which
     is off at 0 rounds or fewer."""
     return [
-        StopEarly(metric, callback.stopping_rounds, _min_delta(callback.min_delta))
+        StopEarly(
+            metric, callback.stopping_rounds, _min_delta(callback.min_delta), callback.verbose
+        )
         if type(callback).__name__ == "_EarlyStoppingCallback" and callback.stopping_rounds > 0
         else callback
         for callback in callbacks or ()
@@ -398,6 +414,14 @@ def _min_delta(given: Any) -> float:
     if delta < 0:
         raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
     return delta
+
+
+def is_loud(params: Mapping[str, Any]) -> bool:
+    """Whether LightGBM prints what it does with these parameters."""
+    said = (
+        params[name] for name in parameters.ALIASES["verbosity"] if params.get(name) is not None
+    )
+    return int(next(said, 1)) > 0
 
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:

@@ -64,7 +64,9 @@ LIBRARY = OpenLibrary(
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
     data=lgb.Dataset, instead=INSTEAD, parses_names=False, stops=_train.StopEarly,
-    stop=_train.StopEarly, direct=_train.direct_callbacks, check=_train.check,
+    stop=lambda metric, rounds, params: _train.StopEarly(
+        metric, rounds, verbose=_train.is_loud(params)),
+    direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
     # estimators
@@ -77,8 +79,9 @@ LIBRARY = OpenLibrary(
     classifies=(
         "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
     ),
+    small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
     functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
-    evaluation_weights="eval_sample_weight", check_offset=check_offset,
+    weigh_held_out=lambda w: {"eval_sample_weight": [w]}, check_offset=check_offset,
     check_start=lambda log_odds: None,
     leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),

@@ -65,7 +65,8 @@ LIBRARY = OpenLibrary(
     earlier_facts=lambda seen: {},  # its booster has the earlier model's name, and the columns
     # training
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
-    stop=EarlyStopping, direct=direct_callbacks, check=_train.check,
+    stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
+    check=_train.check,
     labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
     fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
     predicts_on=xgb.DMatrix,
@@ -76,8 +77,9 @@ LIBRARY = OpenLibrary(
         ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
     correctable=(None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
     knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
+    small={"max_depth": 2, "n_jobs": 1, "verbosity": 0},
     functions_are_log_odds=True, zero_rounds_stop=True,
-    evaluation_weights="sample_weight_eval_set", quiet_fit={"verbose": False},
+    weigh_held_out=lambda w: {"sample_weight_eval_set": [w]}, quiet_fit={"verbose": False},
     check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
     # models as data

@@ -1,0 +1,1 @@
+"""Rules for classes without order, and class weights in training."""

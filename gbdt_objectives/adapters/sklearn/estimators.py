@@ -1,0 +1,373 @@
+"""scikit-learn's HistGradientBoosting, with objectives and metrics of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier as Classifier,
+    HistGradientBoostingRegressor as Regressor,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._registry import SKLEARN
+from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters._estimators import Estimator, drop_in
+from gbdt_objectives.adapters._library import CannotTrain
+from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
+
+LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
+"""The losses that ours replace."""
+
+OWN = ("objective", "eval_metric")
+"""Parameters that scikit-learn's estimators do not have."""
+
+HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
+"""Arguments of fit that not every version of scikit-learn has."""
+
+AUTO_ROWS = 10_000
+"""With more, early_stopping="auto" is on."""
+
+
+def bridge() -> Any:
+    """The module that uses private names of scikit-learn; raises where there are others."""
+    try:
+        from gbdt_objectives.adapters.sklearn import _bridge
+    except (ImportError, AttributeError) as error:
+        raise _other_version(str(error)) from error
+    return _bridge
+
+
+def _other_version(why: str) -> ImportError:
+    return ImportError(
+        f"scikit-learn {sklearn.__version__} has changed what objectives use of its private names, "
+        f"{why}: install one of 1.2 to 1.9, pip install 'scikit-learn<1.10'"
+    )
+
+
+class Fitting(_estimators.Fitting):
+    library = SKLEARN
+    model = Regressor
+    fitted = "objective_"
+    evaluation_set = "X_val"
+    row_starts = "", ""
+    metrics_in_fit = False
+    started: StartedObjective
+    loss: Any = None  # as which scikit-learn was given the objective
+    best: int | None = None  # the best round
+
+    def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
+        for name in {*HELD_OUT} & {*kwargs} - {*signature(library_fit).parameters}:
+            raise TypeError(
+                f"fit() has no argument {name!r} in scikit-learn {sklearn.__version__}: rows held "
+                "out are X_val= and y_val= from 1.7 on; without, early_stopping=True splits off "
+                "rows itself"
+            )
+        super().__init__(estimator, library_fit, *args, **kwargs)
+
+    @staticmethod
+    def encodes(objective: Objective) -> bool:
+        return objective.n_classes is not None
+
+    reads = staticmethod(lambda fitted: isinstance(fitted, Objective) and Fitting.encodes(fitted))
+
+    @classmethod
+    def margin(cls, estimator: Any, **given: Any) -> Any:
+        return Classifier.decision_function(estimator, given["X"])
+
+    def check(self) -> None:
+        estimator, objective, given = self.estimator, self.objective, self.estimator.objective
+        if given is not None and objective is None:
+            raise TypeError(
+                f"objective must be an objective such as qwk_objective(), found {given!r}: a "
+                "function is objective(function), and a name of scikit-learn's is loss="
+            )
+        self.metrics = [one for one in self.metrics if one is not None]
+        if len(self.metrics) > 1 or self.metrics != [self.metric][: len(self.metrics)]:
+            raise TypeError(
+                f"eval_metric must be one metric such as extended_qwk_metric(), found "
+                f"{estimator.eval_metric!r}: a name or function of scikit-learn's is scoring="
+            )
+        if not self.is_ours:
+            return
+        role = "Classifier" if self.is_classifier else "Regressor"
+        if objective is not None and estimator.loss != LOSSES[role]:
+            raise ValueError(
+                f"loss={estimator.loss!r} and objective={given!r} both say what is lost: leave one "
+                "of the two out"
+            )
+        if objective is not None and objective.outputs > 1 and not self.is_classifier:
+            raise CannotTrain(
+                f"objective={given!r} has {objective.outputs} outputs, but scikit-learn's "
+                "regressor predicts one number for each row: use XGBRegressor or LGBMRegressor"
+            )
+        score = objective is not None and objective.link.is_of_objective
+        if estimator.scoring != "loss" and (self.metric is not None or score):
+            raise ValueError(
+                f"scoring={estimator.scoring!r} is given, but early stopping looks at eval_metric"
+                f"{', and would misread scores' * score}: leave scoring out"
+            )
+        rows = len(self.given["y"])
+        stops = rows > AUTO_ROWS if estimator.early_stopping == "auto" else estimator.early_stopping
+        if self.metric is not None and not stops:
+            raise ValueError(
+                f"eval_metric={self.metric!r} is measured for early stopping only, which is off "
+                f"for early_stopping={estimator.early_stopping!r} and {rows} rows: pass "
+                "early_stopping=True, or leave eval_metric out"
+            )
+        is_split = estimator.validation_fraction is not None and "X_val" not in self.given
+        lacks_values = is_split or ("X_val" in self.given and self.metric is None)
+        if stops and objective is not None and objective.is_by_row and lacks_values:
+            raise ValueError(
+                f"early stopping measures {given!r} on rows held out, whose values it does not "
+                "have: pass early_stopping=False, or X_val and y_val to fit (scikit-learn 1.7 or "
+                "newer) and eval_metric="
+            )
+        bridge()
+
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        X, y = (self.given.get(name) for name in ("X_val", "y_val"))
+        return {} if y is None else {"y_val": (X, y)}
+
+    def find_classes(self, objective: Objective) -> Array:
+        classes, weight = super().find_classes(objective), self.estimator.class_weight
+        guards.class_weight_has_positions(Facts(
+            name=type(self.estimator).__name__, classes=classes.tolist(),
+            parameters=[("class_weight", "class_weight", weight)],
+        ))  # fmt: skip
+        return classes
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        estimator = self.estimator
+        if estimator.warm_start and hasattr(estimator, "_loss"):
+            guards.earlier_model_fits(Facts(
+                earlier="the fit before, from which warm_start=True goes on,", objective=objective,
+                link=objective.link, came=bridge().margins_of(estimator)[1],
+                outputs=estimator.n_trees_per_iteration_,
+            ))  # fmt: skip
+        return StartedObjective(objective, None)
+
+    def hand_over(self, started: StartedObjective) -> None:
+        self.started = started
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """Answer scikit-learn's fit while it runs; a fit that fails leaves the one before."""
+        estimator, objective = self.estimator, self.objective
+        before = vars(estimator).copy()
+        vars(estimator).pop(self.fitted, None)
+        answers: dict[str, Any] = {}
+        if self.is_ours:
+            before |= {"_predictors": [*before["_predictors"]]} if "_predictors" in before else {}
+            answers["_check_early_stopping_loss"] = self.look
+        if objective is not None:
+            answers["_get_loss"] = self.make_loss
+        if self.classes is not None:
+            answers |= dict.fromkeys(("_encode_y", "_encode_y_val"), self.encode)
+        vars(estimator).update(answers)
+        try:
+            yield
+            self.keep_best()
+        except BaseException:
+            if self.is_ours:
+                vars(estimator).clear()
+                vars(estimator).update(before)
+            raise
+        finally:
+            for name in answers:
+                vars(estimator).pop(name, None)
+
+    def make_loss(self, sample_weight: Array | None) -> Any:
+        self.loss = bridge().ObjectiveLoss(self.started, sample_weight is not None)
+        return self.loss
+
+    def encode(self, y: Array) -> Array:
+        assert self.objective is not None
+        self.estimator.classes_ = self.classes
+        self.estimator.n_trees_per_iteration_ = self.objective.outputs
+        return np.asarray(y, np.float64)
+
+    def look(
+        self, raw_predictions: Array, y_train: Array, sample_weight_train: Array | None,
+        raw_predictions_val: Array, y_val: Array | None, sample_weight_val: Array | None,
+        n_threads: int = 1,
+    ) -> bool:  # fmt: skip
+        """Measure a round, and say whether it is the last."""
+        estimator = self.estimator
+        scores: list[float] = estimator.train_score_
+        scores.append(self.score(y_train, raw_predictions, sample_weight_train))
+        if y_val is not None:
+            scores = estimator.validation_score_
+            scores.append(self.score(y_val, raw_predictions_val, sample_weight_val))
+        self.best, still = best_round(scores, estimator.tol)
+        return bool(len(scores) - 1 - max(self.best, still) >= estimator.n_iter_no_change)
+
+    def score(self, y: Array, raw: Array, w: Array | None) -> float:
+        """The metric, or without one the mean loss: greater is better."""
+        if self.metric is None:
+            loss: float = self.started.objective.mean_loss(y, bridge().margin_of(raw), w)
+            return -loss
+        is_ours = self.objective is not None
+        f = bridge().margin_of(raw) if is_ours else bridge().prediction(self.estimator, raw)
+        value: float = self.metric(y, f, w)
+        return value if self.metric.greater_is_better else -value
+
+    def keep_best(self) -> None:
+        """The rounds up to the best one, where training looked for it."""
+        estimator = self.estimator
+        if self.is_ours and estimator.do_early_stopping_ and estimator.scoring == "loss":
+            if self.best is None and not estimator.warm_start:  # which may have no more to train
+                raise _other_version("_check_early_stopping_loss is not called")
+            kept = estimator.n_iter_ if self.best is None else max(self.best, 1)
+            name = "the loss" if self.metric is None else self.metric.name
+            warn_if_few(kept - 1, estimator.n_iter_, name)
+            bridge().keep_rounds(estimator, kept)
+        if self.objective is not None:
+            if estimator._loss is not self.loss:
+                raise _other_version("_get_loss is not called")
+            bridge().predict_by(estimator, self.objective)
+
+    def complete(self, objective: Objective, intercept: Start) -> None:
+        """scikit-learn has put the intercept into the model."""
+
+
+def best_round(scores: Sequence[float], tol: float) -> tuple[int, int]:
+    """The round of the best score, better by more than ``tol`` than the best before, and the last
+    round before the first move: rounds in which classes do not change use up no patience."""
+    best = 0
+    for k, score in enumerate(scores):
+        best = k if score > scores[best] + tol else best
+    moved = (k for k, score in enumerate(scores) if score != scores[0])
+    return best, next(moved, len(scores)) - 1
+
+
+def extended(kind: type[Estimator]) -> type[Estimator]:
+    """Give a subclass of one of scikit-learn's estimators our parameters and methods."""
+    library: Any = kind.__base__
+    call = signature(library.__init__)
+
+    def __init__(
+        self: Any, *args: Any, objective: Any = None, eval_metric: Any = None, **kwargs: Any
+    ) -> None:
+        library.__init__(self, *args, **kwargs)
+        self.objective, self.eval_metric = objective, eval_metric
+
+    own = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in OWN]
+    __init__.__signature__ = call.replace(parameters=[*call.parameters.values(), *own])  # type: ignore[attr-defined]
+    kind.__init__ = __init__
+
+    def to_sklearn(self: Any) -> Any:
+        """Return scikit-learn's own estimator with the same trees.
+
+        Its pickle does not need this package. Raises AttributeError if only the objective can read
+        the margins, link "score".
+        """
+        check_is_fitted(self)
+        margins_decide(self)
+        plain = library.__new__(library)
+        vars(plain).update(
+            {name: v for name, v in vars(self).items() if name not in (*OWN, "objective_")}
+        )
+        return plain
+
+    kind.to_sklearn = to_sklearn
+    for name in (
+        "decision_function",
+        "staged_decision_function",
+        "staged_predict",
+        "staged_predict_proba",
+    ):
+        if hasattr(library, name):
+            setattr(kind, name, available_if(margins_decide)(getattr(library, name)))
+    return drop_in(Fitting)(kind)
+
+
+def margins_decide(estimator: Any) -> bool:
+    """Whether scikit-learn itself makes predictions of the margins; raise if only an objective
+    does."""
+    objective = getattr(estimator, "objective_", None)
+    if isinstance(objective, Objective) and objective.link.is_of_objective:
+        raise AttributeError(
+            f"margins under {objective!r} mean nothing to scikit-learn, only to the objective: use "
+            "predict or predict_proba"
+        )
+    return True
+
+
+@extended
+class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
+    """``sklearn.ensemble.HistGradientBoostingRegressor`` with objectives and metrics of ours.
+
+    Boosting starts at the objective's intercept, which the model holds, and ``predict`` gives
+    natural units: a number for the link "identity", a mean above 0 for "log". Early stopping looks
+    at ``eval_metric`` in its own direction, or else at the loss, on the rows that ``fit`` splits
+    off or gets as ``X_val`` and ``y_val`` (from scikit-learn 1.7), and the model holds the rounds
+    up to the best one. Without objective and metric it is scikit-learn's own estimator. A pickle
+    needs this package; ``to_sklearn()`` returns an estimator whose pickle does not.
+
+    Parameters
+    ----------
+    loss, **kwargs
+        Parameters of scikit-learn's estimator; ``loss`` stays at its default if there is an
+        objective, and ``scoring`` if there is a metric.
+    objective : Objective, optional
+        It must predict numbers: its link is "identity" or "log", or is not declared. ``fit`` takes
+        what ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
+    eval_metric : Metric, optional
+        Of the margins of the objective; without one, of the predictions of ``loss``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.adapters.sklearn import HistGradientBoostingRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> model = HistGradientBoostingRegressor(objective=qwk_objective(), early_stopping=True,
+    ...     eval_metric=extended_qwk_metric(), random_state=0).fit(X, y)
+    >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round().tolist()
+    [1.0, 3.0]
+    """
+
+
+@extended
+class HistGradientBoostingClassifier(Classifier):  # type: ignore[misc]
+    """``sklearn.ensemble.HistGradientBoostingClassifier`` with objectives and metrics of ours.
+
+    It does what :class:`HistGradientBoostingRegressor` says, for objectives of classes.
+    ``predict_proba`` gives the probabilities that the objective aims at, ``predict`` the most
+    probable class. An objective with the link "score", such as ``focal_objective(2)`` or
+    ``ordinal_logit_objective(5)``, finds them itself, as ``objective_``. Labels of two classes may
+    be any, of K they are 0 to K-1, and a class that does not occur keeps its column.
+
+    Parameters
+    ----------
+    loss, **kwargs
+        Parameters of scikit-learn's estimator; ``class_weight`` is for the positions of classes.
+    objective : Objective, optional
+        It must have class probabilities.
+    eval_metric : Metric, optional
+        Of the margins of the objective; without one, of the probabilities of ``loss``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.adapters.sklearn import HistGradientBoostingClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+    >>> model = HistGradientBoostingClassifier(objective=offset_logloss_objective(0.1), max_iter=50,
+    ...     max_leaf_nodes=2).fit(X[keep], y[keep])
+    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
+    True
+    """

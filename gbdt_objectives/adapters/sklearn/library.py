@@ -1,0 +1,86 @@
+"""scikit-learn's HistGradientBoosting as a value."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives._links import Link
+from gbdt_objectives._registry import SKLEARN
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters.sklearn import estimators
+from gbdt_objectives.adapters.sklearn.estimators import bridge
+
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        estimators.HistGradientBoostingRegressor, estimators.HistGradientBoostingClassifier
+    )
+}  # fmt: skip
+
+
+def own_class(estimator: Any) -> Any:
+    """One of scikit-learn's as one of ours; one of ours, or of a subclass, as it is."""
+    if hasattr(estimator, "eval_metric"):
+        return estimator
+    kind = KINDS.get(type(estimator).__name__)
+    if kind is None:
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}, a subclass of scikit-learn's class that "
+            "takes no objective: make it one of the class in gbdt_objectives.adapters.sklearn"
+        )
+    return kind(**estimator.get_params(deep=False))
+
+
+def check_stopping(estimator: Any) -> None:
+    if "X_val" not in signature(estimator.fit).parameters:
+        raise ValueError(
+            "early_stopping_rounds needs an estimator that is given the rows held out, which "
+            f"{type(estimator).__name__} takes from scikit-learn 1.7 on: leave it out, and pass "
+            "early_stopping=True to the estimator, which splits off rows itself"
+        )
+    if estimator.early_stopping is True:
+        raise ValueError(
+            "estimator has early_stopping=True, on rows that it splits off itself, and "
+            "early_stopping_rounds is given: leave one of the two out"
+        )
+
+
+def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+    """A copy of a fitted estimator, shifted."""
+    check_is_fitted(model)
+    name, link = margins_of(model)
+    is_log_odds = link.n_classes is not None and not link.is_of_objective
+    if not (link.is_label_unit or is_log_odds):
+        _arguments.refuse_objective(name, _arguments.NO_MARGIN)
+    d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
+    return bridge().add_to_margins(model, d)
+
+
+def margins_of(model: Any) -> tuple[str, Link]:
+    found: tuple[str, Link] = bridge().margins_of(model)
+    return found
+
+
+LIBRARY = Library(
+    **vars(SKLEARN),
+    kinds=KINDS, fitting=estimators.Fitting,
+    aliases={"objective": ("loss",)},
+    defaults={role: (None, loss) for role, loss in estimators.LOSSES.items()},
+    takes={"gamma": (1e-300, np.inf), "poisson": (0.0, np.inf)},
+    correctable=(None, "log_loss"), classifies=(), knows_objective=lambda name: False,
+    small={"max_depth": 2, "min_samples_leaf": 5},
+    functions_are_log_odds=False, own_stopping=(), zero_rounds_stop=False, stops=(),
+    check_stopping=check_stopping, own_class=own_class,
+    stops_after=lambda rounds: {"early_stopping": True, "n_iter_no_change": rounds, "tol": 0.0},
+    fixed_rounds=lambda rounds: {"max_iter": rounds, "early_stopping": False},
+    weigh_held_out=lambda w: {"sample_weight_val": w}, quiet_fit={},
+    check_offset=lambda estimator: None, check_start=lambda log_odds: None,
+    count_rounds=lambda estimator: int(estimator.n_iter_),
+    margins_of=margins_of, shift_intercept=shift_intercept,
+)  # fmt: skip

@@ -1,0 +1,368 @@
+"""CatBoost: the same promises as of the other libraries, against a truth of numpy."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import gbdt_objectives as go
+from tests.contract import OBJECTIVES, ObjectiveCase, squared_error, squared_error_loss
+from tests.matrix.tables import logistic, logistic_loss, poisson, poisson_loss
+
+catboost = pytest.importorskip("catboost")
+from gbdt_objectives.adapters.catboost import (  # noqa: E402
+    CatBoostClassifier,
+    CatBoostRegressor,
+    train,
+)
+
+Array = np.ndarray[Any, Any]
+ROUNDS, RATE, L2 = 6, 0.3, 3.0
+PARAMS: dict[str, Any] = {
+    "depth": 3, "learning_rate": RATE, "l2_leaf_reg": L2, "verbose": 0, "random_seed": 0,
+    "allow_writing_files": False, "thread_count": 1,
+}  # fmt: skip
+OWN = {
+    "log": go.objective(poisson, loss=poisson_loss, link="log"),
+    "logit": go.objective(logistic, loss=logistic_loss, link="logit"),
+}
+CASES = [
+    *OBJECTIVES, ObjectiveCase("log", OWN["log"], (0, 1, 2, 5), (-2, 2), ()),
+    ObjectiveCase("logit", OWN["logit"], (0, 1), (-4, 4), ()),
+]  # fmt: skip
+
+
+def is_row_wise(case: ObjectiveCase) -> bool:
+    objective = case.objective
+    return not (
+        objective.couples_rows or objective.outputs > 1 or objective.is_by_row
+        or case.name == "user-loss-coupled"
+    )  # fmt: skip
+
+
+ROW_WISE = [case for case in CASES if is_row_wise(case)]
+
+
+def rows(case: ObjectiveCase, n: int = 2500) -> tuple[Array, Array, Array]:
+    """More rows than CatBoost passes at once; a third of them do not count."""
+    y, _, w = case.rows(n)
+    X = np.random.default_rng(1).normal(size=(n, 3)) + y[:, None] * [0.3, 0, 0]
+    return X, y, np.where(w == 2, 0.0, w)
+
+
+def truth(model: Any, objective: go.Objective, X: Array, y: Array, w: Array, f: Array) -> Array:
+    """The margins that the leaves of the model must hold, found tree by tree from its splits."""
+    leaves = model.calc_leaf_indexes(X)
+    for leaf in leaves.T:
+        g, h = objective.gradient_hessian(y, f, w)
+        G, H = (np.bincount(leaf, values, 8) for values in (g, h))
+        f = f - RATE * (G / (H + L2 * w.mean()))[leaf]
+    return f
+
+
+@pytest.mark.parametrize("case", ROW_WISE, ids=repr)
+def test_margins_are_those_of_numpy_also_in_files(case: ObjectiveCase, tmp_path) -> None:
+    X, y, w = rows(case)
+    objective = case.objective.measured(y, w)
+    model = train(
+        PARAMS, catboost.Pool(X, y, weight=w), ROUNDS, objective=case.objective
+    )  # fmt: skip
+    expected = truth(model, objective, X, y, w, np.full(len(y), objective.intercept or 0.0))
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
+    for kind in ("cbm", "json"):
+        model.save_model(tmp_path / "model", format=kind)
+        loaded = catboost.CatBoost().load_model(tmp_path / "model", format=kind)
+        np.testing.assert_allclose(loaded.predict(X), expected, atol=1e-6)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not is_row_wise(c)], ids=repr)
+def test_objectives_that_blocks_of_rows_would_change_are_refused(case: ObjectiveCase) -> None:
+    y, _, w = case.rows(600)
+    X = np.random.default_rng(1).normal(size=(600, 3))
+    with pytest.raises(ValueError, match="CatBoost (passes|does not say|asks)"):
+        train(PARAMS, catboost.Pool(X, y, weight=w), 2, objective=case.objective)
+
+
+def spread(n: int = 3000, seed: int = 0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    return X, (rng.random(n) < 0.5 * X[:, 0]).astype(int)
+
+
+WEIGHTED = go.weighted_logloss_objective(0.5)
+METRIC = go.weighted_logloss_metric(0.5)
+FIT, HELD_OUT = slice(0, 2000), slice(2000, 3000)
+LETTERS = np.array(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("more", "steps", "sums_hessian"),
+    [
+        ({"boosting_type": "Ordered"}, 1, True), ({"grow_policy": "Lossguide"}, 1, True),
+        ({"leaf_estimation_iterations": 4}, 4, True),
+        ({"leaf_estimation_method": "Gradient"}, 1, False), ({"thread_count": 2}, 1, True),
+        ({"bootstrap_type": "Bernoulli", "subsample": 0.5}, 1, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_not_refused_is_right(more: Any, steps: int, sums_hessian: bool) -> None:
+    X, y = spread()
+    model = train({**PARAMS, **more}, catboost.Pool(X, y), ROUNDS, objective=WEIGHTED)
+    objective = WEIGHTED.measured(y)
+    f = np.full(len(y), objective.intercept)
+    for leaf in model.calc_leaf_indexes(X).T:
+        step = np.zeros(99)
+        for _ in range(steps):
+            g, h = objective.gradient_hessian(y, f + step[leaf])
+            h = h if sums_hessian else np.ones(len(y))
+            step -= np.bincount(leaf, g, 99) / (np.bincount(leaf, h, 99) + L2)
+        f = f + RATE * step[leaf]
+    np.testing.assert_allclose(model.predict(X), f, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "labels", [LETTERS, np.array([False, True]), np.array([3, 5]), np.arange(2.0)]
+)
+@pytest.mark.parametrize("objective", [WEIGHTED, go.focal_objective(2)], ids=repr)
+def test_classifier_predicts_classes_and_what_the_objective_aims_at(
+    labels: Array, objective: go.Objective
+) -> None:
+    X, y = spread()
+    model = CatBoostClassifier(objective=objective, **PARAMS, iterations=20)
+    model.fit(X, labels[y])
+    assert model.classes_.tolist() == labels.tolist()
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    expected = objective.measured(y).class_probability(margin)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p, expected, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X, prediction_type="Probability"), p, rtol=1e-12)
+    *_, staged = model.staged_predict_proba(X)
+    np.testing.assert_allclose(staged, p, rtol=1e-12)
+    assert (model.predict(X) == model.classes_[p.argmax(axis=1)]).all()
+    for copy in (pickle.loads(pickle.dumps(model)), model.copy()):
+        np.testing.assert_array_equal(copy.predict_proba(X), p)
+        assert copy.objective_ == model.objective_ != objective
+
+
+def test_pool_of_categories_is_the_same_as_columns(tmp_path) -> None:
+    X, y = spread()
+    columns = [[f"{a:.1f}", b] for a, b in X[:, :2]]
+    given: dict[str, Any] = {**PARAMS, "objective": WEIGHTED, "iterations": 10}
+    given |= {"eval_metric": METRIC, "use_best_model": False}
+    pool = catboost.Pool(columns, LETTERS[y], cat_features=[0])
+    held_out = catboost.Pool(columns[:500], LETTERS[y][:500], cat_features=[0])
+    first = CatBoostClassifier(**given, cat_features=[0]).fit(columns, LETTERS[y])
+    second = CatBoostClassifier(**given).fit(pool, eval_set=held_out, early_stopping_rounds=99)
+    np.testing.assert_array_equal(first.predict_proba(columns), second.predict_proba(pool))
+    first.save_model(tmp_path / "model")
+    loaded = catboost.CatBoostClassifier().load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(columns), first.predict_proba(columns))
+    np.testing.assert_array_equal(loaded.predict(columns), first.predict(columns))
+
+
+def test_regressor_predicts_means_under_a_log_link_also_from_a_file(tmp_path) -> None:
+    X, _ = spread()
+    y = np.random.default_rng(2).poisson(np.exp(1 + X[:, 0]))
+    model = CatBoostRegressor(loss_function=OWN["log"], **PARAMS, iterations=20).fit(X, y)
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(model.predict(X), np.exp(margin), rtol=1e-12)
+    model.save_model(tmp_path / "model")
+    loaded = catboost.CatBoostRegressor().load_model(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict(X), np.exp(margin), rtol=1e-12)
+
+
+def test_onnx_file_holds_margins(tmp_path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    X, y = spread()
+    X = X.astype(np.float32)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=9).fit(X, y)
+    model.save_model(tmp_path / "model.onnx", format="onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (found,) = session.run(None, {"features": X})
+    margin = model.predict(X, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(np.ravel(found), margin, atol=1e-5)  # float32
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_stops_at_the_best_round_of_the_last_set_in_the_metrics_direction(up: bool) -> None:
+    X, y = spread()
+    kind: Any = CatBoostRegressor if up else CatBoostClassifier
+    metric = go.extended_qwk_metric() if up else METRIC
+    objective = go.objective(squared_error, loss=squared_error_loss) if up else WEIGHTED
+    params = {**PARAMS, "iterations": 200, "early_stopping_rounds": 5}
+    model = kind(objective=objective, eval_metric=metric, **params)
+    sets = [(X[FIT][:500], y[FIT][:500]), (X[HELD_OUT], y[HELD_OUT])]
+    model.fit(X[FIT], y[FIT], eval_set=sets)
+    *_, found = model.get_evals_result().values()
+    values = found[metric.name]
+    best = int(np.argmax(values) if up else np.argmin(values))
+    assert model.tree_count_ == best + 1
+    assert len(values) == best + 6 < 200
+    margin = model.predict(X[HELD_OUT], prediction_type="RawFormulaVal")
+    assert metric(y[HELD_OUT], margin) == pytest.approx(values[best], rel=1e-6)  # float32 labels
+
+
+@pytest.mark.parametrize("in_pools", [False, True])
+def test_metric_reads_what_catboosts_own_objective_predicts(in_pools: bool) -> None:
+    X, y = spread()
+    metric = go.weighted_logloss_metric(1.0, input_space="probability")
+    model = CatBoostClassifier(eval_metric=metric, **PARAMS, iterations=9)
+    if in_pools:
+        sets = [catboost.Pool(X[at], y[at]) for at in (FIT, HELD_OUT)]
+        model.fit(sets[0], eval_set=sets[1])
+    else:
+        model.fit(X[FIT], y[FIT], eval_set=(X[HELD_OUT], y[HELD_OUT]))
+    p = model.predict_proba(X[HELD_OUT])[:, 1]
+    assert min(model.evals_result_["validation"][metric.name]) == pytest.approx(
+        metric(y[HELD_OUT], p), rel=1e-6
+    )
+
+
+def test_training_goes_on_from_the_margins_of_a_model(tmp_path) -> None:
+    X, y = spread()
+    params = {**PARAMS, "random_strength": 0, "bootstrap_type": "No"}
+    pool = catboost.Pool(X, y)
+    at_once = train(params, pool, 12, objective=WEIGHTED).predict(X)
+    first = train(params, pool, 6, objective=WEIGHTED)
+    first.save_model(tmp_path / "model")
+    for earlier in (first, tmp_path / "model"):
+        second = train(params, pool, 6, objective=WEIGHTED, init_model=earlier)
+        np.testing.assert_allclose(second.predict(X), at_once, atol=1e-8)
+    moved = go.shift_intercept(first, delta=0.5)  # in CatBoost's bias
+    np.testing.assert_allclose(moved.predict(X), first.predict(X) + 0.5, atol=1e-12)
+    second = train(params, pool, 6, objective=WEIGHTED, init_model=moved)
+    np.testing.assert_allclose(second.predict(X, ntree_end=6), moved.predict(X), atol=1e-8)
+
+
+REFUSED = {
+    "class_weights": ([1, 2], "is refused"), "auto_class_weights": ("Balanced", "is refused"),
+    "task_type": ("GPU", "is refused"), "boost_from_average": (True, "is refused"),
+    "leaf_estimation_backtracking": ("AnyImprovement", "is refused"),
+    "eval_fraction": (0.2, "is refused"), "custom_metric": (["AUC"], "is refused"),
+    "target_border": (0.5, "is refused"), "eval_metric": ("AUC", "miss the intercept"),
+    "loss_function": ("Logloss", "leave one out"), "early_stopping_rounds": (3, "needs a metric"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["loss_function", "iterations", "use_best_model", "od_wait"])
+def test_what_train_itself_sets_is_refused(name: str) -> None:
+    X, y = spread(200)
+    with pytest.raises(ValueError, match=r"pass \w+= to train"):
+        train({**PARAMS, name: 3}, catboost.Pool(X, y), 2, objective=WEIGHTED)
+
+
+def test_rows_without_weight_at_the_beginning_are_no_reason_to_refuse() -> None:
+    X, y = spread()
+    objective = go.objective(squared_error, loss=squared_error_loss)
+    w = (np.arange(3000) >= 1500).astype(float)
+    model = CatBoostRegressor(objective=objective, **PARAMS, iterations=9).fit(
+        X, y, sample_weight=w
+    )
+    alone = CatBoostRegressor(objective=objective, **PARAMS, iterations=9)
+    alone.fit(X[1500:], y[1500:])
+    error = model.predict(X) - alone.predict(X)
+    assert np.abs(error).mean() < 0.05  # other borders and regularisation, the same rows
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_catboost_would_ignore_or_misread_is_refused(name: str) -> None:
+    X, y = spread(200)
+    value, said = REFUSED[name]
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, **{name: value})
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y)
+    assert not model.is_fitted()
+
+
+def test_starts_of_rows_are_refused() -> None:
+    X, y = spread(200)
+    pool = catboost.Pool(X, y, baseline=np.ones(200))
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS)
+    for fit in (
+        lambda: model.fit(X, y, eval_set=pool),
+        lambda: model.fit(pool), lambda: model.fit(X, y, baseline=np.ones(200)),
+        lambda: train(PARAMS, pool, 2, objective=WEIGHTED),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="boosting starts at the objective's intercept"):
+            fit()
+
+
+def test_an_error_in_a_round_is_raised_as_it_was() -> None:
+    def fails(y: Array, f: Array, sample_weight: Array | None = None) -> tuple[Array, Array]:
+        return np.where(f > 1.2, np.nan, f - y), np.ones(len(y))
+
+    X, y = spread()
+    model = CatBoostRegressor(objective=go.objective(fails, intercept=0.3), **PARAMS)
+    with pytest.raises(ValueError, match="the gradient returned by fails must be finite"):
+        model.fit(X, 9.0 * y)
+
+
+@pytest.mark.parametrize("kind", [catboost.CatBoostClassifier, CatBoostClassifier])
+@pytest.mark.parametrize("stops", [{}, {"early_stopping_rounds": 9}], ids=str)
+def test_offset_correction_is_the_drop_in_classifier(kind: Any, stops: Any) -> None:
+    X, _ = spread()
+    y = (np.random.default_rng(3).random(3000) < 0.2 * X[:, 0]).astype(int)
+    estimator = kind(**PARAMS, **stops, iterations=40)
+    model = go.DownsampledClassifier(estimator, 0.4, correction="offset", random_state=0)
+    model.fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.1)
+
+
+def test_qwk_classifier_trains_catboosts_own_loss_and_stops_early() -> None:
+    X, _ = spread()
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    for kind in (catboost.CatBoostRegressor, CatBoostRegressor):
+        estimator = kind(**PARAMS, iterations=60)
+        model = go.QWKClassifier(estimator, early_stopping_rounds=5).fit(X, y)
+        assert (model.predict(X) == y).mean() > 0.95
+        with pytest.raises(ValueError, match="CatBoost passes 1000"):
+            go.QWKClassifier(estimator, objective="qwk").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"loss_function": go.qwk_objective()}, {"objective": WEIGHTED},
+     {"loss_function": WEIGHTED, "eval_metric": METRIC}, {"eval_metric": go.qwk_metric()}],
+    ids=str,
+)  # fmt: skip
+def test_plain_catboost_says_where_ours_is(given: Any) -> None:
+    X, y = spread(200)
+    with pytest.raises((TypeError, catboost.CatBoostError), match="adapters.catboost"):
+        catboost.CatBoostRegressor(**{**PARAMS, **given}).fit(X, y)
+
+
+def test_served_models_have_the_remedy(tmp_path) -> None:
+    X, y = spread(200)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=2).fit(X, y)
+    for one in (model, go.DownsampledClassifier(CatBoostClassifier(**PARAMS), 0.5).fit(X, y)):
+        with pytest.raises(TypeError, match="model.save_model"):
+            go.serving.export(one, tmp_path / "folder")
+
+
+def test_members_may_have_categories_when_they_stop_early() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, _ = spread()
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    frame = pandas.DataFrame({"x": X[:, 0], "c": np.where(X[:, 1] > 0.5, "up", "down")})
+    member = catboost.CatBoostRegressor(**PARAMS, iterations=40, cat_features=("c",))
+    model = go.QWKClassifier(member, early_stopping_rounds=5).fit(frame, y)
+    assert (model.predict(frame) == y).mean() > 0.95
+
+
+def test_search_and_clone() -> None:
+    X, y = spread(600)
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=5)
+    assert clone(model).get_params() == model.get_params()
+    grid = {"objective": [WEIGHTED, go.focal_objective(2)], "depth": [1, 3]}
+    found = GridSearchCV(model, grid, scoring="neg_log_loss", cv=2).fit(X, y)
+    assert found.best_params_["depth"] == 3
+    refitted = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), refitted)
