@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,28 @@ def nelder_mead(y: np.ndarray, score: np.ndarray) -> object:
         return -float(cohen_kappa_score(y, p, weights="quadratic"))
 
     return minimize(loss, np.arange(5) + 0.5, method="Nelder-Mead")
+
+
+def constraints(n: int, turns: int) -> None:
+    """Thresholds of two classes under constraints, in sorts of their scores."""
+    y, score = data(n)
+    y = (y > 4).astype(int)
+
+    def place(**options: Any) -> object:
+        return optimize_thresholds(y, score, metric="recall", **options)
+
+    ways: dict[str, Callable[[], object]] = {
+        "sort": lambda: np.argsort(score),
+        "one constraint": lambda: place(constraints={"precision": 0.5}),
+        "two constraints": lambda: place(constraints={"precision": 0.5, "alert_rate": 0.05}),
+        "constraint at a confidence level": lambda: place(
+            constraints={"precision": 0.5}, confidence_level=0.9
+        ),
+    }
+    seconds = in_turns(ways, turns)
+    for name in [*ways][1:]:
+        limit = 3 if name == "one constraint" else None
+        report(f"{name} / argsort", seconds[name] / seconds["sort"], limit)
 
 
 def resamples(n: int = 20_000, number: int = 20) -> None:
@@ -139,6 +162,7 @@ def main() -> None:
            at_least=True)  # fmt: skip
     for name in [*ways][3:]:
         report(f"{name} / argsort", seconds[name] / seconds["sort"])
+    constraints(n, turns)
     resamples()
     rules(n // 10)
     rows = 10 * n

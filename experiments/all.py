@@ -86,6 +86,7 @@ STUDIES = (
     Study("few_events"),
     Study("segment_repair"),
     Study("calibration_coverage"),
+    Study("constraint_coverage"),
     Study("migration"),
 )
 

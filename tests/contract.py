@@ -338,7 +338,10 @@ METRICS = [
                labels_between(1, 4), (0, 5)),
     MetricCase("linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3),
                (-1, 4)),
-    MetricCase("youden", go.metrics.threshold_metric("youden"), (0, 1), (-1, 2)),
+    *(
+        MetricCase(name, go.metrics.threshold_metric(name), (0, 1), (-1, 2))
+        for name in ("youden", "precision", "recall", "false_positive_rate", "alert_rate")
+    ),
     MetricCase("f-beta", go.metrics.f_beta_metric(2), (0, 1), (-1, 2)),
     MetricCase("f-beta-cut",
                go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-0.4]),

@@ -76,6 +76,40 @@ class TestThresholds:
         assert found["score"] == judged.score[0]
         assert found["in_sample_score"] == judged.in_sample_score[0]
 
+    def test_that_keep_constraints(self, clicks) -> None:
+        write("clicks.csv", clicks | {"v": np.arange(600) // 4})
+        y, p, w = clicks["y"], clicks["p"], clicks["w"]
+        command = (
+            "thresholds clicks.csv --label y --score p --weight w --metric recall "
+            "--constraint precision=0.15 --constraint alert_rate=0.2 --negative-keep-rate 0.5"
+        )
+        bounds = {"precision": 0.15, "alert_rate": 0.2}
+        options = {"metric": "recall", "constraints": bounds, "negative_keep_rate": 0.5}
+        found = report(command)
+        run(f"{command} -o saved.json")
+        expected = go.optimize_thresholds(y, p, sample_weight=w, **options)
+        saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        assert found["thresholds"] == saved.thresholds_.tolist() == expected.tolist()
+        whole, alert = w / np.where(y == 1, 1, 0.5), p >= float(expected)
+        assert found["in_sample"] == pytest.approx({
+            "recall": whole[alert & (y == 1)].sum() / whole[y == 1].sum(),
+            "precision": whole[alert & (y == 1)].sum() / whole[alert].sum(),
+            "alert_rate": whole[alert].sum() / whole.sum(),
+        })  # fmt: skip
+        level = "thresholds clicks.csv --label y --score p --metric f1 --confidence-level 0.9"
+        promised = report(f"{level} --constraint recall=0.5 --groups v")
+        options = {"metric": "f1", "constraints": {"recall": 0.5}, "confidence_level": 0.9}
+        grouped = go.optimize_thresholds(y, p, groups=np.arange(600) // 4, **options)
+        assert promised["thresholds"] == grouped.tolist()
+        for wrong, words in {
+            f"{level} --constraint precision=high": "must be METRIC=BOUND",
+            f"{level} --constraint precision=0.3 --interval": "leave --interval out",
+            f"{level} --constraint f1=0.3": "f_beta is no share of rows",
+            f"{level} --constraint precision=0.99": "--constraint precision >= 0.99 cannot be kept",
+            level: "--confidence-level is for what --constraint promises",
+        }.items():
+            assert words in refused(wrong)
+
     @pytest.mark.parametrize("metric", ["linear", "mae", "accuracy"])
     def test_of_other_metrics(self, grades, metric) -> None:
         found = report(f"thresholds oof.csv --label y --score p --metric {metric}")

@@ -148,6 +148,12 @@ SENTENCES = each_row({
         "write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
             "weights cost_matrix",
     },
+    "constraints": {
+        "write constraints={'precision': {}}": "min_precision target_precision precision",
+        "write constraints={'recall': {}}": "min_recall target_recall recall",
+        "write constraints={'false_positive_rate': {}}": "max_fpr fpr",
+        "write constraints={metric: bound}": "constraint bounds target_level",
+    },
     "confidence_level": {
         "as a level of significance write confidence_level=1 - {}": "alpha significance_level",
     },
@@ -276,8 +282,6 @@ ARGUMENTS = each_row({
     "normalized_entropy": {"leave it out: the base rate is that of the labels": "base_rate"},
     "optimize_thresholds": {
         "write metric='macro_f1' or another name of a metric": "average",
-        "thresholds for each group are fit_segment_shift(y_true, score, segments); honest scores "
-        "of grouped rows cross_validate_thresholds(groups=)": "groups",
     },
     "quadratic_weighted_kappa": {
         "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "

@@ -62,6 +62,11 @@ def cli() -> None:
 @options.CV
 @options.GROUPS
 @click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows.")
+@option(
+    "--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at most; "
+    "repeat it for more.", "constraints", multiple=True,
+)  # fmt: skip
+@option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float)
 @options.FORMAT
 @options.OUTPUT
 @refuse_in_one_line
@@ -73,6 +78,9 @@ def thresholds(o: SimpleNamespace) -> None:
     is better by more than a standard error. If only some rows of label 0 were kept, say at what
     rate: thresholds and score are then for all rows. Write them with -o for the command apply.
 
+    With --constraint it is the best of all cuts between two classes that keep it, without
+    cross-validation. For a --confidence-level give rows that are new to the model.
+
     \b
     Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
@@ -83,8 +91,16 @@ def thresholds(o: SimpleNamespace) -> None:
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
     s = files.numbers(table, "--score", o.score)
-    w = options.weights_of_all(table, o, y)
     g = None if o.groups is None else table.columns[o.groups]
+    if o.constraints:
+        classifier, report = limited(table, o, y, s, order, g)
+        columns = {"rows": report["rows"], "threshold": report["thresholds"], **report["in_sample"]}
+        tell(report, columns_as_text(columns), o.style)
+        save(classifier, o.output)
+        return
+    if o.confidence_level is not None:
+        raise InputError("--confidence-level is for what --constraint promises: give both")
+    w = options.weights_of_all(table, o, y)
     found = go.cross_validate_thresholds(
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
         metric=o.metric, n_bootstrap=0, random_state=o.random_state,
@@ -98,6 +114,43 @@ def thresholds(o: SimpleNamespace) -> None:
         ).interval  # fmt: skip
     tell(report, report_as_text(report, found, o.cv), o.style)
     save(classifier, o.output)
+
+
+def limited(
+    table: files.Table, o: SimpleNamespace, y: Array, s: Array, order: Any, g: Array | None
+) -> tuple[Any, dict[str, Any]]:
+    """The classifier whose threshold keeps the constraints, and how good it is on these rows."""
+    if o.interval or len(o.method) > 1:
+        other = "--interval" if o.interval else "all but one --method"
+        raise InputError(f"--constraint looks at every cut, once: leave {other} out")
+    bounds = {}
+    for given in o.constraints:
+        name, _, bound = given.partition("=")
+        try:
+            bounds[name] = float(bound)
+        except ValueError:
+            raise InputError(
+                f"--constraint must be METRIC=BOUND, found {given!r}: for instance precision=0.9"
+            ) from None
+    alone = o.negative_keep_rate is not None  # a rate of each row is a weight
+    w = options.weights(table, o) if alone else options.weights_of_all(table, o, y)
+    classifier = go.ThresholdClassifier(
+        next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
+        negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
+    ).fit(s, y, w, None if o.confidence_level is None else g)  # fmt: skip
+    whole, labels, p = (
+        options.weights_of_all(table, o, y),
+        classifier.classes_,
+        classifier.predict(s),
+    )
+    return classifier, {
+        "rows": table.rows, "metric": o.metric, "method": classifier.thresholds_method_,
+        "labels": labels, "thresholds": classifier.thresholds_.values,
+        "in_sample": {
+            name: go.metrics.threshold_metric(name)(y, p, whole, labels)
+            for name in (o.metric, *bounds)
+        },
+    }  # fmt: skip
 
 
 def report_of(found: Any) -> dict[str, Any]:

@@ -170,7 +170,10 @@ def option(
     return click.option(*names, metavar=metavar, help=help, **more)
 
 
-METRICS = "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|macro_f1|g_mean|f1|youden]"
+METRICS = (
+    "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|macro_f1|g_mean|f1|youden|precision|"
+    "recall|false_positive_rate|alert_rate]"
+)
 HESSIAN_KINDS = "[exact|constant|upper_bound|bounded|undeclared]"
 FILE = options_of(
     click.argument("file"),

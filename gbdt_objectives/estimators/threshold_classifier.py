@@ -48,6 +48,14 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     target_prior : mapping of label to probability, optional
         Label distribution where the thresholds will be used, if it differs from that of ``y``.
         ``score`` takes the rows as they are: weigh them with ``prior_weights`` to score for it.
+    constraints : mapping of metric to bound, optional
+        Bounds that two classes must keep, such as ``{"precision": 0.9}``, as in
+        ``optimize_thresholds``.
+    negative_keep_rate : float in (0, 1], optional
+        Rate at which negatives were kept, if they were sampled; ``score`` takes the rows as they
+        are.
+    confidence_level : float in (0, 1), optional
+        Confidence at which new rows keep the constraints. None: the rows of ``fit`` keep them.
 
     Attributes
     ----------
@@ -75,9 +83,16 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     labels: ArrayLike | None = None
     metric: MetricArgument = "qwk"
     target_prior: Mapping[Any, float] | None = None
+    constraints: Mapping[Any, float] | None = None
+    negative_keep_rate: float | None = None
+    confidence_level: float | None = None
 
     def fit(
-        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        score: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> ThresholdClassifier:
         """Place the thresholds; return the classifier itself.
 
@@ -87,10 +102,13 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
             Out-of-fold scores of the model, higher for higher classes.
         y, sample_weight : array-like of shape (n,)
             Classes; if given, weights >= 0, where w means the same as w copies of the row.
+        groups : array-like of shape (n,), optional
+            Whose row it is, for ``confidence_level``.
         """
         s = _checks.one_score(score)
         target = methods.resolve_metric(self.metric)
-        method = methods.resolve_method(self.method, target)
+        usual = "exact" if self.constraints else None
+        method = methods.resolve_method(self.method or usual, target)
         labels = methods.resolve_labels(self.labels, target)
         thresholds = optimize_thresholds(
             y,
@@ -100,6 +118,10 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
             sample_weight=sample_weight,
             target_prior=self.target_prior,
             metric=self.metric,
+            constraints=self.constraints,
+            negative_keep_rate=self.negative_keep_rate,
+            confidence_level=self.confidence_level,
+            groups=groups,
         )
         self._set(thresholds, method)
         return self
@@ -128,7 +150,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         value: float = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 
-    # target_prior, cv and random_state matter to fit only, and are not saved
+    # target_prior, constraints, rates and levels matter to fit only, and are not saved
     _saved: ClassVar = {
         "method": _json.read_one_of(*methods.METHODS),
         "metric": read_metric,

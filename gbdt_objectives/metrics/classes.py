@@ -74,6 +74,13 @@ class ClassMetric(Metric):
         """The metric of (weighted) confusion counts [true, predicted]."""
         raise NotImplementedError
 
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        """The metric at each of d+1 cuts, nan where it is 0/0, and the weight that it divides by,
+        given the cumulative weights of two classes (2, d+1)."""
+        counts = np.stack([C, C[:, -1:] - C], axis=1)
+        found = [self.of_counts(counts[..., i]) for i in range(C.shape[1])]
+        return np.array(found), C[:, -1].sum()
+
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         """The metric of checked integer classes y and f in low..high."""
         K = high - low + 1
@@ -167,21 +174,38 @@ class RatioMetric(ClassMetric):
     """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
 
     exact_method: ClassVar[str | None] = "dynamic program"
+    is_share: ClassVar[bool] = False
+    """Whether F counts some of the rows that G counts, of two classes."""
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
         raise NotImplementedError
 
-    def value(self, ratio: float) -> float:
-        """The metric, given F/G."""
-        return 1 - ratio
+    def value(self, ratio: Any) -> Any:
+        """The metric, given F/G, a number or an array."""
+        return 1 - ratio if self.greater_is_better else ratio
+
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        F, G = (self.at_every_cut(M, C) for M in self.ratio_costs(C[:, -1]))
+        return self.value(np.divide(F, G, out=np.full(len(F), np.nan), where=G > 0)), G
+
+    @staticmethod
+    def at_every_cut(M: Array, C: Array) -> Array:
+        """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights
+        of two classes (2, d+1)."""
+        found = np.zeros(C.shape[1])
+        for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
+            if slope:
+                found += slope * own
+        found += M[:, 1] @ C[:, -1]  # last: sums over no rows are then 0, however they round
+        return found
 
     def of_counts(self, counts: Array) -> float:
         F, G = self.ratio_costs(counts.sum(axis=1))
         below = float((G * counts).sum())
         if below == 0:
             return kappa.warn_undefined(f"{self.name} is 0/0 for these classes")
-        return self.value(float((F * counts).sum()) / below)
+        return float(self.value(float((F * counts).sum()) / below))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,9 +222,6 @@ class MeanCost(RatioMetric):
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
         return F, np.ones_like(F)
-
-    def value(self, ratio: float) -> float:
-        return ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +260,7 @@ class Youden(MacroRecall):
         F, G = super().ratio_costs(class_weight)
         return F, G if class_weight.all() else np.zeros_like(G)  # a rate of no rows is 0/0
 
-    def value(self, ratio: float) -> float:
+    def value(self, ratio: Any) -> Any:
         return 1 - 2 * ratio
 
 
@@ -292,6 +313,53 @@ class FBeta(RatioMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowShare(RatioMetric):
+    """A share of the rows of two classes; ``costs`` are its matrices F and G."""
+
+    is_share: ClassVar[bool] = True
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]]
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        check_two_classes(self.name, class_weight)
+        F, G = self.costs
+        return np.array(F, np.float64), np.array(G, np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(RowShare):
+    """TP / (TP + FP)."""
+
+    name: ClassVar[str] = "precision"
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[0, 1], [0, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(RowShare):
+    """TP / (TP + FN)."""
+
+    name: ClassVar[str] = "recall"
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 0], [1, 0]], [[0, 0], [1, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalsePositiveRate(RowShare):
+    """FP / (FP + TN)."""
+
+    name: ClassVar[str] = "false_positive_rate"
+    greater_is_better: ClassVar[bool] = False
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[1, 1], [0, 0]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertRate(RowShare):
+    """(TP + FP) / n: alerts per row, whatever the true class."""
+
+    name: ClassVar[str] = "alert_rate"
+    greater_is_better: ClassVar[bool] = False
+    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 1]], [[1, 1], [1, 1]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ShareMetric(ClassMetric):
     """A metric of the shares of rows of each class, which is no ratio of sums over rows.
 
@@ -319,9 +387,9 @@ class ShareMetric(ClassMetric):
             return kappa.warn_undefined(f"y_true holds one class only: {self.name} is 0/0")
         return value
 
-    def of_every_cut(self, C: Array) -> Array:
-        """The metric at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
-        return self.of_shares(*shares(np.stack([C, C[:, -1:] - C], axis=1)))
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        counts = np.stack([C, C[:, -1:] - C], axis=1)
+        return self.of_shares(*shares(counts)), C[:, -1].sum()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -656,6 +724,10 @@ NAMED: dict[str, ClassMetric] = {
     "g_mean": GMean(),
     "f1": FBeta(beta=1.0),
     "youden": Youden(),
+    "precision": Precision(),
+    "recall": Recall(),
+    "false_positive_rate": FalsePositiveRate(),
+    "alert_rate": AlertRate(),
 }
 
 OTHER_NAMES = {
@@ -671,6 +743,11 @@ OTHER_NAMES = {
     "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
     "fbeta": "f_beta_metric(beta)", "fbeta_score": "f_beta_metric(beta)",
     "youden_j": "'youden'", "informedness": "'youden'",
+    "precision_score": "'precision'", "ppv": "'precision'",
+    "recall_score": "'recall'", "tpr": "'recall'", "sensitivity": "'recall'",
+    "fpr": "'false_positive_rate'",
+    "specificity": "'false_positive_rate', which is 1 - specificity",
+    "predicted_positive_fraction": "'alert_rate'",
 }  # fmt: skip
 """Other names of the metrics, and what to pass instead."""
 
@@ -686,8 +763,9 @@ def threshold_metric(
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
 
     For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
-    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
-    without any positive, true or predicted, which scikit-learn calls 0.
+    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, F-beta
+    without any positive, true or predicted, and precision without a predicted one, which
+    scikit-learn calls 0.
 
     Parameters
     ----------
@@ -697,8 +775,10 @@ def threshold_metric(
         (balanced accuracy of the classes that occur), "matthews" (the correlation
         coefficient), "macro_f1" (mean F1 of the classes that occur or are predicted),
         "g_mean" (geometric mean of the recalls of the classes that occur, 0 if one of them is
-        0), "f1" and "youden" (both for two classes). Or a metric of classes such as
-        ``f_beta_metric(2)``, to which a range or thresholds are added.
+        0); for two classes, the second of which is the positive one, "f1", "youden", "precision",
+        "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
+        positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
+        thresholds are added.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.

@@ -38,7 +38,8 @@ def least_ratio(
     while True:
         found = solve(F - R * G)
         C = counts(found)
-        lower = (F * C).sum() / (G * C).sum()
+        below = (G * C).sum()
+        lower = (F * C).sum() / below if below > 0 else np.nan  # of a precision without alerts
         if not lower < R - LAST_DIGITS * abs(R):
             return best
         best, R = found, lower
@@ -64,7 +65,7 @@ def best_of_every_cut(C: Array, metric: ShareMetric) -> Array:
             f"{len(C)} classes: pass method='nelder-mead' to optimize_thresholds, which guarantees "
             "nothing, or metric='kappa', which is exact for any number"
         )
-    return np.array([np.argmax(metric.of_every_cut(C))])
+    return np.array([np.argmax(metric.of_every_cut(C)[0])])
 
 
 def additive_cuts(P: Array) -> Array:

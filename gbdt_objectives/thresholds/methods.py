@@ -102,12 +102,14 @@ def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
 
 
 def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
-    """The metric, negated if greater is better, as a function of sorted thresholds."""
+    """The metric, negated if greater is better, as a function of sorted thresholds; nan is
+    worst."""
     sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
         cuts = _rows.threshold_to_cut(curve.low, thresholds)
-        return sign * metric.of_counts(confusion(curve.C, cuts))
+        value = sign * metric.of_counts(confusion(curve.C, cuts))
+        return WORST if math.isnan(value) else value
 
     return loss
 
@@ -280,7 +282,11 @@ def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:
 
 def find_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Thresholds:
     """Thresholds of one method, with the classes they separate; warn if they are useless."""
-    found = place_thresholds(method, rows, metric, **search)
+    return with_warnings(method, place_thresholds(method, rows, metric, **search), rows, metric)
+
+
+def with_warnings(method: str, found: Array, rows: Scored, metric: Target) -> Thresholds:
+    """Thresholds with the classes they separate; warn if they are useless."""
     warn_if_useless(method, found, rows, metric)
     return Thresholds(found, rows.labels, _checks.unit_range(rows.score))
 

@@ -12,6 +12,7 @@ from gbdt_objectives._checks import RandomState
 from gbdt_objectives._rows.parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
 from gbdt_objectives.thresholds.rows import read_scored_rows
@@ -25,8 +26,13 @@ def optimize_thresholds(
     method: Method | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     target_prior: Mapping[Any, float] | None = None,
     metric: MetricArgument = "qwk",
+    constraints: Mapping[Any, float] | None = None,
+    negative_keep_rate: float | None = None,
+    confidence_level: float | None = None,
+    groups: ArrayLike | None = None,
     n_starts: int = 4,
     random_state: RandomState = 0,
 ) -> Thresholds:
@@ -65,7 +71,11 @@ def optimize_thresholds(
         integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row. For "curved" their sum is the number
-        of rows, so those of sum 1 leave it the line.
+        of rows, so those of sum 1 leave it the line. With ``confidence_level`` a row is evidence
+        of one, whatever it weighs.
+    counts : array-like of shape (n,), optional
+        Whole numbers >= 0: how many identical rows, each of the weight above, a row stands for, as
+        in a table of GROUP BY. They are evidence of so many rows.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs: rows are
         reweighted to it.
@@ -73,6 +83,25 @@ def optimize_thresholds(
         A name that :func:`threshold_metric` knows; a metric of classes without thresholds of its
         own, such as ``cost_metric(matrix)``; or a function ``metric(y_true, y_pred, sample_weight)
         -> float`` of labels, greater is better, nan worst (``sample_weight`` may be None).
+    constraints : mapping of metric to bound, optional
+        For two classes, of which the second is the positive one: ``{"precision": 0.9,
+        "alert_rate": 0.002}`` keeps precision >= 0.9 and alerts for at most 2 rows in 1,000. Any
+        metric of classes is a key; the bound is the least value, or the greatest if smaller is
+        better. The thresholds have the best ``metric`` of all that keep every bound on these rows,
+        and of equally good ones the fewest alerts. On new rows a bound that is kept so is
+        violated about half the time (``docs/constraints.md``): see ``confidence_level``.
+    negative_keep_rate : float in (0, 1], optional
+        The rate at which negatives, the first of two classes, were kept: metrics are then those of
+        all rows, where each stands for 1/rate.
+    confidence_level : float in (0, 1), optional
+        Probability over the draw of these rows that new rows keep the bounds: several constraints
+        share the chance of 1 - level. For "precision", "recall", "false_positive_rate" and
+        "alert_rate". It is exact for rows that are drawn one by one, and approximate for weights
+        and groups. The rows must be new to the model whose scores these are: neither its training
+        rows nor out-of-fold scores, which are of other models.
+    groups : array-like of shape (n,), optional
+        With ``confidence_level``: whose row it is, if outcomes of one user, session or document
+        depend on each other. Groups should be 30 or more.
     n_starts : int
         Number of runs of Nelder-Mead; the best one counts. They start midway between the labels, at
         the scores' quantiles of the label frequencies, then at random quantiles.
@@ -83,7 +112,8 @@ def optimize_thresholds(
     -------
     Thresholds, an array of shape (K-1,)
         Sorted, in score units, with ``labels``. Exact ones lie midway between neighbouring scores,
-        or are -inf or +inf with nothing on one side.
+        or are -inf or +inf with nothing on one side. With ``confidence_level`` it is the least
+        number above the next lower score.
 
     Warns
     -----
@@ -97,12 +127,16 @@ def optimize_thresholds(
         A single class ("rounding" takes it with ``labels``), fewer rows than classes, labels that
         are repeated or missing in ``labels``, NaN, bad weights or prior; scores with which no line
         of the class rises ("plugin", "curved"); a metric not of classes, or beyond the method;
-        arguments of the wrong kind.
+        constraints that cannot be kept, with the best value there is, or how many rows more a
+        guarantee needs; a guarantee for another metric, or for alerts of sampled rows; arguments of
+        the wrong kind.
 
     References
     ----------
     Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972), Statistical
     Inference under Order Restrictions, for the isotonic fit as the slopes of a convex hull.
+    Tong, Feng & Li (2018), Science Advances 4(2), for order statistics; Angelopoulos et al. (2025),
+    Annals of Applied Statistics 19(2), for tests in a fixed order.
 
     Examples
     --------
@@ -110,26 +144,38 @@ def optimize_thresholds(
     >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> optimize_thresholds(y, score).round(3)
     Thresholds([0.558, 0.642], labels=[0, 1, 2])
+    >>> y, score = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    >>> optimize_thresholds(y, score, metric="recall", constraints={"precision": 0.75}).round(2)
+    Thresholds([0.25], labels=[0, 1])
     """
     target = methods.resolve_metric(metric)
-    chosen = methods.resolve_method(method, target)
+    r = read_rate(negative_keep_rate, target_prior, confidence_level)
+    limits = read_limits(constraints, confidence_level, groups, method, target, r)
+    chosen = "exact" if limits else methods.resolve_method(method, target)
     search: dict[str, Any] = {
         "n_starts": _checks.whole_number("n_starts", n_starts, 1),
         "random_state": _checks.generator(random_state),
     }
     order = methods.resolve_labels(labels, target)
+    columns: dict[str, Any] = {
+        "y_true": y_true, "score": score, "sample_weight": sample_weight, "counts": counts,
+    }  # fmt: skip
     rows: Scored
-    if any_dask({"y_true": y_true, "score": score, "sample_weight": sample_weight}):
+    owner = None
+    if any_dask(columns):
         methods.check_needs_no_rows(chosen, target)
-        statistics = ThresholdStatistics.of(
-            y_true, score, labels=order, sample_weight=sample_weight
-        )
-        rows = statistics.bins(target_prior)
+        if groups is not None:
+            raise ValueError("groups need the rows of all partitions at once: leave groups out")
+        rows = ThresholdStatistics.of(**columns, labels=order).bins(target_prior)
     else:
-        of_function = not isinstance(target, ClassMetric)
+        keep_order = not isinstance(target, ClassMetric) or groups is not None
         rows = read_scored_rows(
-            y_true, score, order, sample_weight, target_prior, keep_order=of_function
+            **columns, labels=order, target_prior=target_prior, keep_order=keep_order
         )
-    return methods.find_thresholds(
-        chosen, rows, target, **(search if chosen == "nelder-mead" else {})
+        if groups is not None:
+            assert rows.order is not None
+            own = _checks.group_numbers(groups, len(_checks.as_array("y_true", y_true)))
+            owner = _checks.check_groups("groups", own[rows.order])
+    return find_thresholds(
+        chosen, rows, target, limits, r, owner, **(search if chosen == "nelder-mead" else {})
     )

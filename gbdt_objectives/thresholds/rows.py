@@ -8,7 +8,7 @@ three are the score itself where a pool is one distinct score.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,19 +44,26 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores each: their range, mean score and weight of each class (d, K)."""
+    """Pools of several scores each: their range, mean score, and weight and sum of squared weights
+    of each class (d, K)."""
 
     labels: Array
     low: Array
     high: Array
     score: Array
     counts: Array
+    squares: Array
 
-    def take(self, at: Array, counts: Array) -> Bins:
+    def take(self, at: Array, counts: Array, squares: Array) -> Bins:
         """Some bins, with other counts, without the empty ones."""
         keep = counts.any(axis=1)
         i = at[keep]
-        return Bins(self.labels, self.low[i], self.high[i], self.score[i], counts[keep])
+        low, high, score = self.low[i], self.high[i], self.score[i]
+        return Bins(self.labels, low, high, score, counts[keep], squares[keep])
+
+    def reweighted_classes(self, factor: Array) -> Bins:
+        """The bins with weights times the factor of their class, (K,)."""
+        return replace(self, counts=self.counts * factor, squares=self.squares * factor**2)
 
     @cached_property
     def label_curve(self) -> LabelCurve:
@@ -73,9 +80,16 @@ class Bins:
 
     @property
     def class_curve(self) -> ClassCurve:
+        return ClassCurve(self.low, self.high, self._below(self.counts))
+
+    @property
+    def squares_below(self) -> Array:
+        """Sum of squared weights of each class in the first i pools, (K, d+1)."""
+        return self._below(self.squares)
+
+    def _below(self, sums: Array) -> Array:
         zero = np.zeros((1, len(self.labels)))
-        C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
-        return ClassCurve(self.low, self.high, C)
+        return np.cumsum(np.concatenate([zero, sums]), axis=0).T
 
 
 def last_of_ties(score: Array) -> Array:
@@ -111,8 +125,8 @@ def threshold_to_cut(score: Array, thresholds: Array) -> Array:
 class ScoredRows:
     """Rows of weight > 0 in ascending order of score; made by :func:`sort_rows`.
 
-    ``weight`` is None if all weights are 1; ``order`` holds the rows' numbers before sorting,
-    if they are needed.
+    ``weight``, of all copies of a row, is None if all weights are 1; ``copies`` is None if each
+    row is one; ``order`` holds the rows' numbers before sorting, if they are needed.
     """
 
     score: Array
@@ -120,6 +134,7 @@ class ScoredRows:
     weight: Array | None
     labels: Array
     order: Array | None = None
+    copies: Array | None = None
 
     @cached_property
     def class_weight(self) -> Array:
@@ -153,28 +168,46 @@ class ScoredRows:
     def class_curve(self) -> ClassCurve:
         """What thresholds for any other metric need of the rows."""
         self.check_classes()
-        last = last_of_ties(self.score)
-        C = np.empty((len(self.labels), len(last) + 1))
-        for k in range(len(C)):
+        score = self.score[last_of_ties(self.score)]
+        return ClassCurve(score, score, self._below(self.weight))
+
+    @property
+    def squares_below(self) -> Array:
+        """Sum of squared weights of the copies of each class in the first i pools, (K, d+1)."""
+        w, c = self.weight, self.copies
+        return self._below(None if w is None else w * w if c is None else w * (w / c))
+
+    def _below(self, values: Array | None) -> Array:
+        """Sums of values, None: of ones, of each class in the first i pools, (K, d+1)."""
+        ends = np.append(0, last_of_ties(self.score) + 1)
+        below, sums = np.zeros(len(self.score) + 1), np.empty((len(self.labels), len(ends)))
+        for k in range(len(sums)):
             row = self.position == k
-            C[k] = at_ends(from_zero(row if self.weight is None else self.weight * row), last)
-        return ClassCurve(self.score[last], self.score[last], C)
+            own = row if values is None else values * row
+            np.cumsum(own, dtype=np.float64, out=below[1:])
+            sums[k] = below if len(below) == len(ends) else below[ends]
+        return sums
 
     def check_classes(self) -> None:
         """Raise unless there are at least two classes, and as many rows as classes."""
-        check_enough_rows(len(self.score), len(self.labels))
+        rows = len(self.score) if self.copies is None else int(self.copies.sum())
+        check_enough_rows(rows, len(self.labels))
         check_several_classes(self.class_weight, self.labels)
 
     def take(self, at: Array, weight: Array | None) -> ScoredRows:
         """The rows at rising places, with the weights given."""
-        order = None if self.order is None else self.order[at]
-        return ScoredRows(self.score[at], self.position[at], weight, self.labels, order)
+        order, copies = (None if x is None else x[at] for x in (self.order, self.copies))
+        return ScoredRows(self.score[at], self.position[at], weight, self.labels, order, copies)
 
     def reweighted(self, factor: Array) -> ScoredRows:
         """The rows with other weights, without those of factor 0."""
         at = np.flatnonzero(factor)
         weight = factor[at].astype(np.float64)
         return self.take(at, weight if self.weight is None else weight * self.weight[at])
+
+    def reweighted_classes(self, factor: Array) -> ScoredRows:
+        """The rows with weights times the factor of their class, (K,)."""
+        return self.reweighted(factor[self.position])
 
 
 def class_weights(position: Array, weight: Array | None, K: int) -> Array:
@@ -183,16 +216,24 @@ def class_weights(position: Array, weight: Array | None, K: int) -> Array:
 
 
 def sort_rows(
-    score: Array, position: Array, weight: Array | None, labels: Array, *, keep_order: bool = False
+    score: Array,
+    position: Array,
+    weight: Array | None,
+    labels: Array,
+    *,
+    keep_order: bool = False,
+    copies: Array | None = None,
 ) -> ScoredRows:
-    """Checked arrays as rows; rows of weight 0 are left out."""
+    """Checked arrays as rows; ``weight`` is of all copies of a row, and rows of weight 0 are left
+    out."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
     score, position = score[order], position[order]
     if weight is not None:
         weight = weight[order]
     before = order if counted is None else counted[order]
-    return ScoredRows(score, position, weight, labels, before if keep_order else None)
+    copies = None if copies is None else copies[before]
+    return ScoredRows(score, position, weight, labels, before if keep_order else None, copies)
 
 
 def read_columns(
@@ -218,12 +259,24 @@ def read_scored_rows(
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
     target_prior: Mapping[Any, float] | None = None,
+    counts: ArrayLike | None = None,
     *,
     keep_order: bool = False,
 ) -> ScoredRows:
     """Rows from the arguments of ``optimize_thresholds``."""
-    s, position, w, order = read_columns(y_true, score, labels, sample_weight, target_prior)
-    return sort_rows(s, position, w, order, keep_order=keep_order)
+    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
+    copies = _checks.counts("counts", counts, len(s))
+    w = weights_of_prior(target_prior, order, position, weigh_copies(w, copies))
+    return sort_rows(s, position, w, order, keep_order=keep_order, copies=copies)
+
+
+def weigh_copies(w: Array | None, copies: Array | None) -> Array | None:
+    """The weight of all copies of each row, not all of them 0."""
+    if copies is None:
+        return w
+    weight = copies.astype(np.float64) if w is None else copies * w.astype(np.float64)
+    _checks.some_weight("sample_weight times counts", float(weight.max()), len(weight))
+    return weight
 
 
 def without_zero_weights(

@@ -15,6 +15,7 @@ from gbdt_objectives._checks import Array, check_order, positions, shown
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
+from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 
@@ -56,10 +57,13 @@ class ThresholdStatistics:
         score in it.
     score : ndarray of shape (d,)
         Mean score of each bin, meaningless if it is empty.
+    sums : ndarray of shape (3, d, K) or (1, d, K)
+        Weight, rows and sum of squared weights of each bin and class; the weight alone if all rows
+        weigh 1, as these three are then the same.
     counts : ndarray of shape (d, K)
-        Weight of each bin and class.
+        The first of these, the weight.
     rows : int
-        How many rows of weight above 0 were added.
+        How many rows of weight above 0 were added, each as often as ``counts=`` said.
 
     Examples
     --------
@@ -81,8 +85,12 @@ class ThresholdStatistics:
     low: Array
     high: Array
     score: Array
-    counts: Array
+    sums: Array
     rows: int
+
+    @property
+    def counts(self) -> Array:
+        return np.asarray(self.sums[0])
 
     @staticmethod
     def empty(
@@ -99,7 +107,8 @@ class ThresholdStatistics:
             scores. Scores beyond them are counted in two outer bins.
         max_bins : int >= 2, optional
             Keep distinct scores apart as long as there are at most so many, and let
-            neighbours share a bin from then on. Of 131,072 the counts take 1 MB a class.
+            neighbours share a bin from then on. Of 131,072 the sums take 1 MB a class, with
+            weights 3.
 
         Raises
         ------
@@ -118,8 +127,8 @@ class ThresholdStatistics:
                 raise ValueError("edges must rise strictly: sort them and keep each once")
             low = np.concatenate(([-np.inf], edges))
             high = np.concatenate((edges, [np.inf]))
-        score, counts = np.zeros(len(low)), np.zeros((len(low), len(order)))
-        return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, counts, rows=0)
+        score, sums = np.zeros(len(low)), np.zeros((1, len(low), len(order)))
+        return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, sums, rows=0)
 
     @staticmethod
     def of(
@@ -128,6 +137,7 @@ class ThresholdStatistics:
         *,
         labels: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
         max_bins: int | None = None,
     ) -> ThresholdStatistics:
         """Statistics of rows that are all at hand, or in Dask Series or Arrays.
@@ -136,7 +146,7 @@ class ThresholdStatistics:
 
         Parameters
         ----------
-        y_true, score, labels, sample_weight
+        y_true, score, labels, sample_weight, counts
             As in ``optimize_thresholds``. Without ``labels`` Dask collections are read once more,
             for the lowest and the highest label.
         max_bins : int >= 2, optional
@@ -154,7 +164,9 @@ class ThresholdStatistics:
         >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
         (Thresholds([0.3], labels=[0, 1]), 0.0)
         """
-        columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
+        columns = {
+            "y_true": y_true, "score": score, "sample_weight": sample_weight, "counts": counts,
+        }  # fmt: skip
         order = _rows.consecutive_labels(y_true) if labels is None else check_order(labels)
         if max_bins is None and any_dask(columns):
             max_bins = BLOCK
@@ -163,40 +175,53 @@ class ThresholdStatistics:
         return found
 
     def add(
-        self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        y_true: ArrayLike,
+        score: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
     ) -> ThresholdStatistics:
         """These statistics and a chunk of rows: a new object.
 
         Parameters
         ----------
-        y_true, score, sample_weight : array-like of shape (n,)
+        y_true, score, sample_weight, counts : array-like of shape (n,)
             As in ``optimize_thresholds``. A chunk without rows, or of weight 0, adds nothing.
 
         Raises
         ------
         ValueError
-            Labels that are not in ``labels``, scores that are not finite, bad weights.
+            Labels that are not in ``labels``, scores that are not finite, bad weights or counts.
         """
-        columns = [y_true, score, *([] if sample_weight is None else [sample_weight])]
+        multiples = {"sample_weight": sample_weight, "counts": counts}
+        columns = [y_true, score, *(x for x in multiples.values() if x is not None)]
         if all(np.shape(column) == (0,) for column in columns):
             return self
         s = _checks.vector("score", score).astype(np.float64)
         y = positions("y_true", y_true, self.labels)
         _checks.same_length("score", s, "the labels", len(y))
-        if sample_weight is not None:
-            given = _checks.vector("sample_weight", sample_weight)
-            if len(given) == len(s) and not given.any():
+        for name, values in multiples.items():
+            given = None if values is None else _checks.vector(name, values)
+            if given is not None and len(given) == len(s) and not given.any():
                 return self
         w = _checks.weights("sample_weight", sample_weight, len(s))
-        s, y, w, _ = _rows.without_zero_weights(s, y, w)
+        c = _checks.counts("counts", counts, len(s))
+        if w is not None and c is not None and not (w * c).any():
+            return self
+        total = _rows.weigh_copies(w, c)
+        s, y, total, there = _rows.without_zero_weights(s, y, total)
+        w, c = (x if x is None or there is None else x[there] for x in (w, c))
+        terms = [total] if w is None else [total, c, total * w]
         if self.max_bins is None:
-            return self + self._of_rows(s, y, w)
+            return self + self._of_rows(s, y, terms)
         for rows in (slice(i, i + BLOCK) for i in range(0, len(s), BLOCK)):
-            self += self._of_rows(s[rows], y[rows], None if w is None else w[rows])
+            part = [None if x is None else x[rows] for x in terms]
+            self += self._of_rows(s[rows], y[rows], part)
         return self
 
-    def _of_rows(self, s: Array, y: Array, w: Array | None) -> ThresholdStatistics:
-        """Statistics of rows that all have a weight above 0."""
+    def _of_rows(self, s: Array, y: Array, terms: list[Array | None]) -> ThresholdStatistics:
+        """Statistics of rows that all have a weight above 0, given what each of them adds to
+        ``sums``, None: 1."""
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
@@ -207,11 +232,12 @@ class ThresholdStatistics:
         else:
             bin_ = np.searchsorted(self.edges, s, side="right")
         K = len(self.labels)
-        counts = _rows.class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
-        share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
+        sums = [_rows.class_weights(bin_ * K + y, x, len(low) * K).reshape(-1, K) for x in terms]
+        share = (1.0 if terms[0] is None else terms[0]) / sums[0].sum(axis=1)[bin_]
         score = _rows.class_weights(bin_, share * s, len(low)).clip(low, high)
         found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
-        return replace(found, score=score, counts=counts, rows=len(s))
+        rows = int(sums[len(sums) // 2].sum())
+        return replace(found, score=score, sums=np.array(sums), rows=rows)
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -233,7 +259,7 @@ class ThresholdStatistics:
             weight = np.where(a + b > 0, a + b, 1)
             score = self.score * (a / weight) + other.score * (b / weight)
             score = score.clip(self.low, self.high)
-            found = replace(self, score=score, counts=self.counts + other.counts)
+            found = replace(self, score=score, sums=self.sums + other.sums)
         else:
             found = self._merged_bins(other)
         return replace(found, rows=self.rows + other.rows)
@@ -248,16 +274,19 @@ class ThresholdStatistics:
         most = max(self.dropped_bits, other.dropped_bits)
         dropped_bits = find_dropped_bits(low, self.max_bins, most)
         first = first_of_bins(low, dropped_bits)
-        parts = np.concatenate([self.counts, other.counts])[order]
-        counts = np.add.reduceat(parts, first)
+        kinds = max(len(self.sums), len(other.sums))
+        parts = np.concatenate(
+            [np.broadcast_to(x, (kinds, *x.shape[1:])) for x in (self.sums, other.sums)], axis=1
+        )[:, order]
+        sums = np.add.reduceat(parts, first, axis=1)
         low, high = low[first], np.concatenate([self.high, other.high])[order]
         high = np.maximum.reduceat(high, first)
         bin_ = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
-        share = parts.sum(axis=1) / counts.sum(axis=1)[bin_]
+        share = parts[0].sum(axis=1) / sums[0].sum(axis=1)[bin_]
         score = np.concatenate([self.score, other.score])[order]
         score = np.add.reduceat(share * score, first).clip(low, high)
         found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
-        return replace(found, score=score, counts=counts)
+        return replace(found, score=score, sums=sums)
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
@@ -268,7 +297,8 @@ class ThresholdStatistics:
 
         For any function that takes weights, where w means the same as w copies of the row:
         calibrators, reliability bins and diagrams, scikit-learn's metrics. What is counted
-        there in rows rather than weight, such as limits and p-values, is not that of the rows.
+        there in rows rather than weight, such as limits and p-values, is not that of the rows: see
+        :meth:`counted_rows`.
 
         Returns
         -------
@@ -287,18 +317,45 @@ class ThresholdStatistics:
         bin_, k = np.nonzero(self.counts)
         return self.labels[k], self.score[bin_], self.counts[bin_, k]
 
+    def counted_rows(self) -> tuple[Array, Array, Array, Array]:
+        """As :meth:`weighted_rows`, for functions that take counts: weights are those of one row.
+
+        Limits and p-values, too, are then those of all rows, if rows of one bin and class weigh the
+        same, and up to what bins differ from scores.
+
+        Returns
+        -------
+        y_true, score, sample_weight, counts : ndarray of shape (m,)
+            Pass the last as ``counts=``, how many rows each stands for; their mean weight is the
+            third.
+
+        Examples
+        --------
+        >>> from gbdt_objectives.thresholds import ThresholdStatistics
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
+        >>> y, p, w, counts = statistics.counted_rows()
+        >>> y.tolist(), p.tolist(), w.tolist(), counts.tolist()
+        ([0, 0, 1], [0.25, 0.5, 0.5], [1.0, 1.0, 1.0], [2, 1, 2])
+        """
+        y, score, weight = self.weighted_rows()
+        counts = self.sums[len(self.sums) // 2][self.counts > 0]
+        return y, score, weight / counts, counts.astype(np.int64)
+
     def thresholds(
         self,
         *,
         method: Literal["exact", "plugin"] | None = None,
         metric: str | ClassMetric = "qwk",
         target_prior: Mapping[Any, float] | None = None,
+        constraints: Mapping[Any, float] | None = None,
+        negative_keep_rate: float | None = None,
+        confidence_level: float | None = None,
     ) -> Thresholds:
         """What ``optimize_thresholds`` gives for the rows added so far.
 
         Parameters
         ----------
-        method, metric, target_prior
+        method, metric, target_prior, constraints, negative_keep_rate, confidence_level
             As in ``optimize_thresholds``, but no Nelder-Mead and no functions, which
             need the rows.
 
@@ -313,11 +370,12 @@ class ThresholdStatistics:
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
         target = methods.resolve_metric(metric)
-        chosen = _checks.choice(
-            "method", methods.resolve_method(method, target), ("exact", "plugin")
-        )
+        r = read_rate(negative_keep_rate, target_prior, confidence_level)
+        limits = read_limits(constraints, confidence_level, None, method, target, r)
+        resolved = "exact" if limits else methods.resolve_method(method, target)
+        chosen = _checks.choice("method", resolved, ("exact", "plugin"))
         methods.resolve_labels(self.labels, target)
-        return methods.find_thresholds(chosen, self.bins(target_prior), target)
+        return find_thresholds(chosen, self.bins(target_prior), target, limits, r)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
@@ -344,7 +402,7 @@ class ThresholdStatistics:
         apart[~wide, 0] = bins.counts[~wide]  # rows of one score stay together
         apart = apart.reshape(d * K, K)
         binned = bins.label_curve
-        by_class = bins.take(np.repeat(np.arange(d), K), apart).label_curve
+        by_class = bins.take(np.repeat(np.arange(d), K), apart, apart).label_curve
         gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
         return max(0.0, gain)
 
@@ -357,11 +415,13 @@ class ThresholdStatistics:
                 "with a chunk of rows"
             )
         _rows.check_several_classes(total, self.labels)
-        factor: Any = 1.0
+        bins = _rows.Bins(
+            self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
+        )  # fmt: skip
         if target_prior is not None:
             factor = _rows.prior_factors(target_prior, self.labels, total)
-        bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
-        return bins.take(np.arange(len(self.low)), bins.counts)
+            bins = bins.reweighted_classes(factor)
+        return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)
 
 
 def first_of_bins(s: Array, dropped_bits: int) -> Array:

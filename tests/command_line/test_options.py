@@ -209,7 +209,7 @@ NONSENSE = [
 
 
 PYTHONS = re.compile(
-    r"\b[a-z]+_[a-z_]+=|\w\(\)|numpy|\bpass [a-z]+_|\.astype|np\.|[a-z]+_[a-z]+_rate"
+    r"\b[a-z]+_[a-z_]+=|\w\(\)|numpy|\bpass [a-z]+_|\.astype|np\.|[a-z]+_keep_rate"
 )
 
 

@@ -58,6 +58,7 @@ COMMANDS = {
         f"{BINARY} --metric f1 --interval --keep-rate-column {column('rate')}",
         f"log.csv --label {column('word')} --score {column('score')} --labels "
         f"{shlex.quote(','.join(LABELS))} --method plugin --method exact --method nelder-mead",
+        f"{BINARY} --metric recall --constraint precision=0.3 --constraint alert_rate=0.9",
     ],
     "kappa": [
         f"log.csv --label {column('label')} --prediction {column('prediction')} {METRICS}",

@@ -83,6 +83,10 @@ for weighted in (False, True):
             "optimize_thresholds", weighted, "grade", "score", labels=[1, 2, 3, 4],
             target_prior={1: 0.4, 2: 0.1, 3: 0.1, 4: 0.4},
         ),
+        f"thresholds-constraints-{tag}": call(
+            "optimize_thresholds", weighted, "y", "p", metric="f1", negative_keep_rate=0.9,
+            constraints={"recall": 0.4, "false_positive_rate": 0.5}, confidence_level=0.8,
+        ),
         f"kappa-{tag}": call("quadratic_weighted_kappa", weighted, "grade", "predicted"),
         f"kappa-labels-{tag}": call(
             "quadratic_weighted_kappa", weighted, "grade", "predicted", labels=[1, 2, 4, 3]

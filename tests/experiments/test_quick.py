@@ -68,6 +68,12 @@ QUICK = [
         holds=lambda table: (table.error > 0).all(),
     ),
     Quick(
+        "constraint_coverage",
+        {"summary": 25 * 2 + 4 * 3},  # cells of two ways, and with groups three
+        ("violated", "none"),
+        "violated in at most 0.119",
+    ),
+    Quick(
         "decision_rules",
         {"cells": 2 * 3 * 5, "differences": 3 * 4, "counts": 3 * 4},  # halves, metrics, ways
         ("value",),

@@ -219,7 +219,8 @@ def test_figures_with_errors_are_in_a_table(readme: Path) -> None:
 
 
 IN_PART = {
-    "bag_averages", "calibration_coverage", "curvature", "focal", "negative_downsampling/files",
+    "bag_averages", "calibration_coverage", "constraint_coverage", "curvature", "focal",
+    "negative_downsampling/files",
     "negative_downsampling/published", "ordinal_data/skill-no-clip",
     "ordinal_data/winequality-white-no-clip", "ordinal_probabilities", "performance_coverage",
     "prior_uncertainty", "threshold_study", "threshold_study/rare",

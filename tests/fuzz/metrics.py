@@ -17,9 +17,16 @@ from tests.fuzz.harness import Arguments, Near, Outside, Unclear
 NAMES = (
     "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "macro_f1", "g_mean",
     "f1", "youden",
+    "precision", "recall", "false_positive_rate", "alert_rate",
 )  # fmt: skip
-TWO = ("f1", "f_beta", "youden")
-DOWN = ("mae", "cost")
+ROW_SHARES = {
+    "precision": ([(1, 1)], [(0, 1), (1, 1)]), "recall": ([(1, 1)], [(1, 0), (1, 1)]),
+    "false_positive_rate": ([(0, 1)], [(0, 0), (0, 1)]),
+    "alert_rate": ([(0, 1), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)]),
+}  # fmt: skip
+"""Of two classes: which rows, true and predicted, of which others."""
+TWO = ("f1", "f_beta", "youden", *ROW_SHARES)
+DOWN = ("mae", "cost", "false_positive_rate", "alert_rate")
 """Metrics of which smaller is better."""
 
 Counts = list[list[Fraction]]
@@ -69,6 +76,9 @@ def class_value(metric: str, parameter: Any, C: Counts) -> tuple[Any, Any]:
         lost = n * Fraction(1, 2**1074) / E
         relative = 1e-13 * K + real(4 * lost)
         return 1 - O / E, relative * (1 + abs(real(O / E))) + 8 * real(rounded)
+    if metric in ROW_SHARES:
+        above, below = (sum(C[i][j] for i, j in pairs) for pairs in ROW_SHARES[metric])
+        return (above / below, 1e-13) if below else (None, 0)
     some = [t for t in true if t]
     if metric in ("macro_recall", "youden") and max(some) > min(some) * 10**300:
         raise Unclear  # the quotient is more than a float holds

@@ -91,6 +91,8 @@ TABLE = (
           share=4, may_warn=True, covers=("thresholds.Thresholds",)),
     Check("thresholds.optimize_thresholds curved", t.draw_curved, t.optimize,
           t.optimize_reference, share=0.5),
+    Check("thresholds.optimize_thresholds constraints", t.draw_limited, t.limited,
+          t.limited_reference, ("y_true", "score", "sample_weight"), W, share=2, may_warn=True),
     Check("thresholds.apply_thresholds", t.draw_apply, t.apply, t.apply_reference, ("score",)),
     Check("thresholds.decide", t.draw_decide, t.decide, t.decide_reference),
     Check("thresholds.optimize_decisions", t.draw_rule, t.rule, t.rule_reference,

@@ -14,7 +14,16 @@ from gbdt_objectives import metrics, thresholds
 from tests.fuzz.exact import counted, fraction, fractions, mean, real, weights_of
 from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
-from tests.fuzz.metrics import DOWN, NAMES, TWO, Counts, class_value, cost_of, make_metric
+from tests.fuzz.metrics import (
+    DOWN,
+    NAMES,
+    ROW_SHARES,
+    TWO,
+    Counts,
+    class_value,
+    cost_of,
+    make_metric,
+)
 
 SHARES = ("matthews", "macro_f1", "g_mean")
 """Metrics whose best thresholds of several classes nobody knows; of decisions, see
@@ -308,6 +317,84 @@ def draw_curved(draw: Draw) -> Arguments:
         "y_true": y, "score": s, "labels": list(range(K)), "sample_weight": draw.calm_weights(n),
         "metric": "qwk", "parameter": None, "method": "curved", "prior": None, "cut": 0,
     }  # fmt: skip
+
+
+# constraints
+
+
+def draw_limited(draw: Draw) -> Arguments:
+    n, r = draw.between(2, 12), draw.of([1.0, 0.5, 0.3, 0.01])
+    s = draw.scores(n)
+    names = ["f1", "youden", "kappa", "cost", "g_mean", *ROW_SHARES]
+    bounds = {m: draw.of([0.0, 0.5, 2 / 3, 1.0, draw.uniform()]) for m in
+              draw.rng.choice(names, draw.between(1, 3), replace=False).tolist()}  # fmt: skip
+    return {
+        "y_true": draw.positions(n, 2), "score": s, "sample_weight": draw.calm_weights(n),
+        "metric": draw.of(names), "bounds": bounds, "rate": r, "cut": draw.below(n + 1),
+    }  # fmt: skip
+
+
+COST = [[0.0, 1.0], [2.0, -0.5]]
+
+
+def limited(
+    y_true: Any, score: Any, sample_weight: Any, metric: str, bounds: Any, rate: float, cut: int
+) -> Any:
+    def made(name: str) -> Any:
+        return make_metric(name, COST, None, None)
+
+    options: Any = {
+        "metric": made(metric), "constraints": {made(m): x for m, x in bounds.items()},
+        "negative_keep_rate": rate,
+    }  # fmt: skip
+    try:
+        found = thresholds.optimize_thresholds(
+            y_true, score, labels=[0, 1], sample_weight=sample_weight, **options
+        )
+    except ValueError as error:
+        if "cannot be kept" not in str(error):
+            raise
+        return {"values": None, "again": None}
+    empty = thresholds.ThresholdStatistics.empty([0, 1])
+    halves = [
+        empty.add(y_true[s], score[s], None if sample_weight is None else sample_weight[s])
+        for s in (slice(0, cut), slice(cut, None))
+    ]
+    return {"values": found.values, "again": (halves[0] + halves[1]).thresholds(**options).values}
+
+
+def limited_reference(
+    y_true: Any, score: Any, sample_weight: Any, metric: str, bounds: Any, rate: float, cut: int
+) -> Any:
+    y, s, w, K = read_rows(y_true, score, [0, 1], sample_weight, None)
+    if rate < 1 and sum(v for v, k in zip(w, y, strict=True) if k) > 10**300:
+        raise Unclear
+    w = [v if k else v / fraction(rate) for v, k in zip(w, y, strict=True)]
+    pools, near = Pools(y, s, w, K), mp.mpf(10) ** -9
+
+    def slack(m: str, x: float, c: int) -> Any:
+        value = pools.value(m, COST, (c,))
+        return None if value is None else value - (-1 if m in DOWN else 1) * real(fraction(x))
+
+    cuts = range(len(pools.scores) + 1)
+    least = []
+    for c in cuts:
+        found = [slack(m, x, c) for m, x in bounds.items()]
+        least.append(-mp.inf if None in found else min(found))
+    if any(0 < abs(x) < near for x in least):  # which rounding decides
+        raise Unclear
+    values = [pools.value(metric, COST, (c,)) for c in cuts]
+    kept = [-mp.inf if v is None else v for v, x in zip(values, least, strict=True) if x >= 0]
+    if not kept:
+        return {"values": Same(None), "again": Same(None)}
+
+    def good(found: Any) -> bool:
+        (c,) = pools.cuts_of(found)
+        value = -mp.inf if values[c] is None else values[c]
+        return bool(least[c] >= 0 and (value == max(kept) or value >= max(kept) - near))
+
+    holds = Holds(f"the best {metric} where {bounds} are kept, {mp.nstr(max(kept), 17)}", good)
+    return {"values": holds, "again": holds}
 
 
 # apply_thresholds

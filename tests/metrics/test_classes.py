@@ -156,6 +156,11 @@ ELSEWHERE = {
     "f_beta_metric(2)": ["f2"],
     "f_beta_metric(beta)": ["f_beta", "fbeta", "fbeta_score"],
     "'youden'": ["youden_j", "informedness"],
+    "'precision'": ["precision_score", "ppv"],
+    "'recall'": ["recall_score", "tpr", "sensitivity"],
+    "'false_positive_rate'": ["fpr"],
+    "'false_positive_rate', which is 1 - specificity": ["specificity"],
+    "'alert_rate'": ["predicted_positive_fraction"],
 }
 
 

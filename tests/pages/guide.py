@@ -231,6 +231,25 @@ def decision_rules(page: Page) -> None:
 # docs/training.md
 
 
+CONSTRAINTS = Page("docs/constraints.md")
+
+
+@CONSTRAINTS.check
+def bounds_on_new_rows(page: Page) -> None:
+    found = results("constraint_coverage")
+    found = found[(found.metric == "precision") & (found.weights == "none") & (found.kept == 1)]
+    page.says("with positives in one row of ten")
+    for bound in (0.5, 0.8):
+        for size in (50, 200, 1000):
+            rows = f"{size} positives, base rate 0.1"
+            own = found[(found.bound == bound) & (found.rows == rows)].set_index("way")
+            here, new = own.loc["on these rows"], own.loc["confidence level"]
+            page.says(
+                f"| precision at least {bound} | {size} | {here.violated:.3f} | "
+                f"{new.violated:.3f} | {new.reached:.3f} |"
+            )
+
+
 TRAINING = Page(
     "docs/training.md",
     parts=("docs/own_objective.md",),

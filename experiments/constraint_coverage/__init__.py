@@ -1,0 +1,1 @@
+"""Whether new rows keep the bounds that optimize_thresholds promises."""

@@ -1,0 +1,372 @@
+"""Thresholds between two classes that keep bounds: on the rows themselves, or on new ones.
+
+Every metric is looked at in all d+1 cuts. A row is an alert where the second class, the positive
+one, is predicted. A guarantee tests cuts in an order that is fixed beforehand, each at the whole
+level, up to the first that fails: those that passed are all right with at least that probability
+(fixed sequence testing).
+
+A *share* is that of the good rows among some, the others are bad. On either side the rows have a
+sum A of weights and S of their squares; they are worth n = A^2/S rows of weight u = S/A (Kish). If
+the share is at its bound x, the good ones among n1 + n0 are binomial, with the odds x/(1-x) u0/u1,
+and a share that is as good or better has the probability ::
+
+    p = P(Bin(n1 + n0, q) >= n1) = I_q(n1, n0 + 1)
+
+That is exact where rows weigh 1, and also where negatives weigh 1/r as they were kept at rate r.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS
+from gbdt_objectives.thresholds.labelled import Thresholds
+from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
+from gbdt_objectives.thresholds.rows import ScoredRows, cut_to_threshold, last_of_ties
+
+START = 2
+"""False alerts that the first test of a precision allows: 0 finds more thresholds with some 50
+positives, 2 better ones with 200 and more."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of metrics, all to be kept; with a ``level`` by new rows, at that confidence."""
+
+    bounds: tuple[tuple[ClassMetric, float], ...]
+    level: float | None
+
+    def place(self, rows: Scored, metric: ClassMetric, r: float, owner: Array | None) -> Array:
+        """The threshold of the best metric of those that keep all bounds; of equally good ones
+        that of the fewest alerts.
+
+        ``r``: the rate at which negatives were kept. ``owner``: the number of each row's group.
+        """
+        pools, factor = rows.class_curve, np.array([1 / r, 1.0])
+        C, tests = pools.C * factor[:, None], []
+        if self.level is None:
+            place, kept = cut_to_threshold, [keeps(m, bound, C) for m, bound in self.bounds]
+        else:
+            sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])
+            delta = (1 - self.level) / len(self.bounds)
+            tests = [ShareTest(m, bound, sums, delta) for m, bound in self.bounds]
+            if owner is not None:
+                assert isinstance(rows, ScoredRows)
+                tests = [test.of_groups(rows, factor, owner) for test in tests]
+            place, kept = just_above, [test.passed for test in tests]
+        allowed = np.logical_and.reduce(kept)
+        if not allowed.any():
+            best_one, cut = self._nearest(kept, C)
+            t = cut_to_threshold(pools.low, pools.high, np.array([cut]))[0]
+            others = " where the others are kept" if len(kept) > 1 else ""
+            nearest = (
+                f"the best {best_one.name}{others} is {best_one.of_every_cut(C)[0][cut]:.6g}, at "
+                f"the threshold {t:.6g}"
+            )
+            unknown = [test.reason for test in tests if not test.passed.any()]
+            where = f" on new rows at confidence_level={self.level:g}" if tests else ""
+            why = "; ".join(unknown) or ("each can, but not together" if tests else nearest)
+            raise ValueError(
+                f"constraints {said(self.bounds)} cannot be kept{where}: {why}; loosen a bound or "
+                "improve the model"
+            )
+        value = np.where(allowed, goodness(metric, C), -np.inf)
+        best = value.max()
+        last = np.flatnonzero(allowed & (value >= best - LAST_DIGITS * abs(best)))[-1:]
+        return place(pools.low, pools.high, last)
+
+    def _nearest(self, kept: list[Array], C: Array) -> tuple[ClassMetric, int]:
+        """The first metric whose best, where the others are kept, says how far it is, and its
+        cut."""
+        for k, (metric, _) in enumerate(self.bounds):
+            others = np.logical_and.reduce([np.ones(C.shape[1], bool), *kept[:k], *kept[k + 1 :]])
+            value = np.where(others, goodness(metric, C), -np.inf)
+            if value.max() > -np.inf:
+                return metric, int(np.argmax(value))
+        metric = self.bounds[0][0]
+        return metric, int(np.argmax(goodness(metric, C)))
+
+
+def said(bounds: tuple[tuple[ClassMetric, float], ...]) -> str:
+    signs = ("<=", ">=")
+    return " and ".join(f"{m.name} {signs[m.greater_is_better]} {x:g}" for m, x in bounds)
+
+
+def goodness(metric: ClassMetric, C: Array) -> Array:
+    """The metric at every cut, negated if smaller is better; -inf where it is 0/0."""
+    value, _ = metric.of_every_cut(C)
+    return np.where(np.isnan(value), -np.inf, value if metric.greater_is_better else -value)
+
+
+def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:
+    """At which cuts a metric keeps its bound, up to how sums of weights round."""
+    value, below = metric.of_every_cut(C)
+    slack = (value - bound if metric.greater_is_better else bound - value) * below
+    return np.asarray(slack >= -LAST_DIGITS * max(1.0, abs(bound)) * C[:, -1].sum())
+
+
+def just_above(low: Array, high: Array, cuts: Array) -> Array:
+    """The least threshold above the pool below each cut: given its highest score, the rows above it
+    are a random sample of those that will be."""
+    found = cut_to_threshold(low, high, cuts)
+    inside = cuts[cuts > 0]
+    above = np.nextafter(high[inside - 1].astype(np.float64), np.inf)
+    found[cuts > 0] = np.minimum(above, np.append(low, np.inf)[inside])
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class ShareTest:
+    """A share that is to keep its bound at all cuts of a sequence that passed.
+
+    ``sums``: of weights and of squared weights, of each class in the pools below each cut, (2, 2,
+    d+1). ``effect``: the design effect at each cut.
+    """
+
+    metric: Any
+    bound: float
+    sums: Array
+    delta: float
+    effect: Array | float = 1.0
+
+    @property
+    def x(self) -> float:
+        """The least share of good rows."""
+        return self.bound if self.metric.greater_is_better else 1 - self.bound
+
+    @cached_property
+    def sides(self) -> tuple[Array, Array]:
+        """Which rows are good and bad, [true, predicted]."""
+        F, G = self.metric.ratio_costs(self.sums[0, :, -1])
+        return G - F, F
+
+    @property
+    def starts_without_alerts(self) -> bool:
+        """Whether all rows that it counts are good, or there are none, if none is an alert."""
+        return bool(self.sides[1][:, 1].any())
+
+    @property
+    def counts_alerts(self) -> bool:
+        """Whether the rows that it counts are the alerts alone, so that it is not monotone."""
+        good, bad = self.sides
+        return not (good + bad)[:, 0].any()
+
+    @cached_property
+    def worth(self) -> tuple[Array, Array, float, Array]:
+        """Rows that the good and the bad are worth at each cut, and q, of all rows and there."""
+        n, units = [], []
+        for M in self.sides:
+            A, S = (self.metric.at_every_cut(M, C) for C in self.sums)
+            most = np.argmax(A)
+            some = np.flatnonzero(LAST_DIGITS * A[most] < A)
+            near = np.clip(np.arange(len(A)), some[0], some[-1])  # where there are none: the next
+            unit = S[near] / A[near]
+            n.append(np.where(LAST_DIGITS * A[most] < A, A / unit, 0.0) / self.effect)
+            units.append((S[most] / A[most], unit))
+        q = [self.x * b / (self.x * b + (1 - self.x) * a) for a, b in zip(*units, strict=True)]
+        return *n, *q
+
+    def p_values(self, cuts: Array) -> Array:
+        from scipy.special import betainc
+
+        n1, n0, _, q = self.worth
+        some, a = n1[cuts] > 0, np.where(n1 > 0, n1, 1.0)[cuts]
+        return np.where(some, betainc(a, n0[cuts] + 1, q[cuts]), 1.0)
+
+    def sequence(self, start: int, end: int) -> Array:
+        """Cuts with m_j alerts, j = START + start, ..., or the first with more: the least number of
+        which j or fewer are bad with probability delta."""
+        from scipy.stats import nbinom
+
+        n1, n0, q, _ = self.worth
+        j = START + np.arange(start, end)
+        m = j + 1 + nbinom.ppf(1 - self.delta, j + 1, 1 - q)
+        alerts = np.maximum.accumulate((n1 + n0)[::-1])
+        at: Array = np.searchsorted(alerts, m * (1 - LAST_DIGITS))
+        return np.asarray(len(alerts) - 1 - at[at < len(alerts)])
+
+    @cached_property
+    def passed(self) -> Array:
+        """Which cuts passed, (d+1,)."""
+        found = np.zeros(self.sums.shape[-1], bool)
+        if not self.counts_alerts:  # monotone: what is on the safe side of one that passed has, too
+            right = self.p_values(np.arange(len(found))) <= self.delta
+            if self.starts_without_alerts:
+                return np.logical_or.accumulate(right)
+            return np.logical_or.accumulate(right[::-1])[::-1]
+        start, size = 0, 256
+        while len(cuts := self.sequence(start, start + size)):
+            right = self.p_values(cuts) <= self.delta
+            n = len(right) if right.all() else int(np.argmin(right))
+            found[cuts[:n]] = True
+            if n < size:
+                break
+            start, size = start + size, 2 * size
+        return found
+
+    def of_groups(self, rows: ScoredRows, factor: Array, owner: Array) -> ShareTest:
+        """The test where outcomes of the rows of one group may depend on each other: the variance
+        of what good rows are more than x, summed up by group, over that of rows alone."""
+        good, bad = self.sides
+        residual = (1 - self.x) * good - self.x * bad
+        no_alerts, y = self.starts_without_alerts, rows.position
+        first, last = residual.T if no_alerts else residual.T[::-1]
+        v = factor[y] if rows.weight is None else factor[y] * rows.weight
+        walk = slice(None, None, -1 if no_alerts else 1)  # rows as the cut passes them
+        before, step = v * first[y], v * (last - first)[y]
+        together = squares_of_groups(owner[walk], before[walk], step[walk])
+        passed = np.append(0, last_of_ties(rows.score) + 1)
+        S1, S0 = (self.metric.at_every_cut(M, self.sums[1]) for M in self.sides)
+        alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
+        found = together[len(y) - passed if no_alerts else passed]
+        effect = np.divide(found, alone, out=np.ones(len(alone)), where=alone > 0)
+        return replace(self, effect=np.maximum(effect, 1.0))
+
+    @property
+    def reason(self) -> str:
+        """Why no cut passed."""
+        n1, n0, q, _ = self.worth
+        least = math.ceil(math.log(self.delta) / math.log(q))
+        if not self.counts_alerts:
+            return f"{self.metric.name} needs {least} rows of its class, found {(n1 + n0)[0]:.4g}"
+        first = self.sequence(0, 1)
+        found = (
+            f"the test that allows {START} needs more than there are"
+            if not len(first)
+            else f"of the {(n1 + n0)[first[0]]:.4g} of the first test {n0[first[0]]:.4g} are false"
+        )
+        return f"{self.metric.name} needs {least} alerts without a false one, and {found}"
+
+
+def squares_of_groups(owner: Array, value: Array, step: Array) -> Array:
+    """The sum over groups of their squared sums, after each of 0..n rows' value has made a step."""
+    order = np.argsort(owner, kind="stable")
+    own, s = owner[order], step[order]
+    new = np.append(True, own[1:] != own[:-1])
+    before = np.cumsum(s) - s
+    before -= before[new][np.cumsum(new) - 1]
+    sums = np.bincount(owner, value)
+    grown = np.empty(len(s))
+    grown[order] = (2 * (sums[own] + before) + s) * s
+    return sums @ sums + from_zero(grown)
+
+
+def read_limits(
+    constraints: Mapping[Any, float] | None,
+    confidence_level: float | None,
+    groups: Any,
+    method: str | None,
+    metric: Target,
+    r: float,
+) -> Limits | None:
+    """Checked arguments of ``optimize_thresholds``; None without constraints."""
+    if constraints is None:
+        other = (
+            "for each group's own take fit_segment_shift(y_true, score, segments), for honest "
+            "scores cross_validate_thresholds(groups=)"
+        )
+        for name, value in (("confidence_level", confidence_level), ("groups", groups)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} is for what constraints promise on new rows: pass constraints="
+                    f"{{'precision': 0.9}}; {other if name == 'groups' else 'or leave it out'}"
+                )
+        return None
+    if not isinstance(constraints, Mapping) or not constraints:
+        raise TypeError(
+            f"constraints must be a mapping {{metric: bound}}, found {shown(constraints)}: write "
+            "for instance {'precision': 0.9}"
+        )
+    if not isinstance(metric, ClassMetric) or method not in (None, "exact"):
+        found = f"method={method!r}" if isinstance(metric, ClassMetric) else "a function as metric"
+        raise ValueError(
+            f"constraints are kept by looking at every cut, which method='exact' does, found "
+            f"{found}: leave method out, and pass a metric by its name, such as 'recall'"
+        )
+    bounds = tuple(read_bound(*item) for item in constraints.items())
+    if confidence_level is None:
+        if groups is not None:
+            raise ValueError("groups matter to confidence_level only: pass both or neither")
+        return Limits(bounds, None)
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
+    for m, bound in bounds:
+        why = ""
+        if not getattr(m, "is_share", False):
+            why = "is no share of rows: of precision, recall, false_positive_rate and alert_rate"
+        elif m.name == "alert_rate" and r < 1:
+            why = "of rows whose negatives were sampled tells nothing of all: of all rows"
+        elif not 0 < bound < 1:
+            why = f"cannot be known to be {bound:g} in every row: of a bound inside (0, 1)"
+        if why:
+            raise ValueError(
+                f"confidence_level: {m.name} {why} there are guarantees, leave confidence_level or "
+                "this constraint out"
+            )
+    return Limits(bounds, level)
+
+
+def read_bound(key: Any, bound: Any) -> tuple[ClassMetric, float]:
+    metric = resolve_metric(key)
+    if not isinstance(metric, ClassMetric):
+        raise TypeError(f"constraints must be of metrics of classes, found {shown(key)}")
+    name = f"constraints[{shown(metric.name)}]"
+    x = _checks.number(name, bound)
+    if getattr(metric, "is_share", False) and not 0 <= x <= 1:
+        raise ValueError(f"{name} must be in [0, 1], found {x:g}: 0.02 is 2 %")
+    return metric, x
+
+
+def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -> float:
+    """The rate at which negatives were kept, 1 for None."""
+    if target_prior is not None:
+        rivals = {"negative_keep_rate": negative_keep_rate, "confidence_level": level}
+        for name, value in rivals.items():
+            if value is not None:
+                raise ValueError(
+                    f"target_prior and {name} are both given: the prior already says how frequent "
+                    "each class is, and rows weighed by it promise nothing; leave one of them out"
+                )
+    if negative_keep_rate is None:
+        return 1.0
+    return _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+
+
+def find_thresholds(
+    method: str,
+    rows: Scored,
+    metric: Target,
+    limits: Limits | None,
+    r: float,
+    owner: Array | None = None,
+    **search: Any,
+) -> Thresholds:
+    """Thresholds within limits, if there are any, of rows whose negatives were kept at rate r."""
+    if (limits or r < 1) and len(rows.labels) != 2:
+        raise ValueError(
+            f"{'constraints' if limits else 'negative_keep_rate'} must be for two classes, found "
+            f"{len(rows.labels)}: say which, labels=[negative, positive]"
+        )
+    if r < 1:
+        kept, positives = rows.class_weight
+        thins_the_frequent_class(Facts(
+            name="negative_keep_rate", thinned=rows.labels.tolist()[0], rows_of=(np.inf, positives),
+            kept=kept, to_name="list it first, labels=[negative, positive]",
+        ))  # fmt: skip
+    if limits is None:
+        whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
+        return methods.find_thresholds(method, whole, metric, **search)
+    assert isinstance(metric, ClassMetric)
+    return methods.with_warnings("exact", limits.place(rows, metric, r, owner), rows, metric)
