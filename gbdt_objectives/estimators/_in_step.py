@@ -32,6 +32,8 @@ class Folds:
         self.lock = threading.Lock()  # of all that follows
         self.free, self.ready = n_jobs, deque[int]()  # how many more may run, and who would
         self.turns = [threading.Lock() for _ in weights]  # released when it is a fold's turn
+        for turn in self.turns:
+            turn.acquire()
         self.rounds: list[Rounds] = []
         self.failed: BaseException | None = None
 
@@ -51,14 +53,11 @@ class Folds:
                 with self.lock:
                     self.hand_on()
 
-        for turn in self.turns:
-            turn.acquire()
+        with self.lock:  # before an interrupt could leave threads without a turn
+            self.wake(range(len(folds)))
         with ThreadPoolExecutor(len(folds)) as pool:
-            fitted = [pool.submit(fit_one, k) for k in range(len(folds))]
             try:
-                with self.lock:
-                    self.wake(range(len(folds)))
-                for one in fitted:
+                for one in [pool.submit(fit_one, k) for k in range(len(folds))]:
                     yield one.result()
             except BaseException as error:  # also of who waits here, such as KeyboardInterrupt
                 self.fail(error)
@@ -94,10 +93,14 @@ class Folds:
             self.free += 1
 
     def fail(self, error: BaseException) -> None:
+        """Wake all that wait, whatever room there is: who has its turn may never have started."""
         with self.lock:
             self.failed = self.failed or error
             for rounds in self.rounds:
-                rounds.wake()
+                self.ready.extend(rounds.waiting)
+                rounds.waiting = []
+            while self.ready:
+                self.turns[self.ready.popleft()].release()
 
 
 class Rounds:
@@ -112,6 +115,8 @@ class Rounds:
     def mean(self, fold: int, value: float) -> float:
         """The mean over folds in the round that has this value in one of them."""
         with self.folds.lock:
+            if self.folds.failed is not None:  # nobody would wake it
+                raise CancelledError
             self.values[fold].append(value)
             k = len(self.values[fold])
             last = self.all_have(k)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from concurrent.futures import CancelledError
 from functools import partial
 from itertools import islice
 
@@ -293,6 +294,31 @@ def test_an_interrupt_ends_all_folds(data, monkeypatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         QWKClassifier(endless, cv=3).fit(X, y)
     assert threading.active_count() == before
+
+
+def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch) -> None:
+    X, y, _ = data
+    submit = _in_step.ThreadPoolExecutor.submit
+
+    def two_only(pool, function, fold):
+        if fold == 2:
+            time.sleep(0.3)  # the others train, and one of them waits for this one
+            raise KeyboardInterrupt
+        return submit(pool, function, fold)
+
+    monkeypatch.setattr(_in_step.ThreadPoolExecutor, "submit", two_only)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        QWKClassifier(LGBM(n_estimators=10**6, learning_rate=1e-9), cv=4).fit(X, y)
+    assert threading.active_count() == before
+
+
+def test_who_comes_after_an_error_does_not_wait() -> None:
+    folds = _in_step.Folds([1.0, 1.0], n_jobs=1)
+    ((stop,), _) = folds.stops([True])
+    folds.fail(ArithmeticError())
+    with pytest.raises(CancelledError):
+        stop.rounds.mean(0, 0.5)
 
 
 class Ends(xgb.callback.TrainingCallback):
