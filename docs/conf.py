@@ -19,6 +19,7 @@ from sphinx import addnodes
 from sphinx.ext.autodoc.mock import mock
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+from sphinx_gallery.directives import imgsgnode
 
 import gbdt_objectives
 from gbdt_objectives._names import ROOMS
@@ -184,20 +185,26 @@ def link_pages(*event: Any) -> None:
     lines[:] = [re.sub(r"``((docs/[\w/]+)\.md)``", r":doc:`\1 </\2>`", line) for line in lines]
 
 
+DRAWN = re.compile(r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$")
+"""Pictures of docs/make_pictures.py and the gallery; the group is their name."""
+
+
 class NarrowPictures(SphinxTransform):
     """A picture that is also drawn for phones stands there twice; site.css shows one of them."""
 
     default_priority = 400
 
     def apply(self, **kwargs: Any) -> None:
-        folder = Path(self.env.doc2path(self.env.docname)).parent
-        for image in list(self.document.findall(nodes.image)):
-            narrow = image.deepcopy()
-            narrow["uri"] = re.sub(r"\.png$", "_narrow.png", image["uri"])
-            if narrow["uri"] != image["uri"] and (folder / narrow["uri"]).is_file():
+        for image in [*self.document.findall(nodes.image), *self.document.findall(imgsgnode)]:
+            drawn = re.search(
+                r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$", image["uri"]
+            )
+            narrow = f"docs/pictures/{drawn[1]}_narrow.png" if drawn else ""
+            if narrow and (Path(self.env.srcdir) / narrow).is_file():
                 image["classes"].append("wide-picture")
-                narrow["classes"].append("narrow-picture")
-                image.parent.insert(image.parent.index(image) + 1, narrow)
+                place = image.parent.index(image) + 1
+                found = {"alt": image["alt"], "classes": ["narrow-picture"]}
+                image.parent.insert(place, nodes.image(uri=f"/{narrow}", **found))
 
 
 def inline_math(self: Any, node: nodes.math) -> None:
