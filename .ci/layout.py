@@ -2,8 +2,8 @@
 
 Each page is opened at 1366, 1280 and 390 pixels. It fails for a page that is wider than its window,
 one of two sections or more whose contents are not in sight, a block of code whose lines are cut at
-1280, Python or shell code that is not folded at 390, a word that is folded in code, a name that is
-broken within a table, a picture that is cut, too small to read on a phone or without an alternative
+1280, Python code that is not folded at 390, a word that is folded in code, a name that is broken
+within a table, a picture that is cut, too small to read on a phone or without an alternative
 text. ``--page`` opens this page only; ``--pictures`` saves the first screen of each page that is
 opened.
 
@@ -44,13 +44,14 @@ MEASURE = """
     found.push('its contents are not in sight');
   for (const pre of document.querySelectorAll('div.highlight pre')) {
     const folds = getComputedStyle(pre).whiteSpace == 'pre-wrap';
-    if (phone ? !folds && pre.closest('.highlight-python, .highlight-bash, .highlight-ipython3')
+    if (phone ? !folds && pre.closest('.highlight-python, .highlight-Python, .highlight-ipython3')
               : pre.scrollWidth > pre.clientWidth + 1)
       found.push('code is cut by ' + (pre.scrollWidth - pre.clientWidth) + ': ' + short(
         pre.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]));
     const texts = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT), range = new Range();
+    const words = pre.closest('.highlight-bash') ? /\\S{2,}/g : /\\w{2,}/g;
     for (let text; folds && (text = texts.nextNode());)
-      for (const word of text.data.matchAll(/\\w{2,}/g)) {
+      for (const word of text.data.matchAll(words)) {
         range.setStart(text, word.index);
         range.setEnd(text, word.index + word[0].length);
         if (lines(range.getClientRects()) > 1)
