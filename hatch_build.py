@@ -21,7 +21,8 @@ def absolute_links(text: str, repository: str, tag: str) -> str:
         return f"{link['picture']}[{link['text']}]({repository}/{kind}/{tag}/{link['target']})"
 
     relative = r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?!\w+:|#)(?P<target>[^)\s]+)\)"
-    return re.sub(relative, absolute, text)
+    text = re.sub(relative, absolute, text)
+    return re.sub(r'(?<=srcset=")(?!\w+:)', f"{repository}/raw/{tag}/", text)
 
 
 class ReleaseMetadata(MetadataHookInterface):

@@ -1,9 +1,11 @@
 """Measure the built site in a headless Chromium: ``python .ci/layout.py SITE [--pictures FOLDER]``.
 
-Each page is opened at 1280 and at 390 pixels. It fails for a page that is wider than its window, a
-block of code whose lines are cut at 1280, Python or shell code whose lines are cut at 390, a name
-that is broken within a table, and a picture without an alternative text. ``--page`` opens this
-page only; ``--pictures`` saves the first screen of each page that is opened.
+Each page is opened at 1366, 1280 and 390 pixels. It fails for a page that is wider than its window,
+one of two sections or more whose contents are not in sight, a block of code whose lines are cut at
+1280, Python code that is not folded at 390, a word that is folded in code, a name that is broken
+within a table, a picture that is cut, too small to read on a phone or without an alternative
+text. ``--page`` opens this page only; ``--pictures`` saves the first screen of each page that is
+opened.
 
 The browser is that of PyQt6-WebEngine. Where it is not installed, or does not start, nothing is
 measured, which is said, and is no failure.
@@ -20,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-WIDTHS = {1280: 900, 390: 844}
+WIDTHS = {1366: 768, 1280: 900, 390: 844}
 MEASURE = """
 (() => {
   const found = [];
@@ -34,18 +36,43 @@ MEASURE = """
     found.push('the page is ' + wide.scrollWidth + ' wide: ' + by.join(' | '));
   }
   const phone = wide.clientWidth < 720;
-  for (const pre of document.querySelectorAll('div.highlight pre'))
-    if ((!phone || pre.closest('.highlight-python, .highlight-bash, .highlight-ipython3')) &&
-        pre.scrollWidth > pre.clientWidth + 1)
+  const seen = e => e.getClientRects().length > 0;
+  const lines = rects => new Set([...rects].map(r => Math.round(r.top / 4))).size;
+  const contents = '#pst-page-toc-nav, details.contents > summary';
+  if (document.querySelectorAll('article h2').length > 1
+      && ![...document.querySelectorAll(contents)].some(seen))
+    found.push('its contents are not in sight');
+  for (const pre of document.querySelectorAll('div.highlight pre')) {
+    const folds = getComputedStyle(pre).whiteSpace == 'pre-wrap';
+    if (phone ? !folds && pre.closest('.highlight-python, .highlight-Python, .highlight-ipython3')
+              : pre.scrollWidth > pre.clientWidth + 1)
       found.push('code is cut by ' + (pre.scrollWidth - pre.clientWidth) + ': ' + short(
         pre.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]));
+    const texts = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT), range = new Range();
+    const words = pre.closest('.highlight-bash') ? /\\S{2,}/g : /\\w{2,}/g;
+    for (let text; folds && (text = texts.nextNode());)
+      for (const word of text.data.matchAll(words)) {
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        if (lines(range.getClientRects()) > 1)
+          found.push('a word is folded in code: ' + word[0]);
+      }
+  }
   for (const name of document.querySelectorAll('table code, table a'))
     if (name.textContent.length < 40 && !/[\\s\\-/,]/.test(name.textContent.trim())
-        && new Set([...name.getClientRects()].map(r => Math.round(r.top / 4))).size > 1)
+        && lines(name.getClientRects()) > 1)
       found.push('a name is broken: ' + short(name.textContent));
-  for (const img of document.querySelectorAll('main img'))
-    if (!img.alt && !img.closest('.sphx-glr-thumbcontainer'))
-      found.push('no alternative text: ' + img.src.split('/').pop());
+  const scrolls = e => e && (getComputedStyle(e).overflowX == 'auto' || scrolls(e.parentElement));
+  for (const img of document.querySelectorAll('main img:not(.sphx-glr-thumbcontainer img)')) {
+    const box = img.getBoundingClientRect(), name = img.src.split('/').pop();
+    if (!img.alt)
+      found.push('no alternative text: ' + name);
+    if (seen(img) && box.right > wide.clientWidth + 1 && !scrolls(img))
+      found.push('a picture is cut: ' + name);
+    if (seen(img) && phone && img.naturalWidth > 600 && box.width < 600
+        && !img.classList.contains('narrow-picture'))
+      found.push('a picture is too small to read: ' + name);
+  }
   return JSON.stringify([document.querySelectorAll('div.highlight pre').length, found]);
 })()
 """

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.ext.autodoc.mock import mock
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+from sphinx_gallery.directives import imgsgnode
 
 import gbdt_objectives
 from gbdt_objectives._names import ROOMS
 
 if TYPE_CHECKING:
-    from docutils import nodes
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
@@ -61,7 +65,7 @@ exclude_patterns = [
     "build",
     "*.egg-info",
 ]
-templates_path = ["docs/_templates"]  # autosummary looks from the root
+templates_path = [str(Path(__file__).parent / "_templates")]
 nitpicky = True
 highlight_language = "text"  # of formulas in docstrings; examples there are known by their prompts
 
@@ -92,6 +96,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "doc_module": ("gbdt_objectives",),
     "backreferences_dir": "docs/gallery/backreferences",
+    "thumbnail_size": (720, 480),  # twice as wide as shown, for sharp screens
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -118,6 +123,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
+    "article_header_end": ["contents"],
 }
 if tags.has("versions"):  # noqa: F821 (Sphinx defines it): built by .ci/site.py, beside others
     html_theme_options |= {
@@ -173,6 +179,34 @@ def find_public_name(
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
 
 
+def link_pages(*event: Any) -> None:
+    """A page that a docstring names by its path, as ``docs/deploy.md``, is a link."""
+    lines = event[-1]
+    lines[:] = [re.sub(r"``((docs/[\w/]+)\.md)``", r":doc:`\1 </\2>`", line) for line in lines]
+
+
+DRAWN = re.compile(r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$")
+"""Pictures of docs/make_pictures.py and the gallery; the group is their name."""
+
+
+class NarrowPictures(SphinxTransform):
+    """A picture that is also drawn for phones stands there twice; site.css shows one of them."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs: Any) -> None:
+        for image in [*self.document.findall(nodes.image), *self.document.findall(imgsgnode)]:
+            drawn = re.search(
+                r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$", image["uri"]
+            )
+            narrow = f"docs/pictures/{drawn[1]}_narrow.png" if drawn else ""
+            if narrow and (Path(self.env.srcdir) / narrow).is_file():
+                image["classes"].append("wide-picture")
+                place = image.parent.index(image) + 1
+                found = {"alt": image["alt"], "classes": ["narrow-picture"]}
+                image.parent.insert(place, nodes.image(uri=f"/{narrow}", **found))
+
+
 def inline_math(self: Any, node: nodes.math) -> None:
     self.body.append(convert(node.astext()))
     raise addnodes.nodes.SkipNode
@@ -187,4 +221,6 @@ def block_math(self: Any, node: nodes.math_block) -> None:
 def setup(app: Sphinx) -> None:
     app.connect("env-check-consistency", check_names)
     app.connect("missing-reference", find_public_name)
+    app.connect("autodoc-process-docstring", link_pages)
+    app.add_transform(NarrowPictures)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))

@@ -38,6 +38,9 @@ def test_a_release_leads_to_its_files(hook) -> None:
         assert target.startswith(start)
         assert (ROOT / target.removeprefix(start).split("#")[0]).is_file()
     assert any(picture for picture, _ in links)
+    for target in re.findall(r'srcset="([^"]*)"', text):  # for phones
+        assert target.startswith(f"{ADDRESS}/raw/v1.2.0/")
+        assert (ROOT / target.removeprefix(f"{ADDRESS}/raw/v1.2.0/")).is_file()
     assert metadata["urls"]["Repository"] == ADDRESS
     # only the links were touched
     short = text.replace(f"{ADDRESS}/raw/v1.2.0/", "").replace(f"{ADDRESS}/blob/v1.2.0/", "")
@@ -48,6 +51,7 @@ def test_links_with_an_address_stay(hook) -> None:
     from hatch_build import absolute_links
 
     text = "[a](https://a.org/b) [b](#here) ![c](https://a.org/d.png) [e](mailto:f@a.org)"
+    text += '<source srcset="https://a.org/d.png">'
     assert absolute_links(text, ADDRESS, "v1") == text
 
 
