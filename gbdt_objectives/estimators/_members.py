@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.stats
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, shown
+from gbdt_objectives._checks import Array, Facts, guards, shown, warn
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, read_metric
@@ -34,6 +35,9 @@ WEIGH = (
     "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
     "sample_weight= to fit"
 )
+
+LONG_TAIL = 5.0
+"""Skewness of a target above which it was behind the classes in trials; below 4 it was level."""
 
 Members = list[tuple[str, Any]]
 """Name and regressor of each; the only one's name is "estimator"."""
@@ -299,6 +303,23 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
     _, metric = _wrapped.find_metric(booster)
     metric = metric if isinstance(metric, Metric) else default_metric(objective)
     read_metric(metric, trained, "Regressor")
+
+
+def warn_of_skew(members: Members, target: Array) -> None:
+    """Warn if squared error would follow the few greatest values of a target with a long tail."""
+    tail = float(scipy.stats.skew(target))
+    if tail > LONG_TAIL and target.min() >= 0 and any(map(learns_squares, boosters_of(members))):
+        log = "numpy.log(target)" if target.min() > 0 else "numpy.log1p(target)"
+        warn(
+            f"target has a skewness of {tail:.2g}: squared error follows its few greatest values, "
+            f"which the classes hardly tell apart; pass {log}"
+        )
+
+
+def learns_squares(of_member: tuple[Any, Library]) -> bool:
+    booster, library = of_member
+    named = (v for _, name, v in _wrapped.all_parameters(booster) if name == "objective")
+    return all(value in library.defaults["Regressor"] for value in named)
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:

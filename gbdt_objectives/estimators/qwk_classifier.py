@@ -252,7 +252,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             Rows of one group stay on one side of each split.
         target : array-like of shape (n,), optional
             The finer number that y was cut from, such as a total of points: the regressor learns
-            it instead of the class positions, and thresholds for y are placed on its scores.
+            it instead of the class positions, and thresholds for y are placed on its scores. If it
+            has a long tail, pass its logarithm.
 
         Raises
         ------
@@ -340,6 +341,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         classes, position = self._read_labels(y, given, target)
         members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
+        if target is not None:
+            _members.warn_of_skew(members, goal)
         by_number = self.early_stopping_rounds not in (None, "auto")
         _members.check_labels(members, self, classes, goal, target is not None, by_number)
         segment = self._segments(X)
