@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -17,11 +17,11 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, RandomState, group_numbers, guards
 from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._averages import geometric_mean
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -385,17 +385,6 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
-
-
-def geometric_mean(probabilities: Sequence[Array]) -> Array:
-    """The products of p_bk^(1/B) over b, with rows that sum to 1; zeros act as tiny numbers do."""
-    if len(probabilities) == 1:
-        return probabilities[0]
-    p = np.stack(probabilities)
-    ruled_out = (p == 0).sum(axis=0)
-    log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
-    log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    return formulas.softmax(log_mean)
 
 
 def _shift(kept: Array) -> Any:

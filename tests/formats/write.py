@@ -76,7 +76,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "qwk_blend": blend,
     "downsampled": downsampled,
     "calibrated": lambda: classifier(
-        go.CalibratedClassifier(lgb.LGBMClassifier(**LGB), SplineCalibrator(), cv=2)
+        go.CalibratedClassifier(lgb.LGBMClassifier(**LGB), SplineCalibrator(), cv=2, ensemble=False)
     ),
     "estimator": lambda: classifier(xgb.XGBClassifier(**XGB)),
     "served": served,
