@@ -35,6 +35,11 @@ def are_certain(p: Array) -> bool:
     return not p.all()
 
 
+def log_odds(p: Array) -> Array:
+    """Of the second of two classes, (n,)."""
+    return np.log(p[:, 1]) - np.log(p[:, 0])
+
+
 def find_center(p: Array, w: Array | None) -> Any:
     """The mean of l: a float for two classes, (K,) with the sum 0 for more."""
     c = np.average(centered(p), axis=0, weights=w)
@@ -46,6 +51,26 @@ def find_stretch(p: Array, of_each: Array, w: Array | None) -> float:
     o, each = centered(p), centered(of_each)
     o -= np.average(o, axis=0, weights=w)  # the classes' own means are no spread
     return _members.find_stretch(o.ravel(), each.ravel(), None if w is None else w.repeat(len(o.T)))
+
+
+def stretch_of_bags(z: Array, w: Array) -> float | None:
+    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)).
+
+    z (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c
+    the mean covariance of two bags' on rows that both did not see. None without such rows.
+    """
+    held = np.isfinite(z)
+    share = held * w[:, None]
+    both = share.T @ held
+    B, others = len(both), ~np.eye(len(both), dtype=bool) & (both > 0)
+    if not others.any() or not both.diagonal().all():
+        return None
+    mean = np.where(held, z, 0.0) * w[:, None]
+    x = np.where(held, z - mean.sum(axis=0) / share.sum(axis=0), 0.0)
+    products = (x * w[:, None]).T @ x
+    v = (products.diagonal() / both.diagonal()).mean()
+    c = (products[others] / both[others]).mean()
+    return max(1.0, float(np.sqrt(v / (v / B + (1 - 1 / B) * c)))) if c > 0 else 1.0
 
 
 def centered(p: Array) -> Array:

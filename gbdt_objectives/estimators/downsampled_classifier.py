@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +21,7 @@ from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._averages import geometric_mean
+from gbdt_objectives.estimators import _averages, _base, _left_out
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -118,6 +118,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     correction: Literal["prior", "offset", "weight"] | None = "prior"
     n_bags: int = 1
     average: Literal["probability", "log_odds"] = "probability"
+    calibrate: bool | Literal["auto"] = "auto"
     cv: Any = None
     random_state: RandomState = None
 
@@ -184,32 +185,56 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         rates = self._rates(classes, np.bincount(position))
         w = _base.check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
+        calibrates = self._calibrates(classes, rates, position, w, group)
         data = (X, position, w)
         held_out = _base.read_eval_set(self, given, classes, eval_set, eval_sample_weight)
         pool = np.arange(len(target))
         if self.cv is not None:
             pool, held_out = self._hold_out(data, classes, group)
-        uniform = _checks.generator(self.random_state).random(n_bags)
-        seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
-        samples = [pool[resample_classes(target[pool], rates, random_state=seed)] for seed in seeds]
+        rng = _checks.generator(self.random_state)
+        seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
+        pools, thinned = [pool] * n_bags, np.argmin([rates[label] for label in classes.tolist()])
+        if calibrates:
+            pools = _left_out.pools(pool, position[pool] != thinned, n_bags, rng)
+        samples = [
+            own[resample_classes(target[own], rates, random_state=seed)]
+            for own, seed in zip(pools, seeds, strict=True)
+        ]
         kept = np.array([_measure_rates(classes, position, pool, rows, w) for rows in samples])
         models = [
             self._fit_bag(data, group, held_out, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
-        _base.check_features(self, X, reset=True)
-        self.estimators_, self.classes_, self.keep_rates_ = models, classes, kept
         shift = np.mean([_shift(r) for r in kept], axis=0)[()]
-        self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
+        shift = shift if self.correction == "prior" else np.zeros_like(shift)[()]
+        found = {"estimators_": models, "classes_": classes, "keep_rates_": kept, "shift_": shift}
+        if calibrates:
+            shifts = _shifts(kept, shift)
+            bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
+            labelled = _left_out.Labelled(*data)
+            try:
+                found |= _left_out.fit(bags, samples, labelled, pool, int(thinned), seeds)
+            except _left_out.NotCalibrated:
+                if self.calibrate != "auto":
+                    raise
+        _base.check_features(self, X, reset=True)
+        _base.forget(self)
+        self.__dict__.update(found)
         return self
 
     def _probability(self, X: Any) -> Array:
         """The probability of each class in the population that ``fit`` was given."""
+        if hasattr(self, "calibrator_"):
+            bags = zip(self.estimators_, self._bag_shifts, strict=True)
+            each = [corrected(*bag, X) for bag in bags]
+            mean = _averages.geometric_mean(each, self.stretch_, self.center_)
+            p = self.calibrator_.predict(mean[:, 1])
+            return np.column_stack([1 - p, p])
         bags = [predict_probability(model, X) for model in self.estimators_]
         average = _checks.choice("average", self.average, AVERAGES)
         corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
         if average == "log_odds":
-            mean = geometric_mean(bags)
+            mean = _averages.geometric_mean(bags)
             return correct_probability(mean, shift=self.shift_) if corrects else mean
         if corrects:
             bags = [
@@ -220,7 +245,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     @property
     def _bag_shifts(self) -> list[Any]:
         """What corrects the log-odds of each bag."""
-        return [_shift(rates) if np.any(self.shift_) else 0.0 for rates in self.keep_rates_]
+        return _shifts(self.keep_rates_, self.shift_)
 
     def _check_parameters(self) -> int:
         """Check the parameters and return the number of bags."""
@@ -243,7 +268,38 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"cv must be a splitter or a list of splits, found {self.cv!r}: TimeSeriesSplit(5) "
                 "stops on the last rows, and without cv each bag stops on a fifth of its own sample"
             )
+        _checks.flag_or_auto("calibrate", self.calibrate)
         return _checks.whole_number("n_bags", self.n_bags, 1)
+
+    def _calibrates(
+        self, classes: Array, rates: Mapping[Any, float], position: Array, w: Array | None,
+        group: Array | None,
+    ) -> bool:  # fmt: skip
+        """Whether bags are calibrated; raises where they were to be, and cannot."""
+        wanted = _checks.flag_or_auto("calibrate", self.calibrate)
+        if wanted is False:
+            return False
+        counts = np.bincount(position if w is None else position[w > 0], minlength=len(classes))
+        given = [rates[label] for label in classes.tolist()]
+        needs = {
+            "several bags, found n_bags=1: pass n_bags=5, or calibrate=False": self.n_bags < 2,
+            f"two classes, found {len(classes)}: pass calibrate=False, and calibrate by "
+            "CalibratedClassifier(classifier, TemperatureCalibrator())": len(classes) > 2,
+            "probabilities of the population, but correction=None asks for the sample's: pass "
+            "correction='prior', or calibrate=False": self.correction is None,
+            "single rows to leave out, but groups stay together: pass calibrate=False, and "
+            "calibrate by CalibratedClassifier(classifier).fit(X, y, groups=groups)":
+                group is not None,
+            "rows that bags leave out, but negative_keep_rate keeps all: pass a lower one, or "
+            "calibrate=False": min(given) == 1,
+            f"rows of each class in every bag, found {counts.min()} of one class and "
+            f"n_bags={self.n_bags}: pass fewer bags, or calibrate=False":
+                counts.min() < max(2, self.n_bags),
+        }  # fmt: skip
+        missing = next((need for need, is_missing in needs.items() if is_missing), None)
+        if missing is not None and wanted:
+            raise ValueError(f"calibrate=True needs {missing}")
+        return missing is None
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
         given, labels = self.negative_keep_rate, classes.tolist()
@@ -385,6 +441,17 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
+
+
+def corrected(model: Any, d: Any, X: Any) -> Array:
+    """The probabilities of a bag, whose log-odds d shifts."""
+    p = predict_probability(model, X)
+    return correct_probability(p, shift=d) if np.any(d) else p
+
+
+def _shifts(kept: Array, shift: Any) -> list[Any]:
+    """Those of the log-odds of each bag, if they are shifted."""
+    return [_shift(rates) if np.any(shift) else 0.0 for rates in kept]
 
 
 def _shift(kept: Array) -> Any:

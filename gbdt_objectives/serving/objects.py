@@ -208,10 +208,18 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
 
 
 def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
+    own = (
+        {}
+        if not hasattr(model, "calibrator_")
+        else {
+            "calibrator": as_dict(model.calibrator_),
+            **of_stretch(model),
+        }
+    )
     return {
         **of_wrapping(model), "keep_rates": model.keep_rates_.tolist(),
         "shift": np.asarray(model.shift_).tolist(),
-        "bags": [describe(bag, files) for bag in model.estimators_],
+        "bags": [describe(bag, files) for bag in model.estimators_], **own,
     }  # fmt: skip
 
 
@@ -316,6 +324,9 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         model.estimators_ = [restore(bag, plan, folder) for bag in tree["bags"]]
         model.keep_rates_ = np.array(tree["keep_rates"], np.float64)
         model.shift_ = np.array(tree["shift"], np.float64)[()]
+        if "calibrator" in tree:
+            model.calibrator_ = from_dict(tree["calibrator"])
+            read_stretch(model, tree)
     if name == "CalibratedClassifier":
         model.calibrator_ = from_dict(tree["calibrator"])
         if "folds" in tree:

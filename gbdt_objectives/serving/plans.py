@@ -302,6 +302,10 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
+    if hasattr(model, "calibrator_"):
+        corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
+        mean_plan = stretched_mean(corrected, model.stretch_, model.center_)
+        return calibrated(mean_plan, model.calibrator_)
     shares = [1 / len(bags)] * len(bags)
     if model.average == "log_odds" and len(bags) > 1:
         if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
