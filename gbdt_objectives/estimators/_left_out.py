@@ -19,10 +19,12 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.estimators import _averages
-from gbdt_objectives.estimators._members import STRETCH_ROWS
 
-ROWS = 4_000
-"""Most rows of a class that each bag scores: to score takes longer than to train on a fiftieth."""
+ROWS = 2_000
+"""Most rows of a class that each bag scores, besides those for the stretch: to score all takes
+longer than to train on a fiftieth of them."""
+
+SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
 
 FEW = 50
 """With fewer positives the shrunk spline stays too near to bags that predict too much."""
@@ -58,8 +60,9 @@ class Pairs(NamedTuple):
 
 def pools(pool: Array, whole: Array, bags: int, rng: Any) -> list[Array]:
     """The rows that each bag may see: all but a fold of its own of those of the whole class."""
-    order = rng.permutation(pool[whole])
-    return [np.setdiff1d(pool, order[b::bags]) for b in range(bags)]
+    fold = np.full(len(pool), -1)
+    fold[whole] = rng.permutation(np.arange(whole.sum()) % bags)
+    return [pool[fold != b] for b in range(bags)]
 
 
 def fit(
@@ -73,13 +76,17 @@ def fit(
     """
     counting = pool if data.w is None else pool[data.w[pool] > 0]
     rng = np.random.default_rng(seeds[0])
-    common = rng.permutation(counting[data.y[counting] == thinned])[:STRETCH_ROWS]
+    common = some(counting[data.y[counting] == thinned], SHARED, rng)
     z = np.full((len(common), len(bags)), np.nan)
     found = []
     for b, (predict, sample, seed) in enumerate(zip(bags, samples, seeds, strict=True)):
-        left = np.setdiff1d(counting, sample)
-        shared = np.isin(common, left)
-        rows = some_of_each(left, common[shared], data.y, np.random.default_rng(seed))
+        seen = np.zeros(len(data.y), bool)
+        seen[sample] = True
+        shared = ~seen[common]
+        seen[common] = True  # they come first
+        others, rng = counting[~seen[counting]], np.random.default_rng(seed)
+        own = [some(others[data.y[others] == label], ROWS, rng) for label in (0, 1)]
+        rows = np.concatenate([common[shared], *own])
         p = predict(_safe_indexing(data.X, rows))
         if _averages.are_certain(p):
             raise NotCalibrated(
@@ -102,13 +109,8 @@ def fit(
     }  # fmt: skip
 
 
-def some_of_each(left: Array, first: Array, y: Array, rng: np.random.Generator) -> Array:
-    """Up to ROWS of each label of the rows left out, with the first ones first."""
-    rows, others = [first], np.setdiff1d(left, first)
-    for label in (0, 1):
-        own = rng.permutation(others[y[others] == label])
-        rows.append(own[: max(0, ROWS - (y[first] == label).sum())])
-    return np.concatenate(rows)
+def some(rows: Array, most: int, rng: np.random.Generator) -> Array:
+    return rng.choice(rows, min(most, len(rows)), replace=False)
 
 
 def fit_pairs(pairs: Pairs, data: Labelled, pool: Array) -> tuple[Any, Array]:

@@ -225,8 +225,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     def _probability(self, X: Any) -> Array:
         """The probability of each class in the population that ``fit`` was given."""
         if hasattr(self, "calibrator_"):
-            bags = zip(self.estimators_, self._bag_shifts, strict=True)
-            each = [corrected(*bag, X) for bag in bags]
+            shifted = zip(self.estimators_, self._bag_shifts, strict=True)
+            each = [corrected(*bag, X) for bag in shifted]
             mean = _averages.geometric_mean(each, self.stretch_, self.center_)
             p = self.calibrator_.predict(mean[:, 1])
             return np.column_stack([1 - p, p])
