@@ -58,7 +58,9 @@ def classifier(model: Any) -> Any:
 def downsampled() -> Any:
     model = xgb.XGBClassifier(**XGB)
     return classifier(
-        go.DownsampledClassifier(model, negative_keep_rate=0.5, n_bags=2, random_state=0)
+        go.DownsampledClassifier(
+            model, negative_keep_rate=0.5, n_bags=2, calibrate=False, random_state=0
+        )
     )
 
 

@@ -152,7 +152,7 @@ def downsampled(library: str, kind: str, labels: Any, **parameters: Any) -> Fitt
         rate = {labels[0]: 0.5}
     member = estimator(library, "Classifier", **parameters.pop("member", {}))
     model = go.DownsampledClassifier(
-        member, **{"negative_keep_rate": rate, "random_state": 3, **parameters}
+        member, **{"negative_keep_rate": rate, "random_state": 3, "calibrate": False} | parameters
     )
     return fitted(model, kind, labels)
 
@@ -164,7 +164,7 @@ def calibrated(
     member = estimator(library, "Classifier", **of_member)
     if inner != "booster":
         member = go.DownsampledClassifier(
-            member, negative_keep_rate=0.5, n_bags=2, random_state=3,
+            member, negative_keep_rate=0.5, n_bags=2, random_state=3, calibrate=False,
             average="log_odds" if inner == "log_odds" else "probability",
         )  # fmt: skip
     ensemble = inner != "downsampled"
@@ -269,6 +269,11 @@ def cases() -> Iterator[Case]:
             yield case(
                 f"{lib}-down-{correction}", downsampled, library, "categories", [0, 1],
                 correction=correction, n_bags=2,
+            )  # fmt: skip
+        for correction in ("prior", "offset"):
+            yield case(
+                f"{lib}-down-calibrated-{correction}", downsampled, library, "frame", [0, 1],
+                correction=correction, n_bags=3, calibrate=True,
             )  # fmt: skip
         for average in ("probability", "log_odds"):
             for bags in range(1, 6):

@@ -165,7 +165,8 @@ def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path: Path) 
 
 def test_an_average_of_averages_has_no_folder(tmp_path: Path) -> None:
     """Sums of probabilities, and then of their log-odds: the folder knows one sum."""
-    bags = go.DownsampledClassifier(lgb.LGBMClassifier(**SMALL), 0.5, n_bags=2, random_state=0)
+    member = lgb.LGBMClassifier(**SMALL)
+    bags = go.DownsampledClassifier(member, 0.5, n_bags=2, calibrate=False, random_state=0)
     model = go.CalibratedClassifier(bags, LogitCalibrator(), cv=2).fit(X, Y)
     with pytest.raises(ValueError, match=r"averages themselves, .* ensemble=False, n_bags=1 or"):
         model.export(tmp_path / "m", X)
