@@ -47,8 +47,15 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
 
     where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
-    mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
-    the corrections and averages; ``export`` serves the model without this package.
+    mean of the d_b (``correction="prior"``; otherwise they are 0). Several bags of two classes are
+    calibrated besides: boosters that are trained on few negatives are too sure, so that corrected
+    probabilities are up to several times too high. Then the log-odds z_b + d_b are averaged ::
+
+        p = calibrator(sigmoid(c + s (mean over bags of (z_b + d_b) - c)))
+
+    with the stretch s >= 1, as the average varies less than a bag, which the calibrator was fitted
+    on. ``docs/rare_events.md`` compares corrections and averages; ``export`` serves the model
+    without this package.
     ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
     ``predict_proba`` with a threshold of your own.
 
@@ -73,8 +80,18 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     n_bags : int
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
-        How the bags are averaged. "probability" keeps the mean prediction right; "log_odds" makes
-        it too low for rare events, and does not suit models that predict exactly 0 or 1.
+        How bags that are not calibrated are averaged. "probability" keeps the mean prediction
+        right; "log_odds" makes it too low for rare events, and does not suit models that predict
+        exactly 0 or 1.
+    calibrate : bool or "auto"
+        True: calibrate the bags on rows that they leave out, without other models. Each bag then
+        leaves out a fold, 1/n_bags of the class that is not sampled, in ``keep_rates_``. It scores
+        up to 2,000 of the rows of each class that it did not see, and 1,000 for the stretch. One
+        ``SplineCalibrator(shrink=True)`` is fitted to all of these, ``LogitCalibrator()`` with
+        fewer than 50 rows of a class, ``InterceptCalibrator()`` if bags could not split. "auto":
+        True with two classes, each of at least n_bags rows, several bags, a correction, a rate
+        below 1, no ``groups``, and no probability of exactly 0 or 1 on the rows left out; these
+        have no log-odds, and such bags are averaged without. False: correct only.
     cv : splitter, iterable of splits or None
         For early stopping. The rows that its last split holds out are those to stop on; its
         training rows are those that are sampled from and corrected to; other rows are not used.
@@ -90,6 +107,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
         The measured rates.
+    calibrator_ : calibrator
+        Fitted, if the bags are calibrated.
+    stretch_, center_ : float
+        The s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2
         Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
         ``correction="prior"``.

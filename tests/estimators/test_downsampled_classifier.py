@@ -518,7 +518,7 @@ def test_stops_on_rows_that_are_given(data, booster, weighted, way) -> None:
     past, later = slice(0, 15_000), slice(15_000, 20_000)
     few = np.random.default_rng(0).exponential(size=len(y)) ** 3  # heavy ones, which move the best
     w = few if weighted else np.ones(len(y))
-    common = {"correction": "offset", "n_bags": 2, "random_state": 1}
+    common = {"correction": "offset", "n_bags": 2, "calibrate": False, "random_state": 1}
     classifier = DownsampledClassifier(stopping(booster, 10), RATE, **common)
     if way == "cv":
         classifier.set_params(cv=TimeSeriesSplit(2, test_size=5000))
