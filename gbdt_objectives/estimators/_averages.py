@@ -35,7 +35,7 @@ def are_certain(p: Array) -> bool:
     return not p.all()
 
 
-def log_odds(p: Array) -> Array:
+def second_log_odds(p: Array) -> Array:
     """Of the second of two classes, (n,)."""
     return np.log(p[:, 1]) - np.log(p[:, 0])
 

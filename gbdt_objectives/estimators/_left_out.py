@@ -93,7 +93,7 @@ def fit(
                 "calibrate=True needs log-odds, but estimator predicts probabilities of exactly 0 "
                 "or 1, which have none: pass calibrate=False"
             )
-        z[shared, b] = _averages.log_odds(p[: shared.sum()])
+        z[shared, b] = _averages.second_log_odds(p[: shared.sum()])
         found.append(Pairs(rows, p))
     pairs = Pairs(*map(np.concatenate, zip(*found, strict=True)))
     stretch = _averages.stretch_of_bags(z, data.weight(common))
@@ -123,7 +123,7 @@ def fit_pairs(pairs: Pairs, data: Labelled, pool: Array) -> tuple[Any, Array]:
     whole, own = np.bincount(data.y[pool], data.weight(pool)), np.bincount(y, w)
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
-    z = _averages.log_odds(pairs.p)
+    z = _averages.second_log_odds(pairs.p)
     score, rates = pairs.p[:, 1], {"negative_keep_rate": rate}
     if np.ptp(z) < SAME:
         calibrator = InterceptCalibrator().fit(score, y, v, **rates)

@@ -45,7 +45,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def new():
-    return made(40_000, seed=1)
+    return made(20_000, seed=1)
 
 
 def ratio(model, rows) -> float:

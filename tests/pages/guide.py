@@ -284,8 +284,8 @@ def bags_that_calibrate_themselves(page: Page) -> None:
     assert set(files) == {15}
     page.says(
         f"With five bags of LightGBM on fifteen files, the log loss was lower by "
-        f"{-five.percent[0.05]:.0f} % at a rate of 0.05 and by {-five.percent[0.02]:.0f} % at 0.02, "
-        f"and worse on {'some' if five.worse.any() else 'none'}"
+        f"{-five.percent[0.05]:.0f} % at a rate of 0.05 and by {-five.percent[0.02]:.0f} % at 0.02"
+        f", and worse on {'some' if five.worse.any() else 'none'}"
     )
     ten = found.loc[("XGBoost", 10)]
     page.says(f"ten bags of XGBoost got worse on {word(ten.worse.max())} files with few events")
