@@ -51,6 +51,7 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
     normalized_entropy,
 )
+from gbdt_objectives.estimators import _members
 from tests.cases import each, refused
 from tests.estimators.checks import COPIES, TAGS, check_all, check_some
 
@@ -271,19 +272,28 @@ def test_clone_pickle_search(data) -> None:
         (TemperatureCalibrator(bias=True), False, True), (TemperatureCalibrator(), True, True),
     ],
 )  # fmt: skip
-def test_the_average_written_out(data, new, booster, calibrator, of_three, weighted) -> None:
+def test_the_average_written_out(
+    data, new, booster, calibrator, of_three, weighted, monkeypatch
+) -> None:
     """It is of log-odds, and as far spread as the out-of-fold ones that the calibrator knows."""
+    monkeypatch.setattr(_members, "STRETCH_ROWS", 3000)  # all
     X, y = made_of_three(3000) if of_three else data
     X_new = made_of_three(5000, seed=1)[0] if of_three else new[0]
     w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None
     model = booster(n_estimators=30)
     found = CalibratedClassifier(model, calibrator).fit(X, y, w)
 
-    p, logs = np.empty((len(y), len(found.classes_))), []
+    p, logs, of_each = np.empty((len(y), len(found.classes_))), [], []
     for train, test in StratifiedKFold(5).split(X, y):
         own = clone(model).fit(X[train], y[train], None if w is None else w[train])
         p[test] = own.predict_proba(X[test])
         logs.append(np.log(own.predict_proba(X_new).astype(float)))
+        of_each.append(np.log(own.predict_proba(X).astype(float)))
+    o, each = (x - x.mean(axis=-1, keepdims=True) for x in (np.log(p), np.array(of_each)))
+    o -= np.average(o, axis=0, weights=w)
+    v = np.ones(len(y)) if w is None else w
+    variance, covariance = ((o * x).sum(axis=-1) @ v for x in (o, each))  # of each model
+    assert found.stretch_ == pytest.approx(np.sqrt(variance / covariance.mean()), rel=1e-4)
     odds, new_odds = (x[..., 1:] - x[..., :1] for x in (np.log(p), np.mean(logs, axis=0)))
     center = np.average(odds, axis=0, weights=w)
     z = center + found.stretch_ * (new_odds - center)
