@@ -21,8 +21,8 @@ from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCa
 from gbdt_objectives.estimators import _averages
 
 ROWS = 2_000
-"""Most rows of a class that each bag scores, besides those for the stretch: to score all takes
-longer than to train on a fiftieth of them."""
+"""Most rows of a class that each bag scores, besides those for the stretch: to score all of a large
+population takes longer than to train on a fiftieth of it."""
 
 SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
 
