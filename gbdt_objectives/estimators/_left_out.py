@@ -9,7 +9,7 @@ Symbols: B bags, z (B,) their log-odds of a row, y labels 0 and 1, w weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,14 +41,15 @@ class NotCalibrated(ValueError):
 
 
 class Labelled(NamedTuple):
-    """Features, labels 0 and 1, and weights of all rows."""
+    """Features, labels 0 and 1, and weights of all rows, whose unit does not matter."""
 
     X: Any
     y: Array
     w: Array | None
 
     def weight(self, rows: Array) -> Array:
-        return np.ones(len(rows)) if self.w is None else self.w[rows].astype(np.float64)
+        """Weights in units of their mean: calibrators read them as counts of rows."""
+        return np.ones(len(rows)) if self.w is None else self.w[rows] / self.w.mean()
 
 
 class Pairs(NamedTuple):
@@ -58,11 +59,11 @@ class Pairs(NamedTuple):
     p: Array
 
 
-def pools(pool: Array, whole: Array, bags: int, rng: Any) -> list[Array]:
+def pools(pool: Array, whole: Array, bags: int, rng: Any) -> Iterator[Array]:
     """The rows that each bag may see: all but a fold of its own of those of the whole class."""
     fold = np.full(len(pool), -1)
     fold[whole] = rng.permutation(np.arange(whole.sum()) % bags)
-    return [pool[fold != b] for b in range(bags)]
+    return (pool[fold != b] for b in range(bags))
 
 
 def fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
@@ -214,7 +214,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             pool, held_out = self._hold_out(data, classes, group)
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
-        pools, thinned = [pool] * n_bags, np.argmin([rates[label] for label in classes.tolist()])
+        pools: Iterable[Array] = [pool] * n_bags
+        thinned = int(np.argmin([rates[label] for label in classes.tolist()]))
         if calibrates:
             pools = _left_out.pools(pool, position[pool] != thinned, n_bags, rng)
         samples = [
@@ -234,7 +235,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
             labelled = _left_out.Labelled(*data)
             try:
-                found |= _left_out.fit(bags, samples, labelled, pool, int(thinned), seeds)
+                found |= _left_out.fit(bags, samples, labelled, pool, thinned, seeds)
             except _left_out.NotCalibrated:
                 if self.calibrate != "auto":
                     raise

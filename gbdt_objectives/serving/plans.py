@@ -95,7 +95,8 @@ def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
         if len(plan.parts) > 1 and any(step["formula"] != "shift" for step in plan.score):
             raise ValueError(
                 "the model averages models that are averages themselves, for which there is no "
-                "formula here: use one of the two, ensemble=False, n_bags=1 or average='log_odds'"
+                "formula here: pass ensemble=False, or to the classifier inside n_bags=1 (or "
+                "calibrate=False with average='log_odds')"
             )
         for part in plan.parts:
             own = replace(part, weight=weight * part.weight, steps=(*part.steps, *plan.score))

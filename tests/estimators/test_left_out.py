@@ -92,7 +92,7 @@ def test_is_the_calibration_written_out(new, weighted, rate, level, kind) -> Non
         kept = [w[own][y[own] == k].sum() / w[y == k].sum() for k in (0, 1)]
         shifts.append(np.log(kept[0] / kept[1]))
         z.append(logit(p) + shifts[-1])
-    v = w[rows] * np.where(
+    v = (w / w.mean())[rows] * np.where(
         y[rows] == 1, 1, w[y == 0].sum() / w[rows][y[rows] == 0].sum()
     )  # each positive is there once
     z = np.concatenate(z)
@@ -162,6 +162,14 @@ def test_weights_make_the_population(data, new) -> None:
     assert p * (1 - new[1].mean()) / (1 - p) == pytest.approx(
         wanted * (1 - new[1].mean()) / (1 - wanted), rel=0.2
     )
+
+
+def test_the_unit_of_weights_does_not_matter(data, new) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    bags = DownsampledClassifier(LogisticRegression(C=1e9), 0.05, n_bags=3, random_state=0)
+    p = [clone(bags).fit(X[:, 1:], y, v).predict_proba(new[0][:, 1:]) for v in (w, w / w.sum())]
+    np.testing.assert_allclose(p[1], p[0], rtol=1e-3)  # where each stops its iterations
 
 
 def test_early_stopping_leaves_its_rows_out(data, new) -> None:

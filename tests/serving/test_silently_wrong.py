@@ -168,6 +168,6 @@ def test_an_average_of_averages_has_no_folder(tmp_path: Path) -> None:
     member = lgb.LGBMClassifier(**SMALL)
     bags = go.DownsampledClassifier(member, 0.5, n_bags=2, calibrate=False, random_state=0)
     model = go.CalibratedClassifier(bags, LogitCalibrator(), cv=2).fit(X, Y)
-    with pytest.raises(ValueError, match=r"averages themselves, .* ensemble=False, n_bags=1 or"):
+    with pytest.raises(ValueError, match="averages themselves, .* pass ensemble=False, or"):
         model.export(tmp_path / "m", X)
     model.set_params(ensemble=False).fit(X, Y).export(tmp_path / "m", X)
