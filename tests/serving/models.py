@@ -272,7 +272,7 @@ def cases() -> Iterator[Case]:
             )  # fmt: skip
         for correction in ("prior", "offset"):
             yield case(
-                f"{lib}-down-calibrated-{correction}", downsampled, library, "frame", [0, 1],
+                f"{lib}-down-calibrated-{correction}", downsampled, library, "categories", [0, 1],
                 correction=correction, n_bags=3, calibrate=True,
             )  # fmt: skip
         for average in ("probability", "log_odds"):

@@ -159,7 +159,7 @@ def of_csv(folder: Path, X: Any, wanted: dict[str, Any], t: float) -> None:
 
 def is_auditable(folder: Path, document: dict[str, Any]) -> None:
     source = (folder / "predict.py").read_text("utf-8")
-    assert len(source.splitlines()) <= 80
+    assert len(source.splitlines()) <= 85
     assert max(map(len, source.splitlines())) <= 100
     nodes = list(ast.walk(ast.parse(source)))
     assert not any(isinstance(node, ast.ImportFrom) for node in nodes)
