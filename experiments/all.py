@@ -78,6 +78,7 @@ STUDIES = (
     Study("negative_downsampling", ("published",), "results/published", ("published",)),
     Study("negative_downsampling", ("files", "{folder}"), "results/files", ("files",)),
     on_files("bag_averages"),
+    on_files("averaged_models"),
     on_files("curvature"),
     Study("delayed_labels"),
     on_files("focal"),

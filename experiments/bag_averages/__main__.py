@@ -63,7 +63,7 @@ def fold_lines(
     """Logloss and mean of every number of bags and average, of the same bags."""
     train, test = rows
     classifier = DownsampledClassifier(
-        clone(model), rate, n_bags=settings["most_bags"], random_state=fold
+        clone(model), rate, n_bags=settings["most_bags"], calibrate=False, random_state=fold
     ).fit(X[train], y[train])
     bags, rates = classifier.estimators_, classifier.keep_rates_
     lines = []

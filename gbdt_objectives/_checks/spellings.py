@@ -212,7 +212,6 @@ _OF_ESTIMATOR = "set early_stopping_rounds of the estimator"
 ARGUMENTS = each_row({
     "CalibratedClassifier": {
         _SIGMOID: "method", _WRAPPED: "n_jobs verbose n_estimators",
-        "leave it out: the folds' scores are pooled; cv= says how many folds": "ensemble",
         "write cv=KFold(5, shuffle=True, random_state=...) for folds that are drawn":
             "random_state shuffle",
         "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive",

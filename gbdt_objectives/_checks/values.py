@@ -87,6 +87,17 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
+def flag_or_auto(name: str, value: object) -> bool | None:
+    """True or False, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(
+        f"{name} must be True, False or 'auto', found {type(value).__name__} {shown(value)}"
+    )
+
+
 def check_called(name: str, value: Any) -> None:
     """Raise for a factory of ours that was not called."""
     module = getattr(value, "__module__", None)

@@ -27,10 +27,11 @@ def apply(v: Array, formula: str, **numbers: Numbers) -> Array:
 
 def clip(s: Array, low: float, high: float) -> Array: return np.clip(s, low, high)
 def shift(z: Array, log_odds: Numbers) -> Array: return z + np.asarray(log_odds)
-def stretch(s: Array, stretch: float, center: float) -> Array:
-    return center + stretch * (s - center)
+def stretch(s: Array, stretch: float, center: Numbers) -> Array:
+    return center + stretch * (s - np.asarray(center))
 
 def exp(f: Array) -> Array: return np.exp(f)
+def log(p: Array) -> Array: return np.log(p)
 def sigmoid(z: Array) -> Array: return 1 / (1 + np.exp(-z))
 def log_odds(p: Array) -> Array: return np.log(p) - np.log1p(-p)
 def softplus(z: Array) -> Array: return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))

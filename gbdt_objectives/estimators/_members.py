@@ -31,6 +31,8 @@ PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 SQUARED_ERROR = ("rmse", "mse", "l2")
 """Names of metrics that are least where squared error is."""
 
+STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
+
 WEIGH = (
     "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
     "sample_weight= to fit"
@@ -389,6 +391,12 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
             found[rows] += values[rows] - np.average(values[rows], axis=0, weights=v)
         times[rows] += 1
     return (found.T / np.maximum(times, 1)).T
+
+
+def rows_to_stretch(rows: Array, models: int) -> list[Array]:
+    """Some of the rows for each model, others than the next, that it scores for the stretch."""
+    rng, few = np.random.default_rng(0), min(len(rows), STRETCH_ROWS)
+    return [rng.choice(rows, few, replace=False) for _ in range(models)]
 
 
 def find_stretch(o: Array, score: Array, w: Array | None) -> float:

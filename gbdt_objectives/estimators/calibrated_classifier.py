@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import calibrator_choice, rows as _rows
 from gbdt_objectives.calibration.calibrators import one_shift
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
-from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators import _averages, _base, _members
 
 FOLDS = 5
 
@@ -37,8 +37,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
 
     Use it where probabilities are needed themselves, and all rows are needed for training too.
 
-    ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
-    probabilities of all rows that are held out, and trains the classifier again on all rows.
+    ``fit`` trains the classifier once per fold, and fits one calibrator on the out-of-fold
+    probabilities of all rows that are held out. It averages the folds' models, or trains the
+    classifier again on all rows. The average has the log-odds ::
+
+        z = c + s (mean over folds of z_b - c)
+
+    They vary less than the log-odds z_b of one model, which the calibrator was fitted on, so they
+    are stretched about their mean c by s >= 1 (of K classes, log-probabilities).
 
     Parameters
     ----------
@@ -60,14 +66,24 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later
         rows held out. No row may be held out twice. "prefit": the estimator is already fitted, on
         other rows, and ``fit`` gets rows for the calibrator only.
+    ensemble : bool or "auto"
+        True: average the folds' models, which ranks better than one model; predictions take as many
+        times as long, and exported folders are as many times as large. False: train one model on
+        all rows. "auto": True if each row is held out once and no probability found on the way is
+        exactly 0 or 1, which has no log-odds; otherwise False, as for splits by time, whose first
+        models know few rows, for random forests, and without folds.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         The sorted classes; of two, the positive class last.
+    estimators_ : list of classifier
+        The folds' models, if they are averaged.
+    stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
+        The s and c of the average.
     estimator_ : classifier
-        Fitted on all rows of X, also those that no split holds out; with ``cv="prefit"`` it is
-        ``estimator`` itself.
+        If they are not: fitted on all rows of X, also those that no split holds out; with
+        ``cv="prefit"`` it is ``estimator`` itself.
     calibrator_ : calibrator
         Fitted; tells which one the default or "auto" took.
     comparison_ : CalibratorChoice
@@ -96,6 +112,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     calibrator: Any = None
     _: KW_ONLY
     cv: Any = FOLDS
+    ensemble: bool | Literal["auto"] = "auto"
 
     def fit(
         self,
@@ -111,7 +128,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         class_keep_rates: Mapping[Any, float] | None = None,
         **others: Any,
     ) -> CalibratedClassifier:
-        """Fit the folds' classifiers, the calibrator and the final one; return the classifier.
+        """Fit the folds' classifiers and the calibrator (and a final model); return the classifier.
 
         Parameters
         ----------
@@ -181,7 +198,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         sampled = (position, w) if evaluated is None else evaluated[1:]
         rates = check_rates(rates, sampled, classes, self.calibrator)
         group = None if groups is None else group_numbers(groups, len(target))
-        model, p, held = self._train((X, target, w), classes, position, group, evaluated)
+        models, p, held = self._train((X, target, w), classes, position, group, evaluated)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]
         rows = p[held], sampled[0][held], _base.take(sampled[1], held)
@@ -191,22 +208,30 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if choice is not None:
             self.comparison_ = choice
         self.calibrator_, self.oof_probability_ = calibrator, p
-        self.classes_, self.estimator_ = classes, model
+        self.classes_ = classes
+        self.__dict__.update(models)
         return self
 
     def _train(
         self, data: Data, classes: Array, position: Array, group: Array | None, val: Data | None
-    ) -> tuple[Any, Array, Any]:
-        """The classifier, scores of the calibrator's rows, and those that were held out of them."""
+    ) -> tuple[dict[str, Any], Array, Any]:
+        """The attributes that hold models, scores of the calibrator's rows, and those held out."""
         X, target, w = data
         columns = len(classes) > 2 or takes_columns(self.calibrator)
         if isinstance(self.cv, str):
-            return self.estimator, scores(self.estimator, X, columns), slice(None)
+            p = predict_probability(self.estimator, X)
+            return {"estimator_": self.estimator}, as_score(p, columns), slice(None)
         if val is not None:
             model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
-            return model, scores(model, val[0], columns), slice(None)
-        p, held = self._out_of_fold(data, classes, position, group, columns)
-        return clone(self.estimator).fit(X, target, **_base.weight_argument(w)), p, held
+            p = predict_probability(model, val[0])
+            return {"estimator_": model}, as_score(p, columns), slice(None)
+        splits, held = held_out_at_most_once(position, self.cv, group)
+        _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
+        check_classes_in_folds(classes, position, splits)
+        models, p = self._fit_folds(data, splits, held, len(classes))
+        if not models:
+            models["estimator_"] = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
+        return models, as_score(p, columns), held
 
     def _fit_calibrator(
         self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
@@ -225,6 +250,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
 
     def _check_parameters(self) -> None:
         _base.check_classifier(self.estimator)
+        _checks.flag_or_auto("ensemble", self.ensemble)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
@@ -259,9 +285,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     def _check_without_folds(self, groups: ArrayLike | None, eval_set: Any) -> None:
         """Raise for what only folds use, with rows that are held out already."""
         prefit = isinstance(self.cv, str)
+        way = "cv='prefit'" if prefit else "eval_set"
         if groups is not None:
-            way = "cv='prefit'" if prefit else "eval_set"
             raise ValueError(f"groups are for folds, but {way} has none: leave them out")
+        if _checks.flag_or_auto("ensemble", self.ensemble):
+            raise ValueError(
+                f"ensemble=True averages the models of folds, but {way} has none: leave it out"
+            )
         if eval_set is not None and prefit:
             raise ValueError(
                 "eval_set is given, but with cv='prefit' nothing is trained: pass the rows for the "
@@ -273,23 +303,48 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 "some: leave one of the two out"
             )
 
-    def _out_of_fold(
-        self, data: Data, classes: Array, position: Array, group: Array | None, columns: bool
-    ) -> tuple[Array, Array]:
-        """Scores (n,) or (n, K), NaN for rows that are never held out, and the rows that are."""
-        splits, held = held_out_at_most_once(position, self.cv, group)
-        _base.check_held_out_classes("cv", classes, position[held], _base.take(data[2], held))
-        check_classes_in_folds(classes, position, splits)
-        p = np.full((len(position), len(classes)) if columns else len(position), np.nan)
-        for train, test in splits:
-            X, y, w = _base.take_rows(data, train)
-            model = clone(self.estimator).fit(X, y, **_base.weight_argument(w))
-            p[test] = scores(model, _safe_indexing(data[0], test), columns)
-        return p, held
+    def _fit_folds(
+        self, data: Data, splits: list[Split], held: Array, K: int
+    ) -> tuple[dict[str, Any], Array]:
+        """The attributes of an average of the folds' models, none without one; the probabilities
+        (n, K) of rows held out, NaN for others."""
+        X, target, w = data
+        ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
+        averages = len(held) == len(target) if ensemble is None else ensemble
+        counting = held if w is None else held[w[held] > 0]
+        some = _members.rows_to_stretch(counting if averages else held[:0], len(splits))
+        p = np.full((len(target), K), np.nan)
+        models, of_some = list[Any](), list[Array]()
+        for (train, test), few in zip(splits, some, strict=True):
+            own, y, v = _base.take_rows(data, train)
+            model = clone(self.estimator).fit(own, y, **_base.weight_argument(v))
+            rows = np.union1d(test, few)
+            found = predict_probability(model, _safe_indexing(X, rows))
+            p[test] = found[np.searchsorted(rows, test)]
+            models += [model] * averages
+            of_some.append(found[np.searchsorted(rows, few)])
+        each, few = np.concatenate(of_some), np.concatenate(some)
+        if averages and (_averages.are_certain(p[held]) or _averages.are_certain(each)):
+            if ensemble:
+                raise ValueError(
+                    "ensemble=True averages log-odds, but estimator predicts probabilities of "
+                    "exactly 0 or 1, which have none: pass ensemble=False"
+                )
+            averages = False
+        if not averages:
+            return {}, p
+        stretch = _averages.find_stretch(p[few], each, _base.take(w, few))
+        center = _averages.find_center(p[counting], _base.take(w, counting))
+        return {"estimators_": models, "stretch_": stretch, "center_": center}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
-        score = scores(self.estimator_, X, columns)
+        if hasattr(self, "estimators_"):
+            each = [predict_probability(model, X) for model in self.estimators_]
+            p = _averages.geometric_mean(each, self.stretch_, self.center_)
+        else:
+            p = predict_probability(self.estimator_, X)
+        score = as_score(p, columns)
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
@@ -300,9 +355,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         return tags
 
 
-def scores(model: Any, X: Any, columns: bool) -> Array:
-    """The probability of the positive class, or of each class, for a calibrator."""
-    p = predict_probability(model, X)
+def as_score(p: Array, columns: bool) -> Array:
+    """The probability of each class, or of the positive one, for a calibrator."""
     return p if columns else p[:, 1]
 
 

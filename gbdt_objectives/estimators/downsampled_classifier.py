@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +18,11 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, RandomState, group_numbers, guards
 from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators import _averages, _base, _left_out
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -48,8 +48,15 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
 
     where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
-    mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
-    the corrections and averages; ``export`` serves the model without this package.
+    mean of the d_b (``correction="prior"``; otherwise they are 0). Several bags of two classes are
+    calibrated besides: boosters that are trained on few negatives are too sure, so that corrected
+    probabilities are up to several times too high. Then the log-odds z_b + d_b are averaged ::
+
+        p = calibrator(sigmoid(c + s (mean over bags of (z_b + d_b) - c)))
+
+    with the stretch s >= 1, as the average varies less than a bag, which the calibrator was fitted
+    on. ``docs/rare_events.md`` compares corrections and averages; ``export`` serves the model
+    without this package.
     ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
     ``predict_proba`` with a threshold of your own.
 
@@ -74,8 +81,18 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     n_bags : int
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
-        How the bags are averaged. "probability" keeps the mean prediction right; "log_odds" makes
-        it too low for rare events, and does not suit models that predict exactly 0 or 1.
+        How bags that are not calibrated are averaged. "probability" keeps the mean prediction
+        right; "log_odds" makes it too low for rare events, and does not suit models that predict
+        exactly 0 or 1.
+    calibrate : bool or "auto"
+        True: calibrate the bags on rows that they leave out, without other models. Each bag then
+        leaves out a fold, 1/n_bags of the class that is not sampled, in ``keep_rates_``. It scores
+        up to 2,000 of the rows of each class that it did not see, and 1,000 for the stretch. One
+        ``SplineCalibrator(shrink=True)`` is fitted to all of these, ``LogitCalibrator()`` with
+        fewer than 50 rows of a class, ``InterceptCalibrator()`` if bags could not split. "auto":
+        True with two classes, each of at least n_bags rows, several bags, a correction, a rate
+        below 1, no ``groups``, and no probability of exactly 0 or 1 on the rows left out; these
+        have no log-odds, and such bags are averaged without. False: correct only.
     cv : splitter, iterable of splits or None
         For early stopping. The rows that its last split holds out are those to stop on; its
         training rows are those that are sampled from and corrected to; other rows are not used.
@@ -91,6 +108,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
         The measured rates.
+    calibrator_ : calibrator
+        Fitted, if the bags are calibrated.
+    stretch_, center_ : float
+        The s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2
         Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
         ``correction="prior"``.
@@ -119,6 +140,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     correction: Literal["prior", "offset", "weight"] | None = "prior"
     n_bags: int = 1
     average: Literal["probability", "log_odds"] = "probability"
+    calibrate: bool | Literal["auto"] = "auto"
     cv: Any = None
     random_state: RandomState = None
 
@@ -185,32 +207,57 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         rates = self._rates(classes, np.bincount(position))
         w = _base.check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
+        calibrates = self._calibrates(classes, rates, position, w, group)
         data = (X, position, w)
         held_out = _base.read_eval_set(self, given, classes, eval_set, eval_sample_weight)
         pool = np.arange(len(target))
         if self.cv is not None:
             pool, held_out = self._hold_out(data, classes, group)
-        uniform = _checks.generator(self.random_state).random(n_bags)
-        seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
-        samples = [pool[resample_classes(target[pool], rates, random_state=seed)] for seed in seeds]
+        rng = _checks.generator(self.random_state)
+        seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
+        pools: Iterable[Array] = [pool] * n_bags
+        thinned = int(np.argmin([rates[label] for label in classes.tolist()]))
+        if calibrates:
+            pools = _left_out.pools(pool, position[pool] != thinned, n_bags, rng)
+        samples = [
+            own[resample_classes(target[own], rates, random_state=seed)]
+            for own, seed in zip(pools, seeds, strict=True)
+        ]
         kept = np.array([_measure_rates(classes, position, pool, rows, w) for rows in samples])
         models = [
             self._fit_bag(data, group, held_out, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
-        _base.check_features(self, X, reset=True)
-        self.estimators_, self.classes_, self.keep_rates_ = models, classes, kept
         shift = np.mean([_shift(r) for r in kept], axis=0)[()]
-        self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
+        shift = shift if self.correction == "prior" else np.zeros_like(shift)[()]
+        found = {"estimators_": models, "classes_": classes, "keep_rates_": kept, "shift_": shift}
+        if calibrates:
+            shifts = _shifts(kept, shift)
+            bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
+            labelled = _left_out.Labelled(*data)
+            try:
+                found |= _left_out.fit(bags, samples, labelled, pool, thinned, seeds)
+            except _left_out.NotCalibrated:
+                if self.calibrate != "auto":
+                    raise
+        _base.check_features(self, X, reset=True)
+        _base.forget(self)
+        self.__dict__.update(found)
         return self
 
     def _probability(self, X: Any) -> Array:
         """The probability of each class in the population that ``fit`` was given."""
+        if hasattr(self, "calibrator_"):
+            shifted = zip(self.estimators_, self._bag_shifts, strict=True)
+            each = [corrected(*bag, X) for bag in shifted]
+            mean = _averages.geometric_mean(each, self.stretch_, self.center_)
+            p = self.calibrator_.predict(mean[:, 1])
+            return np.column_stack([1 - p, p])
         bags = [predict_probability(model, X) for model in self.estimators_]
         average = _checks.choice("average", self.average, AVERAGES)
         corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
         if average == "log_odds":
-            mean = geometric_mean(bags)
+            mean = _averages.geometric_mean(bags)
             return correct_probability(mean, shift=self.shift_) if corrects else mean
         if corrects:
             bags = [
@@ -221,7 +268,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     @property
     def _bag_shifts(self) -> list[Any]:
         """What corrects the log-odds of each bag."""
-        return [_shift(rates) if np.any(self.shift_) else 0.0 for rates in self.keep_rates_]
+        return _shifts(self.keep_rates_, self.shift_)
 
     def _check_parameters(self) -> int:
         """Check the parameters and return the number of bags."""
@@ -244,7 +291,38 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"cv must be a splitter or a list of splits, found {self.cv!r}: TimeSeriesSplit(5) "
                 "stops on the last rows, and without cv each bag stops on a fifth of its own sample"
             )
+        _checks.flag_or_auto("calibrate", self.calibrate)
         return _checks.whole_number("n_bags", self.n_bags, 1)
+
+    def _calibrates(
+        self, classes: Array, rates: Mapping[Any, float], position: Array, w: Array | None,
+        group: Array | None,
+    ) -> bool:  # fmt: skip
+        """Whether bags are calibrated; raises where they were to be, and cannot."""
+        wanted = _checks.flag_or_auto("calibrate", self.calibrate)
+        if wanted is False:
+            return False
+        counts = np.bincount(position if w is None else position[w > 0], minlength=len(classes))
+        given = [rates[label] for label in classes.tolist()]
+        needs = {
+            "several bags, found n_bags=1: pass n_bags=5, or calibrate=False": self.n_bags < 2,
+            f"two classes, found {len(classes)}: pass calibrate=False, and calibrate by "
+            "CalibratedClassifier(classifier, TemperatureCalibrator())": len(classes) > 2,
+            "probabilities of the population, but correction=None asks for the sample's: pass "
+            "correction='prior', or calibrate=False": self.correction is None,
+            "single rows to leave out, but groups stay together: pass calibrate=False, and "
+            "calibrate by CalibratedClassifier(classifier).fit(X, y, groups=groups)":
+                group is not None,
+            "rows that bags leave out, but negative_keep_rate keeps all: pass a lower one, or "
+            "calibrate=False": min(given) == 1,
+            f"rows of each class in every bag, found {counts.min()} of one class and "
+            f"n_bags={self.n_bags}: pass fewer bags, or calibrate=False":
+                counts.min() < max(2, self.n_bags),
+        }  # fmt: skip
+        missing = next((need for need, is_missing in needs.items() if is_missing), None)
+        if missing is not None and wanted:
+            raise ValueError(f"calibrate=True needs {missing}")
+        return missing is None
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
         given, labels = self.negative_keep_rate, classes.tolist()
@@ -388,15 +466,15 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 
 
-def geometric_mean(probabilities: Sequence[Array]) -> Array:
-    """The products of p_bk^(1/B) over b, with rows that sum to 1; zeros act as tiny numbers do."""
-    if len(probabilities) == 1:
-        return probabilities[0]
-    p = np.stack(probabilities)
-    ruled_out = (p == 0).sum(axis=0)
-    log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
-    log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    return formulas.softmax(log_mean)
+def corrected(model: Any, d: Any, X: Any) -> Array:
+    """The probabilities of a bag, whose log-odds d shifts."""
+    p = predict_probability(model, X)
+    return correct_probability(p, shift=d) if np.any(d) else p
+
+
+def _shifts(kept: Array, shift: Any) -> list[Any]:
+    """Those of the log-odds of each bag, if they are shifted."""
+    return [_shift(rates) if np.any(shift) else 0.0 for rates in kept]
 
 
 def _shift(kept: Array) -> Any:

@@ -45,8 +45,6 @@ CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
 exceed; more if each fold stops early on the rows that it holds out, which favours these rows."""
 
-STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
-
 
 class RowsToLearn(NamedTuple):
     """What regressors learn: the goal of each row is its class position, or the target."""
@@ -445,9 +443,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         times: int, held: Array,
     ) -> Folds:  # fmt: skip
         """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
-        few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
-        rng = np.random.default_rng(0)
-        some = [rng.choice(held, few, replace=False) for _ in splits]
+        some = _members.rows_to_stretch(held if self.ensemble else held[:0], len(splits))
         fit, number = partial(self._fit_fold, members, data, K), self.early_stopping_rounds
         folds: Iterable[Any]
         if number == "auto" and any(stops):

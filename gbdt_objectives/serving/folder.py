@@ -59,7 +59,7 @@ def export(
     Use it to take a model into production.
 
     The folder has the boosters in their own formats, ``model.json`` with all other numbers, and
-    ``predict.py``, at most 80 lines on numpy and the boosters: ``Model(folder).predict(X)``,
+    ``predict.py``, at most 85 lines on numpy and the boosters: ``Model(folder).predict(X)``,
     ``predict_proba``, ``predict_score``; ``python predict.py data.csv > out.csv``; ``python
     predict.py --check``, which compares the rows in ``check.npz``. ``docs/deploy.md`` has the
     schema and the formulas.

@@ -199,8 +199,7 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
         **of_estimator(model), "several": several, "ensemble": hasattr(model, "estimators_"),
         "weights": model.weights_.tolist(), "names": [name for name, _ in members],
         "members": [unfitted(member) for _, member in members],
-        "stretch": float(model.stretch_), "center": float(model.center_),
-        "in_label_units": hasattr(model, "label_thresholds_"),
+        **of_stretch(model), "in_label_units": hasattr(model, "label_thresholds_"),
         "folds": [
             [describe(each, files) if id(each) in files else None for each in fold]
             for fold in models_of(model)
@@ -209,18 +208,37 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
 
 
 def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
+    own = (
+        {}
+        if not hasattr(model, "calibrator_")
+        else {
+            "calibrator": as_dict(model.calibrator_),
+            **of_stretch(model),
+        }
+    )
     return {
         **of_wrapping(model), "keep_rates": model.keep_rates_.tolist(),
         "shift": np.asarray(model.shift_).tolist(),
-        "bags": [describe(bag, files) for bag in model.estimators_],
+        "bags": [describe(bag, files) for bag in model.estimators_], **own,
     }  # fmt: skip
 
 
 def of_calibrated_classifier(model: CalibratedClassifier, files: Mapping[int, str]) -> Tree:
-    return {
-        **of_wrapping(model), "calibrator": as_dict(model.calibrator_),
-        "fitted": describe(model.estimator_, files),
-    }  # fmt: skip
+    whole = {**of_wrapping(model), "calibrator": as_dict(model.calibrator_)}
+    if not hasattr(model, "estimators_"):
+        return {**whole, "fitted": describe(model.estimator_, files)}
+    folds = [describe(each, files) for each in model.estimators_]
+    return {**whole, "folds": folds, **of_stretch(model)}
+
+
+def of_stretch(model: Any) -> Tree:
+    """What a stretched mean has, a center of one number or of each class."""
+    return {"stretch": float(model.stretch_), "center": np.asarray(model.center_).tolist()}
+
+
+def read_stretch(model: Any, tree: Tree) -> None:
+    model.stretch_ = float(tree["stretch"])
+    model.center_ = np.array(tree["center"], np.float64)[()]
 
 
 def of_wrapping(model: Any) -> Tree:
@@ -306,9 +324,16 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         model.estimators_ = [restore(bag, plan, folder) for bag in tree["bags"]]
         model.keep_rates_ = np.array(tree["keep_rates"], np.float64)
         model.shift_ = np.array(tree["shift"], np.float64)[()]
+        if "calibrator" in tree:
+            model.calibrator_ = from_dict(tree["calibrator"])
+            read_stretch(model, tree)
     if name == "CalibratedClassifier":
-        model.estimator_ = restore(tree["fitted"], plan, folder)
         model.calibrator_ = from_dict(tree["calibrator"])
+        if "folds" in tree:
+            model.estimators_ = [restore(fold, plan, folder) for fold in tree["folds"]]
+            read_stretch(model, tree)
+        else:
+            model.estimator_ = restore(tree["fitted"], plan, folder)
     read_features(model, tree, plan["features"])
     return model
 
@@ -349,7 +374,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     else:
         model.estimator_ = models[0]
     model.weights_ = _json.read_numbers("weights", tree["weights"])
-    model.stretch_, model.center_ = float(tree["stretch"]), float(tree["center"])
+    read_stretch(model, tree)
     for step in plan["score"]:
         if step["formula"] == "segment_shift":
             model.segment_shift_ = from_dict({key: step[key] for key in SEGMENT_KEYS})

@@ -86,12 +86,37 @@ class Plan:
 
 
 def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
-    """The weighted sum of the scores of models of one booster each."""
+    """The weighted sum of the scores of models of one booster each, or of means that are shifted.
+
+    A step of a mean is a step of its parts if it only shifts, as their weights have the sum 1.
+    """
     parts = []
     for plan, weight in zip(plans, weights, strict=True):
-        (part,) = plan.parts
-        parts.append(replace(part, weight=weight, steps=(*part.steps, *plan.score)))
+        if len(plan.parts) > 1 and any(step["formula"] != "shift" for step in plan.score):
+            raise ValueError(
+                "the model averages models that are averages themselves, for which there is no "
+                "formula here: pass ensemble=False, or to the classifier inside n_bags=1 (or "
+                "calibrate=False with average='log_odds')"
+            )
+        for part in plan.parts:
+            own = replace(part, weight=weight * part.weight, steps=(*part.steps, *plan.score))
+            parts.append(own)
     return replace(plans[0], parts=tuple(parts), score=())
+
+
+def stretched_mean(plans: Sequence[Plan], stretch: float, center: Any) -> Plan:
+    """The probabilities by the stretched mean of the log-odds of models."""
+    average = mean([in_log_odds(plan) for plan in plans], [1 / len(plans)] * len(plans))
+    step = {"formula": "stretch", "stretch": float(stretch), "center": center}
+    return average.then(step, SIGMOID if average.outputs == 1 else SOFTMAX)
+
+
+def in_log_odds(plan: Plan) -> Plan:
+    """The plan whose score is the log-odds, or the log-probability of each class."""
+    plan = plan.as_probability
+    if plan.score[-1:] in ((SIGMOID,), (SOFTMAX,)):
+        return replace(plan, score=plan.score[:-1])
+    return plan.then({"formula": "log_odds" if plan.outputs == 1 else "log"})
 
 
 def of_model(model: Any) -> Plan:
@@ -288,6 +313,10 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
+    if hasattr(model, "calibrator_"):
+        corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
+        mean_plan = stretched_mean(corrected, model.stretch_, model.center_)
+        return calibrated(mean_plan, model.calibrator_)
     shares = [1 / len(bags)] * len(bags)
     if model.average == "log_odds" and len(bags) > 1:
         if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
@@ -317,7 +346,12 @@ def correct(plan: Plan, d: Any) -> Plan:
 
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
-    plan = replace(of_model(model.estimator_), classes=model.classes_, thresholds=None)
+    if hasattr(model, "estimators_"):
+        plans = [of_model(each) for each in model.estimators_]
+        plan = stretched_mean(plans, model.stretch_, model.center_)
+    else:
+        plan = of_model(model.estimator_)
+    plan = replace(plan, classes=model.classes_, thresholds=None)
     return calibrated(plan, model.calibrator_)
 
 

@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import average_precision_score, log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -29,6 +29,7 @@ from sklearn.model_selection import (
     RepeatedKFold,
     ShuffleSplit,
     StratifiedGroupKFold,
+    StratifiedKFold,
     TimeSeriesSplit,
     check_cv,
 )
@@ -50,6 +51,7 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
     normalized_entropy,
 )
+from gbdt_objectives.estimators import _members
 from tests.cases import each, refused
 from tests.estimators.checks import COPIES, TAGS, check_all, check_some
 
@@ -118,7 +120,8 @@ def test_is_the_cross_fitting_written_out(data, new, weighted, calibrator, cv, f
     expected = clone(calibrator).fit(*rows)
     raw = GaussianNB().fit(X, y, w).predict_proba(new[0])  # on all rows
 
-    classifier = CalibratedClassifier(GaussianNB(), calibrator, cv=cv).fit(X, labels[y], w)
+    classifier = CalibratedClassifier(GaussianNB(), calibrator, cv=cv, ensemble=False)
+    classifier.fit(X, labels[y], w)
     np.testing.assert_array_equal(classifier.oof_probability_, p[:, column])
     np.testing.assert_array_equal(np.isnan(p[:, 1]), ~held)
     assert classifier.calibrator_.to_json() == expected.to_json()
@@ -134,7 +137,7 @@ def test_isotonic_is_that_of_scikit_learn(data, new) -> None:
     theirs = CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=5, ensemble=False)
     expected = theirs.fit(X, y).predict_proba(new[0])[:, 1]
     for calibrator in (ROCConvexHullCalibrator(), IsotonicRegression(out_of_bounds="clip")):
-        ours = CalibratedClassifier(GaussianNB(), calibrator).fit(X, y)
+        ours = CalibratedClassifier(GaussianNB(), calibrator, ensemble=False).fit(X, y)
         found = ours.predict_proba(new[0])[:, 1]
         np.testing.assert_allclose(found, expected, atol=1e-12)  # round-off
 
@@ -193,7 +196,7 @@ def test_overfitted_boosters_get_better(data, new, booster) -> None:
     quick = booster(n_estimators=40, learning_rate=0.6)
     calibrators = LogitCalibrator(), ROCConvexHullCalibrator(m=2), None
     fitted = [CalibratedClassifier(quick, one, cv=3).fit(*data) for one in calibrators]
-    raw = normalized_entropy(new[1], fitted[0].estimator_.predict_proba(new[0])[:, 1])
+    raw = normalized_entropy(new[1], quick.fit(*data).predict_proba(new[0])[:, 1])
     found = [normalized_entropy(new[1], one.predict_proba(new[0])[:, 1]) for one in fitted]
     assert max(found) < raw - 0.1
     assert 0 < fitted[0].calibrator_.slope_ < 0.8  # it was too sure of itself
@@ -255,7 +258,91 @@ def test_clone_pickle_search(data) -> None:
     search = GridSearchCV(classifier, grid, cv=2, scoring="neg_log_loss").fit(X, y)
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict_proba(X), search.predict_proba(X))
-    assert loaded.estimator_.n_estimators == 10
+    assert [model.n_estimators for model in loaded.estimators_] == [10, 10]
+
+
+# --- the average of the folds' models ---------------------------------------------------------
+
+
+@each("booster", [XGB, LGBM], ids=["xgb", "lgb"])
+@each(
+    ("calibrator", "of_three", "weighted"),
+    [
+        (LogitCalibrator(), False, False), (LogitCalibrator(), False, True),
+        (TemperatureCalibrator(bias=True), False, True), (TemperatureCalibrator(), True, True),
+    ],
+)  # fmt: skip
+def test_the_average_written_out(
+    data, new, booster, calibrator, of_three, weighted, monkeypatch
+) -> None:
+    """It is of log-odds, and as far spread as the out-of-fold ones that the calibrator knows."""
+    monkeypatch.setattr(_members, "STRETCH_ROWS", 3000)  # all
+    X, y = made_of_three(3000) if of_three else data
+    X_new = made_of_three(5000, seed=1)[0] if of_three else new[0]
+    w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None
+    model = booster(n_estimators=30)
+    found = CalibratedClassifier(model, calibrator).fit(X, y, w)
+
+    p, logs, of_each = np.empty((len(y), len(found.classes_))), [], []
+    for train, test in StratifiedKFold(5).split(X, y):
+        own = clone(model).fit(X[train], y[train], None if w is None else w[train])
+        p[test] = own.predict_proba(X[test])
+        logs.append(np.log(own.predict_proba(X_new).astype(float)))
+        of_each.append(np.log(own.predict_proba(X).astype(float)))
+    o, each = (x - x.mean(axis=-1, keepdims=True) for x in (np.log(p), np.array(of_each)))
+    o -= np.average(o, axis=0, weights=w)
+    v = np.ones(len(y)) if w is None else w
+    variance, covariance = ((o * x).sum(axis=-1) @ v for x in (o, each))  # of each model
+    assert found.stretch_ == pytest.approx(np.sqrt(variance / covariance.mean()), rel=1e-4)
+    odds, new_odds = (x[..., 1:] - x[..., :1] for x in (np.log(p), np.mean(logs, axis=0)))
+    center = np.average(odds, axis=0, weights=w)
+    z = center + found.stretch_ * (new_odds - center)
+    several = isinstance(calibrator, TemperatureCalibrator)
+    averaged = softmax(np.append(np.zeros((len(z), 1)), z, axis=1), axis=1)
+    column = slice(None) if several else 1
+    expected = clone(calibrator).fit(p[:, column], y, w).predict(averaged[:, column])
+    # XGBoost's probabilities are float32, while its margins are used where they can be
+    np.testing.assert_allclose(found.predict_proba(X_new)[:, column], expected, rtol=2e-5)
+    assert not hasattr(found, "estimator_")
+
+    spread = np.sqrt(np.average((odds - center) ** 2, axis=0, weights=w).sum())
+    # variances of 3000 and of 5000 rows: each root has an error of 1 to 2 %
+    assert np.sqrt(z.var(axis=0).sum()) == pytest.approx(spread, rel=0.05)
+    assert np.sqrt(new_odds.var(axis=0).sum()) < 0.97 * spread  # the fault
+
+
+@BOOSTERS
+def test_the_average_ranks_better_than_one_model(data, new, booster) -> None:
+    one, several = (
+        CalibratedClassifier(booster(), ensemble=ensemble).fit(*data).predict_proba(new[0])[:, 1]
+        for ensemble in (False, "auto")
+    )
+    assert average_precision_score(new[1], several) > average_precision_score(new[1], one) + 0.01
+    assert log_loss(new[1], several) < log_loss(new[1], one) - 0.002
+    assert several.mean() == pytest.approx(new[1].mean(), rel=0.1)  # 600 positives: 4 %
+
+
+def test_what_is_averaged(data) -> None:
+    X, y = data
+    forest = RandomForestClassifier(5, random_state=0)  # certain of some rows
+    for model, cv, models in [
+        (GaussianNB(), 3, 3), (GaussianNB(), TimeSeriesSplit(3), 0), (forest, 3, 0),
+    ]:  # fmt: skip
+        fitted = CalibratedClassifier(model, cv=cv).fit(X, y)
+        assert len(getattr(fitted, "estimators_", [])) == models
+        assert hasattr(fitted, "estimator_") != bool(models)
+    by_time = CalibratedClassifier(GaussianNB(), cv=TimeSeriesSplit(3), ensemble=True).fit(X, y)
+    assert len(by_time.estimators_) == 3
+    again = by_time.set_params(ensemble=False).fit(X, y)
+    assert {"stretch_", "center_", "estimators_"}.isdisjoint(vars(again))
+
+
+def test_certain_models_are_averaged_once_they_are_fitted() -> None:
+    """Rows beyond those of fit can have probabilities that round to 0 and 1."""
+    X = np.repeat([[-1.0], [1.0]], 500, axis=0)
+    y = np.where(np.arange(1000) % 10, X[:, 0] > 0, X[:, 0] < 0).astype(int)
+    fitted = CalibratedClassifier(LogisticRegression(), LogitCalibrator()).fit(X, y)
+    np.testing.assert_allclose(fitted.predict_proba([[-1e6], [1e6]])[:, 1], [0, 1], atol=1e-12)
 
 
 # --- several classes --------------------------------------------------------------------------
@@ -268,7 +355,7 @@ def test_overfitted_boosters_of_several_classes_get_better(booster) -> None:
     past, later = (X[:2000], y[:2000]), (X[2000:], y[2000:])
     quick = booster(n_estimators=40, learning_rate=0.6)
     calibrated = CalibratedClassifier(quick, TemperatureCalibrator(), cv=2).fit(X, y)
-    raw = log_loss(y_new, calibrated.estimator_.predict_proba(X_new))
+    raw = log_loss(y_new, clone(quick).fit(X, y).predict_proba(X_new))
     # a paired difference over 5000 rows has a standard error of .005
     assert log_loss(y_new, calibrated.predict_proba(X_new)) < raw - 0.05
     assert calibrated.calibrator_.temperature_ > 1.5
@@ -330,7 +417,7 @@ def test_what_several_classes_need(calibrator, given) -> None:
 
 def test_somebodys_calibrator_of_columns() -> None:
     X, y = made_of_three(3000)
-    own = CalibratedClassifier(GaussianNB(), Factor()).fit(X, y)
+    own = CalibratedClassifier(GaussianNB(), Factor(), ensemble=False).fit(X, y)
     np.testing.assert_allclose(own.predict_proba(X), own.estimator_.predict_proba(X), rtol=1e-15)
 
 
@@ -522,6 +609,15 @@ def test_bad_validation_rows(data, arguments, cv, error, message) -> None:
     assert not hasattr(classifier, "calibrator_")
 
 
+@refused(
+    ({"cv": "prefit"}, {}, "ensemble=True averages .* but cv='prefit' has none: leave it out"),
+    ({}, {"eval_set": PAIR}, "ensemble=True averages .* but eval_set has none: leave it out"),
+)
+def test_one_model_is_no_ensemble(data, parameters, arguments) -> None:
+    estimator = GaussianNB().fit(*data)
+    CalibratedClassifier(estimator, ensemble=True, **parameters).fit(*data, **arguments)
+
+
 AT, LATE = np.arange(3000), np.repeat([0, 1, 0], 1000)
 
 
@@ -576,6 +672,9 @@ def test_groups_by_time(data) -> None:
     ({"cv": 1}, "cv must be at least 2 folds"),
     ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, "held out 2 times: use KFold"),
     ({"calibrator": ROCConvexHullCalibrator(m=-1)}, "m must not be negative"),
+    ({"ensemble": 5}, "ensemble must be True, False or 'auto', found int 5", TypeError),
+    ({"ensemble": True, "estimator": KNeighborsClassifier(1)},
+     "exactly 0 or 1, which have none: pass ensemble=False"),
 )  # fmt: skip
 def test_bad_parameters(data, parameters) -> None:
     classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator()).set_params(**parameters)

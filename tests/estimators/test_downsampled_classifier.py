@@ -47,7 +47,8 @@ from gbdt_objectives import (
 )
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.lightgbm.parameters import TABLE
-from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
+from gbdt_objectives.estimators._averages import geometric_mean
+from gbdt_objectives.estimators.downsampled_classifier import fit_offset
 from gbdt_objectives.objectives import ratio_objective
 from gbdt_objectives.priors import resample_classes
 from tests.cases import each, refused
@@ -244,7 +245,7 @@ def test_rate_of_one_is_the_plain_classifier(data, booster) -> None:
 def test_bags_are_averaged_in_log_odds(data, new) -> None:
     X, y = data
     tree = DecisionTreeClassifier(min_samples_leaf=60)
-    classifier = sampled(tree, n_bags=5, average="log_odds")
+    classifier = sampled(tree, n_bags=5, average="log_odds", calibrate=False)
     classifier.fit(X, y)
     p = np.array([model.predict_proba(new[0])[:, 1] for model in classifier.estimators_])
     mixed = ((p > 0) & (p < 1)).all(axis=0)  # no leaf of one class only
@@ -260,7 +261,7 @@ def test_corrected_probabilities_are_averaged(data, new) -> None:
     for correction, estimator in (
         ("prior", tree), ("weight", tree), (None, tree), ("offset", XGB(n_estimators=5)),
     ):  # fmt: skip
-        c = sampled(estimator, correction=correction, n_bags=5).fit(*data)
+        c = sampled(estimator, correction=correction, n_bags=5, calibrate=False).fit(*data)
         bags = [model.predict_proba(new[0])[:, 1] for model in c.estimators_]
         if correction == "prior":
             shifts = np.log(c.keep_rates_[:, 0])
@@ -279,7 +280,7 @@ def test_bags_of_a_forest_are_no_worse_than_one(data, new) -> None:
     X_new, y_new = new[0][:5000], new[1][:5000]
     forest, loss = RandomForestClassifier(8, n_jobs=1), {}
     for bags in ({"n_bags": 1}, {"n_bags": 5}, {"n_bags": 5, "average": "log_odds"}):
-        classifier = DownsampledClassifier(forest, RATE, random_state=0, **bags).fit(*data)
+        classifier = sampled(forest, calibrate=False, **bags).fit(*data)
         loss[tuple(bags.values())] = log_loss(y_new, classifier.predict_proba(X_new))
     assert loss[5,] < loss[1,] < loss[5, "log_odds"]
 
@@ -297,7 +298,8 @@ def test_zeros_are_the_limit_of_small_probabilities(rows) -> None:
 
 
 def test_trees_that_contradict_each_other_get_the_mean_shift(data, new) -> None:
-    classifier = sampled(DecisionTreeClassifier(), n_bags=2, average="log_odds").fit(*data)
+    tree = DecisionTreeClassifier()
+    classifier = sampled(tree, n_bags=2, average="log_odds", calibrate=False).fit(*data)
     p = classifier.predict_proba(new[0])[:, 1]
     a, b = (model.predict(new[0]) for model in classifier.estimators_)
     assert (a != b).any()
@@ -516,7 +518,7 @@ def test_stops_on_rows_that_are_given(data, booster, weighted, way) -> None:
     past, later = slice(0, 15_000), slice(15_000, 20_000)
     few = np.random.default_rng(0).exponential(size=len(y)) ** 3  # heavy ones, which move the best
     w = few if weighted else np.ones(len(y))
-    common = {"correction": "offset", "n_bags": 2, "random_state": 1}
+    common = {"correction": "offset", "n_bags": 2, "calibrate": False, "random_state": 1}
     classifier = DownsampledClassifier(stopping(booster, 10), RATE, **common)
     if way == "cv":
         classifier.set_params(cv=TimeSeriesSplit(2, test_size=5000))

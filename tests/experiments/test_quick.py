@@ -43,6 +43,12 @@ QUICK = [
         ("log_loss", "slope", "expected", "realised"),
     ),
     Quick(
+        "averaged_models",
+        {"cells": 2 * 2, "summary": None},  # boosters, folds and bags
+        ("log_loss_before", "log_loss_after", "mean_ratio_after"),
+        "averages that are calibrated have a lower log loss",
+    ),
+    Quick(
         "bag_averages",
         {"cells": 2 * 4 * 5, "summary": None},  # folds, models, one bag, two averages of 5 and 10
         ("logloss",),
@@ -170,6 +176,7 @@ def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("study", "arguments", "said"),
     [
+        ("averaged_models.__main__", [], "mammography.csv' not found"),
         ("bag_averages.__main__", [], "mammography.csv' not found"),
         ("curvature.__main__", [], "mammography.csv' not found"),
         ("focal.__main__", [], "mammography.csv' not found"),

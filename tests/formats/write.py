@@ -58,7 +58,9 @@ def classifier(model: Any) -> Any:
 def downsampled() -> Any:
     model = xgb.XGBClassifier(**XGB)
     return classifier(
-        go.DownsampledClassifier(model, negative_keep_rate=0.5, n_bags=2, random_state=0)
+        go.DownsampledClassifier(
+            model, negative_keep_rate=0.5, n_bags=2, calibrate=False, random_state=0
+        )
     )
 
 
@@ -76,7 +78,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "qwk_blend": blend,
     "downsampled": downsampled,
     "calibrated": lambda: classifier(
-        go.CalibratedClassifier(lgb.LGBMClassifier(**LGB), SplineCalibrator(), cv=2)
+        go.CalibratedClassifier(lgb.LGBMClassifier(**LGB), SplineCalibrator(), cv=2, ensemble=False)
     ),
     "estimator": lambda: classifier(xgb.XGBClassifier(**XGB)),
     "served": served,

@@ -320,6 +320,17 @@ def by_row_gains() -> list[str]:
 
 
 @WHICH_ONE.check
+def folds(page: Page) -> None:
+    found = results("averaged_models").query("models == 'folds'").set_index("booster")
+    lgb, xgb = found.loc["LightGBM"], found.loc["XGBoost"]
+    page.says(
+        f"its log loss is lower than that of one model on all rows by {-lgb.percent:.1f} % "
+        f"(LightGBM) and {-xgb.percent:.1f} % (XGBoost), and average precision is higher by "
+        f"{lgb.ap:.4f} ± {lgb.ap_error:.4f} and {xgb.ap:.4f} ± {xgb.ap_error:.4f} ("
+    )
+
+
+@WHICH_ONE.check
 def rare_events(page: Page) -> None:
     table = results("negative_downsampling", "files/methods_differences")
     weighed = table[(table["first"] == "weighted, tuned") & (table.second == "corrected, tuned")]

@@ -152,18 +152,24 @@ def downsampled(library: str, kind: str, labels: Any, **parameters: Any) -> Fitt
         rate = {labels[0]: 0.5}
     member = estimator(library, "Classifier", **parameters.pop("member", {}))
     model = go.DownsampledClassifier(
-        member, **{"negative_keep_rate": rate, "random_state": 3, **parameters}
+        member, **{"negative_keep_rate": rate, "random_state": 3, "calibrate": False} | parameters
     )
     return fitted(model, kind, labels)
 
 
 def calibrated(
-    library: str, kind: str, labels: Any, calibrator: Any, inner: str = "booster"
+    library: str, kind: str, labels: Any, calibrator: Any, inner: str = "booster", **of_member: Any
 ) -> Fitted:
-    member = estimator(library, "Classifier")
-    if inner == "downsampled":
-        member = go.DownsampledClassifier(member, negative_keep_rate=0.5, n_bags=2, random_state=3)
-    return fitted(go.CalibratedClassifier(member, calibrator, cv=3), kind, labels)
+    """An average of the folds' models, but for those that average bags' probabilities."""
+    member = estimator(library, "Classifier", **of_member)
+    if inner != "booster":
+        member = go.DownsampledClassifier(
+            member, negative_keep_rate=0.5, n_bags=2, random_state=3, calibrate=False,
+            average="log_odds" if inner == "log_odds" else "probability",
+        )  # fmt: skip
+    ensemble = inner != "downsampled"
+    model = go.CalibratedClassifier(member, calibrator, cv=3, ensemble=ensemble)
+    return fitted(model, kind, labels)
 
 
 def single(library: str, kind: str, labels: Any, role: str, **parameters: Any) -> Fitted:
@@ -264,6 +270,11 @@ def cases() -> Iterator[Case]:
                 f"{lib}-down-{correction}", downsampled, library, "categories", [0, 1],
                 correction=correction, n_bags=2,
             )  # fmt: skip
+        for correction in ("prior", "offset"):
+            yield case(
+                f"{lib}-down-calibrated-{correction}", downsampled, library, "categories", [0, 1],
+                correction=correction, n_bags=3, calibrate=True,
+            )  # fmt: skip
         for average in ("probability", "log_odds"):
             for bags in range(1, 6):
                 K = 2 if bags % 2 else 3
@@ -280,6 +291,11 @@ def cases() -> Iterator[Case]:
                     f"{lib}-cal-{name}-{inner}", calibrated, library, kind, [0, 1], make(), inner
                 )
         yield case(f"{lib}-cal-3", calibrated, library, "array", [0, 1, 2], TemperatureCalibrator())
+        yield case(f"{lib}-cal-means", calibrated, library, "array", [0, 1], None, "log_odds")
+        yield case(
+            f"{lib}-cal-ordinal", calibrated, library, "array", [0, 1, 2], TemperatureCalibrator(),
+            ours=True, objective=go.ordinal_logit_objective(3),
+        )  # fmt: skip
         for name, (role, labels, parameters) in SINGLE.items():
             yield case(
                 f"{lib}-{name}", single, library, "categories", labels, role,

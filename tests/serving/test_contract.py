@@ -159,7 +159,7 @@ def of_csv(folder: Path, X: Any, wanted: dict[str, Any], t: float) -> None:
 
 def is_auditable(folder: Path, document: dict[str, Any]) -> None:
     source = (folder / "predict.py").read_text("utf-8")
-    assert len(source.splitlines()) <= 80
+    assert len(source.splitlines()) <= 85
     assert max(map(len, source.splitlines())) <= 100
     nodes = list(ast.walk(ast.parse(source)))
     assert not any(isinstance(node, ast.ImportFrom) for node in nodes)
@@ -248,12 +248,12 @@ def test_a_plain_booster_is_served_as_its_library_predicts(case: Case, folder: P
 def test_the_table_has_every_kind() -> None:
     """K from 2 to 10, 1 to 5 bags, both libraries."""
     names = [case.name for case in CASES]
-    assert len(names) == len(set(names)) == 169
+    assert len(names) == len(set(names)) == 177
     for short in ("lgb", "xgb"):
         mine = [name for name in names if name.startswith(short)]
         assert all(any(f"-qwk-{K}-" in name for name in mine) for K in range(2, 11))
         assert all(any(f"-log_odds-{bags}-" in name for name in mine) for bags in range(1, 6))
-        assert sum("-cal-" in name for name in mine) == 19
+        assert sum("-cal-" in name for name in mine) == 21
 
 
 @pytest.mark.slow

@@ -161,3 +161,13 @@ def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path: Path) 
         named = serving.ServedModel(model, shift=go.log_odds_shift(class_keep_rates=rates))
         serving.ServedModel(LGBMClassifier(**SMALL).fit(X, words == "good"), shift=one)
     assert named.predict_proba(X)[:, 0].mean() < model.predict_proba(X)[:, 0].mean()
+
+
+def test_an_average_of_averages_has_no_folder(tmp_path: Path) -> None:
+    """Sums of probabilities, and then of their log-odds: the folder knows one sum."""
+    member = lgb.LGBMClassifier(**SMALL)
+    bags = go.DownsampledClassifier(member, 0.5, n_bags=2, calibrate=False, random_state=0)
+    model = go.CalibratedClassifier(bags, LogitCalibrator(), cv=2).fit(X, Y)
+    with pytest.raises(ValueError, match="averages themselves, .* pass ensemble=False, or"):
+        model.export(tmp_path / "m", X)
+    model.set_params(ensemble=False).fit(X, Y).export(tmp_path / "m", X)
