@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,16 +10,10 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
+from tests.pages.outputs import PAGES, README, ROOT, blocks, check, copy_data
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
-PAGES = [
-    README,
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs").glob("[mt]*/*.md")),
-]
 TOOLS = ("dask", "distributed", "duckdb", "mlflow", "optuna", "pyarrow", "treelite", "ydf")
 MISSING = [name for name in TOOLS if not find_spec(name)]
 """Those that are missing here."""
@@ -39,35 +32,36 @@ def marks(page: Path, block: str) -> list[pytest.MarkDecorator]:
 
 
 BLOCKS = [
-    pytest.param(block, id=f"{name(page)}-{k}", marks=marks(page, block))
+    pytest.param(block, shown, id=f"{name(page)}-{k}", marks=marks(page, block))
     for page in PAGES
-    for k, block in enumerate(
-        re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
-    )
+    for k, (block, shown) in enumerate(blocks(page))
 ]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("block", BLOCKS)
-def test_each_python_block_runs_alone(block, tmp_path, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(("block", "shown"), BLOCKS)
+def test_each_python_block_runs_alone(block, shown, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there
-    if "notebooks/data" in block:  # to be run in the folder of a clone
-        (tmp_path / "notebooks").mkdir()
-        shutil.copytree(ROOT / "notebooks" / "data", tmp_path / "notebooks" / "data")
+    copy_data(block, tmp_path)
     namespace: dict[str, object] = {}
     exec(compile(block, "block", "exec"), namespace)
     if "grades" in namespace:  # labels, not positions or scores
         assert set(np.unique(namespace["grades"])) <= {1, 2, 3, 4, 5, 6}
         assert namespace["grades"].dtype.kind == "i"
-    for said in re.findall(r"^print\(.* # QWK on new rows: (\S+)$", block, flags=re.M):
-        # a booster of another version may move a few rows of 1000
-        assert float(capsys.readouterr().out) == pytest.approx(float(said), abs=0.003)
+    check(capsys.readouterr().out, shown)
+
+
+def test_another_output_is_noticed() -> None:
+    check("kappa  0.84 of 1,000 rows\n", "kappa 0.85 of 990 rows\n")
+    for printed in ("kappa 0.92 of 1,000 rows", "QWK 0.84 of 1,000 rows", "kappa 0.84", ""):
+        with pytest.raises(AssertionError):
+            check(printed, "kappa 0.85 of 1000 rows")
 
 
 def test_blocks_predict_labels() -> None:
-    blocks = [block.values[0] for block in BLOCKS]
-    assert len(blocks) >= 8
-    assert sum("grades = " in block for block in blocks) >= 4
+    found = [block for page in PAGES for block, _ in blocks(page)]
+    assert len(found) >= 8
+    assert sum("grades = " in block for block in found) >= 4
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
