@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from statistics import NormalDist
 
 import numpy as np
@@ -14,7 +15,7 @@ from experiments.delayed_labels import __main__ as delayed_labels
 from experiments.migration.__main__ import TITLES
 from experiments.ordinal_benchmark import report
 from experiments.segment_repair import __main__ as segment_repair
-from tests.pages import which_one
+from tests.pages import outputs, which_one
 from tests.pages.cited import (
     Page,
     benchmark,
@@ -64,6 +65,22 @@ def readme(page: Page) -> None:
     page.says(
         f"beside {word(number_of_recipes())} recipes of users (ahead of them all on {word(ahead)} "
         f"of {word(files)} files, behind on {word(behind)})"
+    )
+    shown = "".join(shown for _, shown in outputs.blocks(outputs.ROOT / "docs/pitfalls.md"))
+    (lost, found), (worst, least, best, most), (events, predicted) = (
+        re.search(pattern, shown).groups()
+        for pattern in (
+            r"from 0.5: (\S+), from the centre: (\S+)",
+            r"minimised: stopped at round (\d+), kappa (\S+)\nmax\w+: \D+(\d+), kappa (\S+)",
+            r"events (\S+), predicted (\S+), corrected",
+        )
+    )
+    page.says(
+        f"its kappa after 100 rounds is {lost}; with the right start it is {found}.",
+        f"It keeps round {worst}, with a kappa of {least}, where round {best} has {most}.",
+        f"predicts {float(predicted):.1%} events where {float(events):.1%} happen.".replace(
+            "%", " %"
+        ),
     )
 
 

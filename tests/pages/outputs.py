@@ -25,6 +25,9 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", flags=re.M | re.S)
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?")
+LOGGED = re.compile(r"^(?:\[LightGBM\]|Finding random open ports|\[[# ]{9,}\]).*\n", flags=re.M)
+"""What libraries say of their work, which is not shown: ports, and progress."""
+
 CLOSE = {"rel": 0.05, "abs": 0.02}
 """How far a number may be from what is shown: boosters of another version train other trees."""
 
@@ -46,6 +49,7 @@ def numbers(text: str) -> list[float]:
 
 def check(printed: str, shown: str) -> None:
     """Raise unless the same words are printed, and nearly the same numbers."""
+    printed = LOGGED.sub("", printed.replace("\r", "\n"))
     assert "".join(NUMBER.sub("0", printed).split()) == "".join(NUMBER.sub("0", shown).split()), (
         f"printed:\n{printed}\nshown:\n{shown}\nrun python -m tests.pages.outputs"
     )
@@ -61,7 +65,8 @@ def run(block: str) -> str:
             [sys.executable, "-c", block], cwd=folder, env=environment, check=True,
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+    said = LOGGED.sub("", done.stdout.replace("\r", "\n"))
+    return "".join(f"{line.rstrip()}\n" for line in said.strip("\n").splitlines())
 
 
 def write(page: Path) -> None:
