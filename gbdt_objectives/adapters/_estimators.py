@@ -159,10 +159,14 @@ class Fitting:
             by_class = compute_sample_weight(of_class, y)
             w = by_class if w is None else w * by_class
         if self.is_classifier and self.classes is None:
-            classes, position = np.unique(y, return_inverse=True)
-            check_two_classes(classes)
-            y = position.reshape(y.shape)
+            y = self.positions(y)
         return y, w
+
+    def positions(self, y: Array) -> Array:
+        """Labels as positions of classes that the library gets by name: two, unless it says so."""
+        classes, position = np.unique(y, return_inverse=True)
+        check_two_classes(classes)
+        return position.reshape(y.shape)
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         """Features and labels, by the name that messages give them."""
@@ -170,6 +174,7 @@ class Fitting:
         if "eval_X" in self.given:  # LightGBM >= 4.7
             X, y = self.given["eval_X"], self.given["eval_y"]
             pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
+        pairs = [pair if is_pair(pair) else (pair, pair.get_label()) for pair in pairs]
         return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
 
     def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:

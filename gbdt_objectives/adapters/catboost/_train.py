@@ -12,7 +12,7 @@ import catboost
 import numpy as np
 
 from gbdt_objectives._checks import Array, Facts, guards
-from gbdt_objectives._registry import library
+from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
@@ -37,7 +37,7 @@ REFUSED = by_reason({
     "these rows would count in the intercept; hold them out, evals= of train or eval_set= of fit":
         {"eval_fraction": (0,)},
     "CatBoost's own metrics would miss the intercept; pass a metric of gbdt_objectives, metric= of "
-    "train or eval_metric=": {"custom_metric": (), "custom_loss": ()},
+    "train or eval_metric=": {"custom_metric": (), "custom_loss": (), "eval_metric": ()},
     "the labels are what they are; leave it out": {"target_border": ()},
 })  # fmt: skip
 """By trial: CatBoost would ignore or misread these under an objective of ours."""
@@ -126,14 +126,6 @@ def train(
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A measured objective, and what it adds to CatBoost's margins."""
-
-    objective: Objective
-    shift: float
-
-
-@dataclass(frozen=True)
 class Stop:
     """Early stopping, as a callback would say it."""
 
@@ -143,7 +135,7 @@ class Stop:
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    refuse(params, {**OF_TRAIN, **REFUSED})
+    refuse(params, {**REFUSED, **OF_TRAIN})
 
 
 def refuse(params: Mapping[str, Any], table: _arguments.Refused) -> None:
@@ -155,20 +147,9 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     """The labels of a Pool, which must have no start of its own."""
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
-    refuse_baseline(pool, name)
-    return np.asarray(pool.get_label())
-
-
-def refuse_baseline(pool: catboost.Pool, name: str) -> None:
     if np.size(pool.get_baseline()):
-        raise has_baseline(name)
-
-
-def has_baseline(name: str) -> ValueError:
-    return ValueError(
-        f"{name} has a baseline, which the model cannot hold: leave it out, boosting starts at the "
-        "objective's intercept, which stays in the model"
-    )
+        guards.row_start_is_added(Facts(library=CATBOOST, row_start=f"baseline of {name}"))
+    return np.asarray(pool.get_label())
 
 
 def weights(pool: catboost.Pool) -> Array | None:
@@ -180,21 +161,20 @@ def weights(pool: catboost.Pool) -> Array | None:
 def place(
     request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, catboost.Pool],
-) -> tuple[Placed, dict[str, Any]]:  # fmt: skip
+) -> tuple[RowWise, dict[str, Any]]:  # fmt: skip
     pool = request.data
     return start(objective, labels(pool, "data"), weights(pool), request.others), {}
 
 
 def start(
     objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
-) -> Placed:
+) -> RowWise:
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y)
     earlier = given.get("init_model")
     if earlier is None:
-        shift = start_margin(measured)
-        return Placed(measured, float(shift))
+        return RowWise(measured, float(start_margin(measured)))
     if isinstance(earlier, str | PathLike):
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
@@ -203,15 +183,14 @@ def start(
         earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
         outputs=np.size(earlier.get_scale_and_bias()[1]),
     ))  # fmt: skip
-    return Placed(measured, 0.0)
+    return RowWise(measured, 0.0)
 
 
 def run(
-    request: Request, callbacks: Sequence[Any], placed: Placed, params: Mapping[str, Any]
+    request: Request, callbacks: Sequence[Any], loss: RowWise, params: Mapping[str, Any]
 ) -> catboost.CatBoost:
     stop = next((one for one in callbacks if isinstance(one, Stop)), None)
-    loss = RowWise(placed.objective, placed.shift)
-    metric = rendered(request.metric, placed.shift)
+    metric = rendered(request.metric, loss.shift)
     model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": stop is not None}
     rounds = None if stop is None else stop.rounds
