@@ -23,6 +23,7 @@ LIBRARY = TrainingLibrary(
     aliases={
         "objective": ("objective", "loss_function"),
         "metric": ("eval_metric", "custom_metric", "custom_loss"),
+        "iterations": ("iterations", "n_estimators", "num_boost_round", "num_trees"),
     },
     defaults={"Regressor": (None, "RMSE"), "Classifier": (None, "Logloss")},
     knows_objective=lambda name: True,  # CatBoost refuses all other names itself
