@@ -13,6 +13,7 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented, words_of
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
 from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import explain, rendered
@@ -22,6 +23,16 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 FEATURES = ("cat_features", "text_features", "embedding_features")
+WORDS = words_of(
+    CATBOOST, objective="str or Objective, also called ``loss_function``",
+    trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
+    max="iterations", parameters="verbose=0, allow_writing_files=False",
+    stopping="``early_stopping_rounds`` or ``use_best_model``",
+    of_rows=""" So are a GPU, a ``baseline``,
+    and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
+    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
+    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
+)  # fmt: skip
 ROUNDS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
 
@@ -189,42 +200,27 @@ class Ours(catboost.CatBoost):
 
 
 @drop_in(Fitting)
+@documented(REGRESSOR + """
+Examples
+--------
+>>> import numpy as np
+>>> from gbdt_objectives import objective
+>>> from gbdt_objectives.adapters.catboost import CatBoostRegressor
+>>> def poisson(y, f, sample_weight=None):
+...     w = 1 if sample_weight is None else sample_weight
+...     return w * (np.exp(f) - y), w * np.exp(f)
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((2000, 2)); y = rng.poisson(1 + 4 * (X[:, 0] > 0.5))
+>>> model = CatBoostRegressor(objective=objective(poisson, link="log"), iterations=50,
+...     depth=2, learning_rate=0.3, verbose=0, allow_writing_files=False).fit(X, y)
+>>> model.predict([[0.1, 0.5], [0.9, 0.5]]).round().tolist()
+[1.0, 5.0]
+""", WORDS, own="""
+Under an Objective ``eval_metric`` must be a Metric; without one nothing is measured. A saved model
+predicts the same without this package.""",
+)  # fmt: skip
 class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
-    """``catboost.CatBoostRegressor`` for objectives and metrics of this package.
-
-    It trains on objectives whose rows are independent, of one margin: your own functions with the
-    link "identity", "log" or none. One whose gradient needs all rows, such as ``qwk_objective()``,
-    is refused, since CatBoost passes blocks of 1,000 rows; for ordinal labels use
-    ``QWKClassifier(CatBoostRegressor())``. Boosting starts at the objective's intercept, which goes
-    into the leaves of the first tree, so that a saved model needs nothing of this package.
-    Early stopping looks at ``eval_metric``, on the last evaluation set and in the metric's own
-    direction. Without objective and metric it is CatBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str or Objective
-        Also called ``loss_function``. With the link "log" ``predict`` gives means.
-    eval_metric : str or Metric
-        Under an objective of this package a Metric; none is measured if it is missing.
-    **kwargs
-        Parameters of ``catboost.CatBoostRegressor``. What CatBoost would ignore or misread under
-        the objective is refused, and so are a GPU and a ``baseline``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import objective
-    >>> from gbdt_objectives.adapters.catboost import CatBoostRegressor
-    >>> def poisson(y, f, sample_weight=None):
-    ...     w = 1 if sample_weight is None else sample_weight
-    ...     return w * (np.exp(f) - y), w * np.exp(f)
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = rng.poisson(1 + 4 * (X[:, 0] > 0.5))
-    >>> model = CatBoostRegressor(objective=objective(poisson, link="log"), iterations=50,
-    ...     depth=2, learning_rate=0.3, verbose=0, allow_writing_files=False).fit(X, y)
-    >>> model.predict([[0.1, 0.5], [0.9, 0.5]]).round().tolist()
-    [1.0, 5.0]
-    """
+    """``catboost.CatBoostRegressor`` for objectives and metrics of this package."""
 
     def _get_default_prediction_type(self) -> Any:
         link = getattr(vars(self).get("_objective"), "link", None)
@@ -232,41 +228,14 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
 
 
 @drop_in(Fitting)
+@documented(
+    CLASSIFIER, WORDS, own="""
+Weights of classes are refused: pass ``sample_weight`` to ``fit``. A saved model predicts the same
+without this package, but with the link "score": there its margins are for
+``objective_.class_probability(margin)``. An ONNX file holds margins in all cases.""",
+)  # fmt: skip
 class CatBoostClassifier(catboost.CatBoostClassifier, Ours):
-    """``catboost.CatBoostClassifier`` for objectives and metrics of this package.
-
-    It trains on objectives whose rows are independent, of one margin, such as
-    ``offset_logloss_objective(0.1)``, ``weighted_logloss_objective(0.1)``, ``focal_objective(2)``
-    or a function with the link "logit". Boosting starts at the log-odds of the labels, which go
-    into the leaves of the first tree, and ``predict_proba`` gives the probabilities that the
-    objective aims at. A saved model predicts the same without this package, but with the link
-    "score", as of ``focal_objective(2)``: there its margins are for
-    ``objective_.class_probability(margin)``. An ONNX file holds margins in all cases. Without
-    objective and metric it is CatBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str or Objective
-        Also called ``loss_function``. An Objective must have class probabilities.
-    eval_metric : str or Metric
-        As in :class:`CatBoostRegressor`.
-    **kwargs
-        Parameters of ``catboost.CatBoostClassifier``. What CatBoost would ignore or misread under
-        the objective is refused, as are weights of classes, a GPU and a ``baseline``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.adapters.catboost import CatBoostClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> model = CatBoostClassifier(objective=offset_logloss_objective(0.1), iterations=50,
-    ...     verbose=0, allow_writing_files=False).fit(X[keep], y[keep])
-    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
+    """``catboost.CatBoostClassifier`` for objectives and metrics of this package."""
 
     @property
     def classes_(self) -> Any:

@@ -30,13 +30,13 @@ from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
-    place="the leaves of the first tree",
+    of_fit=" of ``fit``",
     theirs="``train_set``, the objective in ``params`` and ``feval``",
 )  # fmt: skip
 
 
 @documented(
-    TRAIN, **WORDS, row_starts="an ``init_score``",
+    TRAIN, WORDS, row_starts="an ``init_score``",
     refused="``boosting='rf'``.",
     shared="\n    Threads may share it, if their ``params`` agree on how it is binned.",
     rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
@@ -66,7 +66,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="dict", column="valid ",
+    CV, WORDS, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
     LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
     boosters="""

@@ -15,7 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
@@ -188,7 +188,8 @@ def _margins_decide(estimator: Any) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **_train.WORDS, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
+    REGRESSOR + QWK, _train.WORDS,
+    stopping="``early_stopping_rounds`` or the callback ``lightgbm.early_stopping``",
     parameters="num_leaves=4, verbose=-1", arguments="eval_metric=extended_qwk_metric()",
 )  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -200,10 +201,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
 
 
 @drop_in(Fitting)
-@documented(
-    CLASSIFIER, **_train.WORDS, labels="Labels of two classes may be any, of K they are 0 to K-1",
-    parameters="num_leaves=2, verbose=-1", own="",
-)  # fmt: skip
+@documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
 

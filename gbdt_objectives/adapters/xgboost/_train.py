@@ -29,12 +29,12 @@ from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
-    theirs="``dtrain``, ``obj`` and ``custom_metric``",
+    theirs="``dtrain``, ``obj`` and ``custom_metric``", labels="Labels are 0 to K-1",
 )  # fmt: skip
 
 
 @documented(
-    TRAIN, **WORDS, row_starts="a ``base_margin``", shared="",
+    TRAIN, WORDS, row_starts="a ``base_margin``", shared="",
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
@@ -67,7 +67,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
+    CV, WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
     kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
 )  # fmt: skip
 def cv(
