@@ -258,6 +258,18 @@ class Fitting:
         """Whether a classifier asks this fitted objective for probabilities, not the library."""
         return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
 
+    @classmethod
+    def margins_decide(cls, estimator: Any) -> bool:
+        """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
+        classes, or (n, K). It would read the score of K ordered classes as one of two."""
+        objective = getattr(estimator, cls.fitted, None)
+        if isinstance(objective, Objective) and objective.link.is_of_objective:
+            raise AttributeError(
+                f"margins under {objective!r} alone decide for no class, only the objective reads "
+                "them: use predict or predict_proba"
+            )
+        return True
+
     def find_classes(self, objective: Objective) -> Array:
         """The classes of labels that a score is trained on, in the objective's order: any two, or
         0 to K-1."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -125,13 +124,10 @@ def train(
     ))  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Stop:
-    """Early stopping, as a callback would say it."""
+    """Says among the callbacks that CatBoost is to stop early."""
 
-    metric: Metric
-    rounds: int
-    data: None = None  # the last set
+    data = None  # on the last set
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
@@ -189,18 +185,17 @@ def start(
 def run(
     request: Request, callbacks: Sequence[Any], loss: RowWise, params: Mapping[str, Any]
 ) -> catboost.CatBoost:
-    stop = next((one for one in callbacks if isinstance(one, Stop)), None)
+    rounds = request.early_stopping_rounds
     metric = rendered(request.metric, loss.shift)
     model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
-    called = {"loss_function": loss, "eval_metric": metric, "use_best_model": stop is not None}
-    rounds = None if stop is None else stop.rounds
+    called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
     pools = [pool for pool, _ in request.evals]
     with explain(loss, metric), set_temporarily(model, called):
         model.fit(
             request.data, eval_set=pools or None, early_stopping_rounds=rounds, **request.others
         )
-    if stop is not None:
-        warn_of_few(model, stop.metric)
+    if rounds is not None and request.metric is not None:
+        warn_of_few(model, request.metric)
     return model
 
 
@@ -208,8 +203,8 @@ def run(
 def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[None]:
     """CatBoost refuses to change the parameters of a fitted estimator."""
     before = estimator._init_params
-    both = {**before, **parameters}
-    estimator._init_params = {name: v for name, v in both.items() if v is not None}
+    now = {**before, **parameters}.items()
+    estimator._init_params = {name: v for name, v in now if v is not None}
     estimator._canonized_params = None
     try:
         yield

@@ -13,7 +13,7 @@ LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
     # training
     data=catboost.Pool, instead=_train.INSTEAD, stops=_train.Stop,
-    stop=lambda metric, rounds, params: _train.Stop(metric, rounds), check=_train.check,
+    stop=lambda metric, rounds, params: _train.Stop(), check=_train.check,
     labels=_train.labels, place=_train.place, run=_train.run, finish=intercept.finish,
     quiet={"verbose": 0},
     # estimators

@@ -174,18 +174,6 @@ def _check_names(names: list[Any]) -> None:
                 )
 
 
-def _margins_decide(estimator: Any) -> bool:
-    """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
-    classes, or (n, K). It would read the score of K ordered classes as one of two."""
-    objective = estimator._objective
-    if isinstance(objective, Objective) and objective.link.is_of_objective:
-        raise AttributeError(
-            f"there is no decision_function under {objective!r}, whose margins alone decide for no "
-            "class: use predict_proba, or predict(X, raw_score=True) for the margins"
-        )
-    return True
-
-
 @drop_in(Fitting)
 @documented(
     REGRESSOR + QWK, _train.WORDS,
@@ -207,7 +195,7 @@ class LGBMClassifier(lgb.LGBMClassifier):
 
     if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
 
-        @available_if(_margins_decide)  # type: ignore[untyped-decorator]
+        @available_if(Fitting.margins_decide)  # type: ignore[untyped-decorator]
         @wraps(lgb.LGBMClassifier.decision_function)
         def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
             return super().decision_function(X, *args, **kwargs)

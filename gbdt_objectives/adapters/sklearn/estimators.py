@@ -19,13 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import (
-    CLASSIFIER,
-    QWK,
-    REGRESSOR,
-    documented,
-    words_of,
-)
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
@@ -47,6 +41,11 @@ WORDS = words_of(
 )  # fmt: skip
 HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
 """Arguments of fit that not every version of scikit-learn has."""
+
+OF_MARGINS = (
+    "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
+)  # fmt: skip
+"""What scikit-learn itself makes of margins."""
 
 AUTO_ROWS = 10_000
 """With more, early_stopping="auto" is on."""
@@ -286,7 +285,7 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         the margins, link "score".
         """
         check_is_fitted(self)
-        margins_decide(self)
+        Fitting.margins_decide(self)
         plain = library.__new__(library)
         vars(plain).update(
             {name: v for name, v in vars(self).items() if name not in (*OWN, "objective_")}
@@ -294,27 +293,10 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         return plain
 
     kind.to_sklearn = to_sklearn
-    for name in (
-        "decision_function",
-        "staged_decision_function",
-        "staged_predict",
-        "staged_predict_proba",
-    ):
+    for name in OF_MARGINS:
         if hasattr(library, name):
-            setattr(kind, name, available_if(margins_decide)(getattr(library, name)))
+            setattr(kind, name, available_if(Fitting.margins_decide)(getattr(library, name)))
     return drop_in(Fitting)(kind)
-
-
-def margins_decide(estimator: Any) -> bool:
-    """Whether scikit-learn itself makes predictions of the margins; raise if only an objective
-    does."""
-    objective = getattr(estimator, "objective_", None)
-    if isinstance(objective, Objective) and objective.link.is_of_objective:
-        raise AttributeError(
-            f"margins under {objective!r} mean nothing to scikit-learn, only to the objective: use "
-            "predict or predict_proba"
-        )
-    return True
 
 
 @extended
