@@ -174,7 +174,7 @@ class Fitting:
         if "eval_X" in self.given:  # LightGBM >= 4.7
             X, y = self.given["eval_X"], self.given["eval_y"]
             pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
-        pairs = [pair if is_pair(pair) else (pair, pair.get_label()) for pair in pairs]
+        pairs = [(one, one.get_label()) if hasattr(one, "get_label") else one for one in pairs]
         return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
 
     def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:

@@ -162,6 +162,8 @@ def test_pool_of_categories_is_the_same_as_columns(tmp_path) -> None:
     first = CatBoostClassifier(**given, cat_features=[0]).fit(columns, LETTERS[y])
     second = CatBoostClassifier(**given).fit(pool, eval_set=held_out, early_stopping_rounds=99)
     np.testing.assert_array_equal(first.predict_proba(columns), second.predict_proba(pool))
+    with pytest.raises(catboost.CatBoostError, match="sample_weight"):
+        CatBoostClassifier(**given).fit(pool, sample_weight=np.ones(len(y)), eval_set=held_out)
     first.save_model(tmp_path / "model")
     loaded = catboost.CatBoostClassifier().load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(columns), first.predict_proba(columns))

@@ -59,9 +59,10 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         X, sets = self.given["X"], self.given.get("eval_set")
-        self.has_pool = isinstance(X, catboost.Pool) and self.given.get("y") is None
-        if self.has_pool:
+        self.passed: dict[str, Any] = {}  # instead of what is read in a Pool
+        if isinstance(X, catboost.Pool) and self.given.get("y") is None:
             labels = np.asarray(X.get_label()) if X.has_label() else None
+            self.passed = {"y": None, "sample_weight": self.given.get("sample_weight")}
             self.given |= {"y": labels, "sample_weight": _train.weights(X)}
         if sets is not None and not isinstance(sets, list):
             self.given["eval_set"] = [sets]
@@ -136,8 +137,7 @@ class Fitting(_estimators.Fitting):
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        if self.has_pool:  # which CatBoost reads itself
-            self.given |= {"y": None, "sample_weight": None}
+        self.given |= self.passed
         with explain(*self.parameters.values()):
             yield
         vars(self.estimator).pop(self.fitted, None)

@@ -104,8 +104,8 @@ class Fitting(_estimators.Fitting):
                 f"objective must be an objective such as qwk_objective(), found {given!r}: a "
                 "function is objective(function), and a name of scikit-learn's is loss="
             )
-        self.metrics = [one for one in self.metrics if one is not None]
-        if len(self.metrics) > 1 or self.metrics != [self.metric][: len(self.metrics)]:
+        metrics = [one for one in self.metrics if one is not None]
+        if len(metrics) > 1 or (metrics and self.metric is None):
             raise TypeError(
                 f"eval_metric must be one metric such as extended_qwk_metric(), found "
                 f"{estimator.eval_metric!r}: a name or function of scikit-learn's is scoring="
