@@ -20,6 +20,7 @@ def words_of(library: Named, **words: str) -> dict[str, str]:
 
 USUAL = {
     # in what is said
+    "instance": "``qwk_objective(y)``.",
     "place": "the leaves of the first tree", "held_out": "the last evaluation set", "of_fit": "",
     "trains": "``qwk_objective()``", "objective": "str, callable or Objective", "own": "",
     "of_rows": """
@@ -32,6 +33,9 @@ USUAL = {
     "fit": "X[:400], y[:400], eval_set=[(X[400:], y[400:])],\n...     ",
 }  # fmt: skip
 
+
+STARTS = """. If it has {start}, training starts there
+    and the model's own intercept is 0; then all ``evals`` need one."""
 
 TRAIN = """
 
@@ -47,14 +51,14 @@ params : mapping
     {title}'s parameters. What {title} would silently ignore or misread is refused, as is
     {refused}
 data : {data}
-    Training data with labels. If it has {row_starts}, training starts there and
-    the model's own intercept is 0; then all ``evals`` need one.{shared}
+    Training data with labels{starts}
 num_boost_round : int
     Maximum number of rounds.
 objective : Objective
-    For instance ``qwk_objective(y)``.
+    For instance {instance}
 metric : Metric, optional
-    For instance ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
+    For instance ``extended_qwk_metric()`` or ``loss_metric(objective)``; needs ``evals``. No
+    other metric is evaluated.
 evals : sequence of ({data}, str)
     What to evaluate ``metric`` on, with a name for each.
 early_stopping_rounds : int, optional
@@ -62,7 +66,9 @@ early_stopping_rounds : int, optional
     rounds up to the best one only; needs ``metric``.
 **kwargs
     Passed to ``{library}.train``: {kwargs}
+"""
 
+BOOSTER = """
 Returns
 -------
 {library}.Booster

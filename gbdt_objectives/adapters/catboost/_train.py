@@ -14,11 +14,24 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
+from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.adapters.catboost.intercept import margins_of
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+WORDS = words_of(
+    CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
+    theirs="``pool``, the\nobjective in ``params`` and ``eval_metric``",
+    trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
+    max="iterations", parameters="verbose=0, allow_writing_files=False",
+    stopping="``early_stopping_rounds`` or ``use_best_model``",
+    of_rows=""" So are a GPU, a ``baseline``,
+    and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
+    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
+    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
+)  # fmt: skip
 
 INSTEAD = {
     "pool": "write data=", "eval_set": "write evals=[(Pool, name), ...]",
@@ -53,6 +66,41 @@ OF_TRAIN = by_reason({
 })  # fmt: skip
 
 
+@documented(
+    TRAIN + """
+Returns
+-------
+catboost.CatBoost
+    A plain model, which predicts margins; ``prediction_type="Probability"`` gives
+    probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
+    by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
+    margins of this training, which lack the intercept.
+
+Raises
+------
+TypeError, ValueError
+    Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
+    with the data.
+
+Examples
+--------
+>>> import catboost, numpy as np
+>>> from gbdt_objectives import offset_logloss_objective
+>>> from gbdt_objectives.adapters.catboost import train
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 3)); y = (rng.random(500) < 0.2).astype(int)
+>>> params, data = dict(verbose=0, allow_writing_files=False), catboost.Pool(X, y)
+>>> model = train(params, data, 5, objective=offset_logloss_objective(0.1))
+>>> bool(model.predict(X, prediction_type="Probability")[:, 1].mean() < 0.1)
+True
+""", WORDS, refused="a GPU.", starts=", 0 and 1 for two classes, and without ``baseline``.",
+    instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
+    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused: CatBoost
+    passes blocks of 1,000 rows, and does not say which.""",
+    kwargs="""``init_model``, ``verbose``, ...
+
+    In early stopping a round in which a metric of classes does not move counts here.""",
+)  # fmt: skip
 def train(
     params: Mapping[str, Any],
     data: catboost.Pool,
@@ -64,60 +112,7 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> catboost.CatBoost:
-    """``catboost.train`` that starts, stops and predicts correctly.
-
-    Boosting starts at the objective's intercept, which goes into the leaves of the first tree, and
-    stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the conventions;
-    here a round in which a metric of classes does not move counts.
-
-    Parameters
-    ----------
-    params : mapping
-        CatBoost's parameters. What CatBoost would ignore or misread is refused, as is a GPU.
-    data : catboost.Pool
-        Training data with labels, 0 and 1 for two classes, and without ``baseline``.
-    num_boost_round : int
-        Maximum number of rounds.
-    objective : Objective
-        For instance ``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
-        ``qwk_objective(y)``, or that has values of each row or several outputs, is refused:
-        CatBoost passes blocks of 1,000 rows, and does not say which.
-    metric : Metric, optional
-        For instance ``loss_metric(objective)``; needs ``evals``. No other metric is evaluated.
-    evals : sequence of (catboost.Pool, str)
-        What to evaluate ``metric`` on, with a name for each.
-    early_stopping_rounds : int, optional
-        Stop on the last of ``evals`` after this many rounds without improvement, and keep the
-        rounds up to the best one only; needs ``metric``.
-    **kwargs
-        Passed to ``catboost.train``: ``init_model``, ``verbose``, ...
-
-    Returns
-    -------
-    catboost.CatBoost
-        A plain model, which predicts margins; ``prediction_type="Probability"`` gives
-        probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
-        by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
-        margins of this training, which lack the intercept.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
-        with the data.
-
-    Examples
-    --------
-    >>> import catboost, numpy as np
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.adapters.catboost import train
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = (rng.random(500) < 0.2).astype(int)
-    >>> params, data = {"verbose": 0, "allow_writing_files": False}, catboost.Pool(X, y)
-    >>> model = train(params, data, 5, objective=offset_logloss_objective(0.1))
-    >>> bool(model.predict(X, prediction_type="Probability")[:, 1].mean() < 0.1)
-    True
-    """
+    """``catboost.train`` that starts, stops and predicts correctly."""
     return _train.train(library("catboost"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,

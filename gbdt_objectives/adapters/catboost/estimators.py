@@ -13,7 +13,7 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented, words_of
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
 from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import explain, rendered
@@ -23,16 +23,6 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 FEATURES = ("cat_features", "text_features", "embedding_features")
-WORDS = words_of(
-    CATBOOST, objective="str or Objective, also called ``loss_function``",
-    trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
-    max="iterations", parameters="verbose=0, allow_writing_files=False",
-    stopping="``early_stopping_rounds`` or ``use_best_model``",
-    of_rows=""" So are a GPU, a ``baseline``,
-    and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
-    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
-    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
-)  # fmt: skip
 ROUNDS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
 
@@ -215,7 +205,7 @@ Examples
 ...     depth=2, learning_rate=0.3, verbose=0, allow_writing_files=False).fit(X, y)
 >>> model.predict([[0.1, 0.5], [0.9, 0.5]]).round().tolist()
 [1.0, 5.0]
-""", WORDS, own="""
+""", _train.WORDS, own="""
 Under an Objective ``eval_metric`` must be a Metric; without one nothing is measured. A saved model
 predicts the same without this package.""",
 )  # fmt: skip
@@ -229,7 +219,7 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
 
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, WORDS, own="""
+    CLASSIFIER, _train.WORDS, own="""
 Weights of classes are refused: pass ``sample_weight`` to ``fit``. A saved model predicts the same
 without this package, but with the link "score": there its margins are for
 ``objective_.class_probability(margin)``. An ONNX file holds margins in all cases.""",

@@ -20,7 +20,7 @@ from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
+from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
@@ -34,7 +34,7 @@ WORDS = words_of(
 
 
 @documented(
-    TRAIN, WORDS, row_starts="a ``base_margin``", shared="",
+    TRAIN + BOOSTER, WORDS, starts=STARTS.format(start="a ``base_margin``"),
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
