@@ -54,10 +54,7 @@ def check_stopping(estimator: Any) -> None:
 def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     """A copy of a fitted estimator, shifted."""
     check_is_fitted(model)
-    name, link = margins_of(model)
-    is_log_odds = link.n_classes is not None and not link.is_of_objective
-    if not (link.is_label_unit or is_log_odds):
-        _arguments.refuse_objective(name, _arguments.NO_MARGIN)
+    _arguments.check_shiftable(*margins_of(model))
     d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
     return bridge().add_to_margins(model, d)
 
