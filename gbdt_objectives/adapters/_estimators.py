@@ -1,4 +1,4 @@
-"""What the drop-in estimators of both libraries have in common."""
+"""What the drop-in estimators of all libraries have in common."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Fitting:
     library: Named
     model: Any  # the library's class whose fit and predict know nothing about classes
     fitted: str  # the attribute of an estimator for its fitted objective
-    evaluation_set: str  # what messages call an evaluation set, a format of its number
+    evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
-    metrics_in_fit: bool  # whether eval_metric is an argument of fit, not of the estimator
+    metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
     start: Callable[[Objective, Array, Array | None], StartedObjective]

@@ -23,17 +23,14 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 FEATURES = ("cat_features", "text_features", "embedding_features")
-ROUNDS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
+STOPPING = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
 
 class Fitting(_estimators.Fitting):
     library = CATBOOST
     model = catboost.CatBoost
     fitted = "_objective"
-    evaluation_set = "evaluation set {}"
     row_starts = "baseline", "baseline"
-    metrics_in_fit = False
-    set_temporarily = staticmethod(_train.set_temporarily)
 
     @staticmethod
     def classifies(estimator: Any) -> bool:
@@ -89,7 +86,7 @@ class Fitting(_estimators.Fitting):
 
     def stops(self, asked: Mapping[str, Any]) -> bool:
         """Whether the model is cut back to its best round, or training stops early."""
-        rounds = [*map(asked.get, ROUNDS), self.given.get("early_stopping_rounds")]
+        rounds = [*map(asked.get, STOPPING), self.given.get("early_stopping_rounds")]
         cut = self.given.get("use_best_model", asked.get("use_best_model"))
         return any(rounds) or cut or (cut is None and "eval_set" in self.given)
 
@@ -136,6 +133,8 @@ class Fitting(_estimators.Fitting):
 
     def complete(self, objective: Objective, intercept: Start) -> None:
         finish(self.estimator, objective, self.parameters["loss_function"].shift)
+
+    set_temporarily = staticmethod(_train.set_temporarily)
 
     @classmethod
     def held_out(

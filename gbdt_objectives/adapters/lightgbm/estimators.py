@@ -38,7 +38,6 @@ class Fitting(_estimators.Fitting):
     library = LIGHTGBM
     model = lgb.LGBMModel
     fitted = "_objective"
-    evaluation_set = "evaluation set {}"
     row_starts = "init_score", "eval_init_score"
     metrics_in_fit = True
 

@@ -39,6 +39,7 @@ WORDS = words_of(
     "scikit-learn 1.7)",
     stops="early_stopping=True", fit="X, y", max="max_iter",
 )  # fmt: skip
+
 HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
 """Arguments of fit that not every version of scikit-learn has."""
 
@@ -71,9 +72,7 @@ class Fitting(_estimators.Fitting):
     library = SKLEARN
     model = Regressor
     fitted = "objective_"
-    evaluation_set = "X_val"
     row_starts = "", ""
-    metrics_in_fit = False
     started: StartedObjective
     loss: Any = None  # as which scikit-learn was given the objective
     best: int | None = None  # the best round

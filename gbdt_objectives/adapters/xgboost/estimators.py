@@ -38,7 +38,6 @@ class Fitting(_estimators.Fitting):
     fitted = "objective_"
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
-    metrics_in_fit = False
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
