@@ -429,11 +429,14 @@ def row_start_is_added(facts: Facts) -> None:
     library, name = facts.library, facts.row_start
     if library is None or (low == high and library.takes_start):
         return
-    if not library.takes_start and (low == high or facts.estimator is not None):
+    is_known = library.adds_start and low != high and facts.estimator is None
+    if not (library.takes_start or is_known):
+        room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
-            f"{name} is given, but an init_score would be missing from the predictions: leave it "
-            "out, boosting starts at the objective's intercept, which stays in the model; for a "
-            f"start that differs by row use gbdt_objectives.adapters.{library.name}.train"
+            f"{name} is given, but it would be missing from the predictions: leave it out, "
+            "boosting starts at the objective's intercept, which stays in the model"
+            + f"; for a start that differs by row use {room}"
+            * bool(library.adds_start)
         )
     warn(
         f"{name} differs by row, so that the model cannot hold it, and its predictions leave it "

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._checks.spellings import unknown_argument
+from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
@@ -212,6 +213,12 @@ NO_LOG_ODDS = "whose model has no log-odds of a positive class for a shift to co
 
 def refuse_objective(name: str, why: str) -> NoReturn:
     raise ValueError(f"the booster's objective is {name!r}, {why}")
+
+
+def check_shiftable(name: str, link: Link) -> None:
+    """Raise unless margins are what a shift has a meaning for: label units or log-odds."""
+    if not (link.is_label_unit or link.takes_several or link == LOGIT):
+        refuse_objective(name, NO_MARGIN)
 
 
 def read_shift(delta: ArrayLike, outputs: int) -> Array:

@@ -1,8 +1,9 @@
-"""What ``help`` says in both libraries: written once, with the words of each."""
+"""What ``help`` says in every library: written once, with the words of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gbdt_objectives._registry import Named
@@ -11,10 +12,30 @@ Documented = TypeVar("Documented", bound=Callable[..., Any])
 
 
 def words_of(library: Named, **words: str) -> dict[str, str]:
-    """The words of a library for these texts: its names, and others."""
+    """The words of a library for these texts: its names, and those that differ from most."""
     names = {"library": library.name, "title": library.title, "kind": library.prefix}
-    return {**names, "margin": library.asks_margins, **words}
+    margins = f", and margins with\n``{library.asks_margins}``" * bool(library.asks_margins)
+    return {**USUAL, **names, "margin": library.asks_margins, "margins": margins, **words}
 
+
+USUAL = {
+    # in what is said
+    "instance": "``qwk_objective(y)``.",
+    "place": "the leaves of the first tree", "held_out": "the last evaluation set", "of_fit": "",
+    "trains": "``qwk_objective()``", "objective": "str, callable or Objective", "own": "",
+    "of_rows": """
+    ``fit`` takes what ``objective(function, rows=["cost"])``, or ``named`` of your own ``Loss``,
+    names as further arguments, ``cost=``.""",
+    "scores": "``focal_objective(2)`` or\n``ordinal_logit_objective(5)``",
+    "labels": "Labels of two classes may be any, of K they are 0 to K-1",
+    # in examples
+    "stops": "early_stopping_rounds=10", "max": "n_estimators",
+    "fit": "X[:400], y[:400], eval_set=[(X[400:], y[400:])],\n...     ",
+}  # fmt: skip
+
+
+STARTS = """. If it has {start}, training starts there
+    and the model's own intercept is 0; then all ``evals`` need one."""
 
 TRAIN = """
 
@@ -30,14 +51,14 @@ params : mapping
     {title}'s parameters. What {title} would silently ignore or misread is refused, as is
     {refused}
 data : {data}
-    Training data with labels. If it has {row_starts}, training starts there and
-    the model's own intercept is 0; then all ``evals`` need one.{shared}
+    Training data with labels{starts}
 num_boost_round : int
     Maximum number of rounds.
 objective : Objective
-    For instance ``qwk_objective(y)``.
+    For instance {instance}
 metric : Metric, optional
-    For instance ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
+    For instance ``extended_qwk_metric()`` or ``loss_metric(objective)``; needs ``evals``. No
+    other metric is evaluated.
 evals : sequence of ({data}, str)
     What to evaluate ``metric`` on, with a name for each.
 early_stopping_rounds : int, optional
@@ -45,7 +66,9 @@ early_stopping_rounds : int, optional
     rounds up to the best one only; needs ``metric``.
 **kwargs
     Passed to ``{library}.train``: {kwargs}
+"""
 
+BOOSTER = """
 Returns
 -------
 {library}.Booster
@@ -115,23 +138,25 @@ True
 
 REGRESSOR = """
 
-With an ``objective`` such as ``qwk_objective()``, measured in each ``fit`` unless it is already,
-boosting starts at its intercept, which goes into {place}.
+With an ``objective`` such as {trains}, measured in each ``fit``
+unless it is already, boosting starts at its intercept, which goes into {place}.
 With a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``{of_fit}, early stopping
-(by ``early_stopping_rounds`` or the callback ``{callback}``)
-looks at this metric alone, on the last evaluation set and in the metric's own direction, and the
-model holds the best rounds only. Without either it is {title}'s own estimator.{own}
+(by {stopping})
+looks at this metric alone, on {held_out}
+and in the metric's own direction, and the model holds the best rounds only. Without either it is
+{title}'s own estimator.{own}
 
 Parameters
 ----------
-objective : str, callable or Objective
+objective : {objective}
     An Objective must predict numbers: its link is "identity" or "log", whose models predict
-    means, or is not declared. For probabilities use :class:`{kind}Classifier`. What {title}
-    would silently ignore under it is refused. ``fit`` takes what ``objective(function,
-    rows=["cost"])``, or ``named`` of your own ``Loss``, names as further arguments, ``cost=``.
+    means, or is not declared. For probabilities use :class:`{kind}Classifier`.
+    What {title} would silently ignore under it is refused.{of_rows}
 **kwargs
-    Parameters of ``{library}.{kind}Regressor``.
+    Parameters of {title}'s own ``{kind}Regressor``.
+"""
 
+QWK = """
 Examples
 --------
 >>> import numpy as np
@@ -139,10 +164,9 @@ Examples
 >>> from gbdt_objectives.adapters.{library} import {kind}Regressor
 >>> rng = np.random.default_rng(0)
 >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
->>> model = {kind}Regressor(objective=qwk_objective(), early_stopping_rounds=10,
+>>> model = {kind}Regressor(objective=qwk_objective(), {stops},
 ...     {parameters})
->>> model = model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])],
-...     {arguments})
+>>> model = model.fit({fit}{arguments})
 >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round().tolist()
 [1.0, 3.0]
 """
@@ -150,23 +174,24 @@ Examples
 CLASSIFIER = """
 
 With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the log-odds of
-the labels, which go into {place}, and ``predict_proba`` gives the probabilities
-that the objective aims at. ``eval_metric`` does what :class:`{kind}Regressor` says. Without either
-it is {title}'s own estimator.
+the labels, which go into {place}, and ``predict_proba`` gives the
+probabilities that the objective aims at. ``eval_metric`` does what
+:class:`{kind}Regressor` says. Without either it is {title}'s own estimator.
 
-An objective with the link "score", such as ``focal_objective(2)`` or
-``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
-fitted to the training rows. {labels}, and a class that does not
-occur keeps its column. ``predict`` gives the most probable class, and margins with
-``{margin}``. A metric for early stopping is ``loss_metric(objective)``.{own}
+An objective with the link "score", such as {scores}, turns its margins
+into probabilities itself: as ``objective_``, fitted to the training rows.
+{labels}, and a class that does not occur keeps its
+column. ``predict`` gives the most probable class{margins}.
+A metric for early stopping is ``loss_metric(objective)``.{own}
 
 Parameters
 ----------
-objective : str, callable or Objective
-    An Objective must have class probabilities; for label units use :class:`{kind}Regressor`.
+objective : {objective}
+    An Objective must have class probabilities; for label units use
+    :class:`{kind}Regressor`.
     What {title} would silently ignore under it is refused.
 **kwargs
-    Parameters of ``{library}.{kind}Classifier``.
+    Parameters of {title}'s own ``{kind}Classifier``.
 
 Examples
 --------
@@ -176,18 +201,21 @@ Examples
 >>> rng = np.random.default_rng(0)
 >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
 >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
->>> model = {kind}Classifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+>>> model = {kind}Classifier(objective=offset_logloss_objective(0.1), {max}=50,
 ...     {parameters}).fit(X[keep], y[keep])
 >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
 True
 """
 
 
-def documented(text: str, **words: str) -> Callable[[Documented], Documented]:
-    """Add one of these texts to the docstring of a function or class, which says its purpose."""
+def documented(
+    text: str, words: Mapping[str, str] = MappingProxyType({}), /, **more: str
+) -> Callable[[Documented], Documented]:
+    """Add one of these texts to the docstring of a function or class, which says its purpose. Of
+    its words those given by name count first."""
 
     def document(thing: Documented) -> Documented:
-        thing.__doc__ = f"{thing.__doc__}{text.format(**words)}"
+        thing.__doc__ = f"{thing.__doc__}{text.format(**{**words, **more})}"
         return thing
 
     return document

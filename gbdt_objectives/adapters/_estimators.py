@@ -1,4 +1,4 @@
-"""What the drop-in estimators of both libraries have in common."""
+"""What the drop-in estimators of all libraries have in common."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Fitting:
     library: Named
     model: Any  # the library's class whose fit and predict know nothing about classes
     fitted: str  # the attribute of an estimator for its fitted objective
-    evaluation_set: str  # what messages call an evaluation set, a format of its number
+    evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
-    metrics_in_fit: bool  # whether eval_metric is an argument of fit, not of the estimator
+    metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
     start: Callable[[Objective, Array, Array | None], StartedObjective]
@@ -159,10 +159,14 @@ class Fitting:
             by_class = compute_sample_weight(of_class, y)
             w = by_class if w is None else w * by_class
         if self.is_classifier and self.classes is None:
-            classes, position = np.unique(y, return_inverse=True)
-            check_two_classes(classes)
-            y = position.reshape(y.shape)
+            y = self.positions(y)
         return y, w
+
+    def positions(self, y: Array) -> Array:
+        """Labels as positions of classes that the library gets by name: two, unless it says so."""
+        classes, position = np.unique(y, return_inverse=True)
+        check_two_classes(classes)
+        return position.reshape(y.shape)
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         """Features and labels, by the name that messages give them."""
@@ -170,6 +174,7 @@ class Fitting:
         if "eval_X" in self.given:  # LightGBM >= 4.7
             X, y = self.given["eval_X"], self.given["eval_y"]
             pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
+        pairs = [(one, one.get_label()) if hasattr(one, "get_label") else one for one in pairs]
         return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
 
     def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:
@@ -252,6 +257,18 @@ class Fitting:
     def reads(fitted: object) -> bool:
         """Whether a classifier asks this fitted objective for probabilities, not the library."""
         return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
+
+    @classmethod
+    def margins_decide(cls, estimator: Any) -> bool:
+        """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
+        classes, or (n, K). It would read the score of K ordered classes as one of two."""
+        objective = getattr(estimator, cls.fitted, None)
+        if isinstance(objective, Objective) and objective.link.is_of_objective:
+            raise AttributeError(
+                f"margins under {objective!r} alone decide for no class, only the objective reads "
+                "them: use predict or predict_proba"
+            )
+        return True
 
     def find_classes(self, objective: Objective) -> Array:
         """The classes of labels that a score is trained on, in the objective's order: any two, or

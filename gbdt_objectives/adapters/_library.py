@@ -8,8 +8,8 @@ Each is made in its own folder, ``library.py``; ``_registry.library(name)`` find
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -40,19 +40,19 @@ class Library(Named):
     defaults: Mapping[str, tuple[str | None, ...]]
     """What ``objective`` may be, by role, when ours replaces it."""
     knows_objective: Callable[[str], bool]  # whether it has one of this name: it is asked
-    classifies: tuple[str, ...]  # what else a classifier's may be, for predictions of classes
+    classifies: tuple[str, ...] = ()  # what else a classifier's may be, for predictions of classes
     takes: Mapping[str, tuple[float, float]]
     """The least and the greatest label of its objectives that do not take every number."""
     correctable: tuple[str | None, ...]
     """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
-    functions_are_log_odds: bool
+    functions_are_log_odds: bool = False
     """Whether its classifier takes the margin of a user's function for log-odds."""
     own_stopping: tuple[str, ...] = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
     """Parameters that give an estimator early stopping on rows that fit is given; none where it
     splits off rows itself."""
-    zero_rounds_stop: bool  # whether early stopping after 0 rounds or fewer is on
+    zero_rounds_stop: bool = False  # whether early stopping after 0 rounds or fewer is on
     check_stopping: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator that cannot stop on rows of ours."""
     stops_after: Callable[[int], Mapping[str, Any]] = lambda rounds: {
@@ -61,16 +61,20 @@ class Library(Named):
     """Parameters with which an estimator stops after so many rounds without improvement."""
     fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
     """Parameters with which it trains so many."""
-    weigh_held_out: Callable[[Any], Mapping[str, Any]]  # arguments of fit: weights of these rows
+    weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}
+    """Arguments of fit for the weights of these rows."""
     own_class: Callable[[Any], Any] = lambda estimator: estimator
     """An estimator as one that takes an objective."""
-    quiet_fit: Mapping[str, Any]  # arguments of fit with which it prints no rounds
-    check_offset: Callable[[Any], None]
+    quiet_fit: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of fit with which it prints no rounds."""
+    check_offset: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator whose parameters do not go with an offset objective."""
-    check_start: Callable[[float], None]  # raise if training cannot start at these log-odds
+    check_start: Callable[[float], None] = lambda log_odds: None
+    """Raise if training cannot start at these log-odds."""
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
     small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
-    stops: Any  # its callbacks that stop early; ``data`` names the set they look at, None the last
+    stops: Any = ()
+    """Its callbacks that stop early; ``data`` names the set that they look at, None the last."""
 
     # The intercept.
     margins_of: Callable[[Any], tuple[str, Link]]
@@ -84,33 +88,36 @@ class TrainingLibrary(Library):
 
     data: type  # its class of data sets
     instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
-    parses_names: bool  # whether it parses the names of evaluation sets out of a report
+    parses_names: bool = False  # whether it parses the names of evaluation sets out of a report
     stop: Callable[[Metric, int, Mapping[str, Any]], Any]
     """(metric, rounds, parameters) -> a callback of ours that stops after so many rounds."""
-    direct: Callable[[Sequence[Any], Metric], list[Any]]
+    direct: Callable[[Sequence[Any], Metric], list[Any]] = lambda callbacks, metric: [*callbacks]
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
     """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
     labels: Callable[[Any, str], Array | None]
     """Labels of a data set of this name, checked; None if they are not in memory."""
-    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
+    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]] = (
+        lambda request, datasets: nullcontext([])
+    )
     """Hold the data while the library trains; gives callbacks that it needs for that."""
     place: Callable[..., tuple[Any, dict[str, Any]]]
     """(request, objective, params, data sets) -> the started objective of a training on the first
     data set, with its ``shift``, and the parameters with which boosting starts where it should."""
-    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> what the library's own
     function returns, with objective and metric in the form that it takes."""
     finish: Callable[[Any, Objective, Start], Any]
     """A complete model: with what the objective added to each margin."""
     quiet: Mapping[str, int]  # the parameters with which it prints nothing
-    predicts_on: Callable[[Any], Any]  # what a booster takes for rows of features
+    predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenLibrary(TrainingLibrary):
     """A library whose boosters call objectives by themselves, and are data that we read."""
+
+    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the data of cv
 
     # Calls: what a booster, and whoever calls us, gives away.
     trained_as: Callable[[Any], tuple[str, Link | None]]

@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._library import TrainingLibrary
+from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
 
@@ -193,7 +193,7 @@ def find_callbacks(
     return callbacks
 
 
-def cv(library: TrainingLibrary, request: Request) -> Any:
+def cv(library: OpenLibrary, request: Request) -> Any:
     _arguments.check_arguments(request, library, library.data)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
@@ -213,9 +213,7 @@ class Folds:
     """The objectives of a cross-validation, one per fold, looked up by their data. Its ``start``
     becomes the fpreproc of the library's cv, and calls the user's."""
 
-    def __init__(
-        self, library: TrainingLibrary, request: Request, callbacks: Sequence[Any]
-    ) -> None:
+    def __init__(self, library: OpenLibrary, request: Request, callbacks: Sequence[Any]) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
         self._library, self._request, self._callbacks = library, request, callbacks
         self._own = request.others.pop("fpreproc", None)

@@ -110,6 +110,19 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
+def fix_rounds(estimator: Any, library: Library, rounds: int) -> None:
+    """Let it train so many, under the name by which it was given another number, and measure
+    nothing."""
+    given = estimator.get_params()
+    for name, value in library.fixed_rounds(rounds).items():
+        names = next((every for every in library.aliases.values() if name in every), (name,))
+        own = [one for one in names if given.get(one) is not None] or [name]
+        estimator.set_params(**dict.fromkeys(own, value))
+    written, metric = find_metric(estimator)
+    if isinstance(metric, Metric):
+        estimator.set_params(**{written: None})  # which it has no rows to measure on
+
+
 def find_metric(estimator: Any) -> tuple[str, Any]:
     """What it is to measure, one of ours as a Metric, and the parameter that says so."""
     for written, name, value in all_parameters(estimator):

@@ -356,9 +356,11 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         ways = {"groups": groups, "eval_set": eval_set, "cv": self.cv}
         given = [name for name, value in ways.items() if value is not None]
         if given and _wrapped.find_stopping_rounds(self.estimator) is None:
+            library = library_in_role(self.estimator, "Classifier")
+            remedy = "set it, or " if library is not None and library.own_stopping else ""
             raise ValueError(
                 f"{given[0]} is for early stopping, but estimator has no early_stopping_rounds: "
-                "set it, or leave this out (sampling depends on the label only)"
+                f"{remedy}leave this out (sampling depends on the label only)"
             )
         if eval_set is not None and len(given) > 1:
             other = next(name for name in given if name != "eval_set")

@@ -494,10 +494,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             model = _members.fresh(estimator)
             if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
-                last = last_step(model).set_params(**library.fixed_rounds(max(1, best)))
-                written, metric = _wrapped.find_metric(last)
-                if isinstance(metric, metrics.Metric):
-                    last.set_params(**{written: None})  # which it has no rows to measure on
+                _wrapped.fix_rounds(last_step(model), library, max(1, best))
             final.append(self._fit_model(model, data, K))
         found["estimator_"] = final if several else final[0]
         return found

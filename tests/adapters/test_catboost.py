@@ -162,6 +162,8 @@ def test_pool_of_categories_is_the_same_as_columns(tmp_path) -> None:
     first = CatBoostClassifier(**given, cat_features=[0]).fit(columns, LETTERS[y])
     second = CatBoostClassifier(**given).fit(pool, eval_set=held_out, early_stopping_rounds=99)
     np.testing.assert_array_equal(first.predict_proba(columns), second.predict_proba(pool))
+    with pytest.raises(catboost.CatBoostError, match="sample_weight"):
+        CatBoostClassifier(**given).fit(pool, sample_weight=np.ones(len(y)), eval_set=held_out)
     first.save_model(tmp_path / "model")
     loaded = catboost.CatBoostClassifier().load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(columns), first.predict_proba(columns))
@@ -272,6 +274,26 @@ def test_rows_without_weight_at_the_beginning_are_no_reason_to_refuse() -> None:
     assert np.abs(error).mean() < 0.05  # other borders and regularisation, the same rows
 
 
+class Accuracy:
+    """A metric in CatBoost's form."""
+
+    def is_max_optimal(self) -> bool:
+        return True
+
+    def evaluate(self, margins: Any, y: Array, w: Array | None) -> tuple[float, float]:
+        return float(np.mean((np.asarray(margins[0]) > 0) == y)), 1.0
+
+    def get_final_error(self, value: float, n: float) -> float:
+        return value
+
+
+def test_a_metric_in_catboosts_form_would_miss_the_intercept() -> None:
+    X, y = spread(200)
+    model = CatBoostClassifier(objective=WEIGHTED, eval_metric=Accuracy(), **PARAMS)
+    with pytest.raises(ValueError, match="miss the intercept"):
+        model.fit(X, y)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_catboost_would_ignore_or_misread_is_refused(name: str) -> None:
     X, y = spread(200)
@@ -325,6 +347,15 @@ def test_qwk_classifier_trains_catboosts_own_loss_and_stops_early() -> None:
         assert (model.predict(X) == y).mean() > 0.95
         with pytest.raises(ValueError, match="CatBoost passes 1000"):
             go.QWKClassifier(estimator, objective="qwk").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["iterations", "n_estimators", "num_trees"])
+def test_qwk_classifier_trains_the_rounds_of_its_folds_on_all_rows(name: str) -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    estimator = catboost.CatBoostRegressor(**PARAMS, **{name: 90})
+    model = go.QWKClassifier(estimator, early_stopping_rounds=2, ensemble=False).fit(X, y)
+    assert model.estimator_.tree_count_ == round(np.mean(model.best_iterations_)) < 90
 
 
 @pytest.mark.parametrize(

@@ -500,7 +500,7 @@ def test_probabilities_of_downsampled_rows_are_those_of_all(correction) -> None:
     # the standard error of the mean is 0.0016
     assert found.mean() == pytest.approx(y.mean(), abs=0.005)
     assert np.corrcoef(found, p)[0, 1] > 0.9
-    with pytest.raises(ValueError, match="leave this out"):
+    with pytest.raises(ValueError, match="no early_stopping_rounds: leave this out"):
         model.fit(X, y, eval_set=[(X, y)])
     calibrated = go.CalibratedClassifier(inner, cv=2).fit(X, y)
     assert calibrated.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.002)

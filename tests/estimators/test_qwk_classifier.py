@@ -226,6 +226,13 @@ def test_stops_where_the_loss_is_least(data, booster, objective) -> None:
         assert model.get_params().get("callbacks") is None
 
 
+def test_the_refit_has_the_rounds_of_the_folds_also_under_an_alias(data) -> None:
+    X, y = data
+    booster = LGBM(num_iterations=300, learning_rate=0.3)
+    model = QWKClassifier(booster, cv=2, early_stopping_rounds=5, ensemble=False).fit(X, y)
+    assert model.estimator_.booster_.num_trees() == round(np.mean(model.best_iterations_)) < 300
+
+
 def half_squared_error(y, p, w):
     v = np.ones_like(p) if w is None else w
     return v * (p - y), v

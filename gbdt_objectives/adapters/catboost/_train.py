@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -12,14 +11,27 @@ import catboost
 import numpy as np
 
 from gbdt_objectives._checks import Array, Facts, guards
-from gbdt_objectives._registry import library
+from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
+from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.adapters.catboost.intercept import margins_of
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+WORDS = words_of(
+    CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
+    theirs="``pool``, the\nobjective in ``params`` and ``eval_metric``",
+    trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
+    max="iterations", parameters="verbose=0, allow_writing_files=False",
+    stopping="``early_stopping_rounds`` or ``use_best_model``",
+    of_rows=""" So are a GPU, a ``baseline``,
+    and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
+    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
+    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
+)  # fmt: skip
 
 INSTEAD = {
     "pool": "write data=", "eval_set": "write evals=[(Pool, name), ...]",
@@ -37,7 +49,7 @@ REFUSED = by_reason({
     "these rows would count in the intercept; hold them out, evals= of train or eval_set= of fit":
         {"eval_fraction": (0,)},
     "CatBoost's own metrics would miss the intercept; pass a metric of gbdt_objectives, metric= of "
-    "train or eval_metric=": {"custom_metric": (), "custom_loss": ()},
+    "train or eval_metric=": {"custom_metric": (), "custom_loss": (), "eval_metric": ()},
     "the labels are what they are; leave it out": {"target_border": ()},
 })  # fmt: skip
 """By trial: CatBoost would ignore or misread these under an objective of ours."""
@@ -54,6 +66,41 @@ OF_TRAIN = by_reason({
 })  # fmt: skip
 
 
+@documented(
+    TRAIN + """
+Returns
+-------
+catboost.CatBoost
+    A plain model, which predicts margins; ``prediction_type="Probability"`` gives
+    probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
+    by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
+    margins of this training, which lack the intercept.
+
+Raises
+------
+TypeError, ValueError
+    Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
+    with the data.
+
+Examples
+--------
+>>> import catboost, numpy as np
+>>> from gbdt_objectives import offset_logloss_objective
+>>> from gbdt_objectives.adapters.catboost import train
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 3)); y = (rng.random(500) < 0.2).astype(int)
+>>> params, data = dict(verbose=0, allow_writing_files=False), catboost.Pool(X, y)
+>>> model = train(params, data, 5, objective=offset_logloss_objective(0.1))
+>>> bool(model.predict(X, prediction_type="Probability")[:, 1].mean() < 0.1)
+True
+""", WORDS, refused="a GPU.", starts=", 0 and 1 for two classes, and without ``baseline``.",
+    instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
+    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused: CatBoost
+    passes blocks of 1,000 rows, and does not say which.""",
+    kwargs="""``init_model``, ``verbose``, ...
+
+    In early stopping a round in which a metric of classes does not move counts here.""",
+)  # fmt: skip
 def train(
     params: Mapping[str, Any],
     data: catboost.Pool,
@@ -65,85 +112,21 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> catboost.CatBoost:
-    """``catboost.train`` that starts, stops and predicts correctly.
-
-    Boosting starts at the objective's intercept, which goes into the leaves of the first tree, and
-    stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the conventions;
-    here a round in which a metric of classes does not move counts.
-
-    Parameters
-    ----------
-    params : mapping
-        CatBoost's parameters. What CatBoost would ignore or misread is refused, as is a GPU.
-    data : catboost.Pool
-        Training data with labels, 0 and 1 for two classes, and without ``baseline``.
-    num_boost_round : int
-        Maximum number of rounds.
-    objective : Objective
-        For instance ``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
-        ``qwk_objective(y)``, or that has values of each row or several outputs, is refused:
-        CatBoost passes blocks of 1,000 rows, and does not say which.
-    metric : Metric, optional
-        For instance ``loss_metric(objective)``; needs ``evals``. No other metric is evaluated.
-    evals : sequence of (catboost.Pool, str)
-        What to evaluate ``metric`` on, with a name for each.
-    early_stopping_rounds : int, optional
-        Stop on the last of ``evals`` after this many rounds without improvement, and keep the
-        rounds up to the best one only; needs ``metric``.
-    **kwargs
-        Passed to ``catboost.train``: ``init_model``, ``verbose``, ...
-
-    Returns
-    -------
-    catboost.CatBoost
-        A plain model, which predicts margins; ``prediction_type="Probability"`` gives
-        probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
-        by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
-        margins of this training, which lack the intercept.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
-        with the data.
-
-    Examples
-    --------
-    >>> import catboost, numpy as np
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.adapters.catboost import train
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = (rng.random(500) < 0.2).astype(int)
-    >>> params, data = {"verbose": 0, "allow_writing_files": False}, catboost.Pool(X, y)
-    >>> model = train(params, data, 5, objective=offset_logloss_objective(0.1))
-    >>> bool(model.predict(X, prediction_type="Probability")[:, 1].mean() < 0.1)
-    True
-    """
+    """``catboost.train`` that starts, stops and predicts correctly."""
     return _train.train(library("catboost"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     ))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A measured objective, and what it adds to CatBoost's margins."""
-
-    objective: Objective
-    shift: float
-
-
-@dataclass(frozen=True)
 class Stop:
-    """Early stopping, as a callback would say it."""
+    """Says among the callbacks that CatBoost is to stop early."""
 
-    metric: Metric
-    rounds: int
-    data: None = None  # the last set
+    data = None  # on the last set
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    refuse(params, {**OF_TRAIN, **REFUSED})
+    refuse(params, {**REFUSED, **OF_TRAIN})
 
 
 def refuse(params: Mapping[str, Any], table: _arguments.Refused) -> None:
@@ -155,20 +138,9 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     """The labels of a Pool, which must have no start of its own."""
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
-    refuse_baseline(pool, name)
-    return np.asarray(pool.get_label())
-
-
-def refuse_baseline(pool: catboost.Pool, name: str) -> None:
     if np.size(pool.get_baseline()):
-        raise has_baseline(name)
-
-
-def has_baseline(name: str) -> ValueError:
-    return ValueError(
-        f"{name} has a baseline, which the model cannot hold: leave it out, boosting starts at the "
-        "objective's intercept, which stays in the model"
-    )
+        guards.row_start_is_added(Facts(library=CATBOOST, row_start=f"baseline of {name}"))
+    return np.asarray(pool.get_label())
 
 
 def weights(pool: catboost.Pool) -> Array | None:
@@ -180,21 +152,20 @@ def weights(pool: catboost.Pool) -> Array | None:
 def place(
     request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, catboost.Pool],
-) -> tuple[Placed, dict[str, Any]]:  # fmt: skip
+) -> tuple[RowWise, dict[str, Any]]:  # fmt: skip
     pool = request.data
     return start(objective, labels(pool, "data"), weights(pool), request.others), {}
 
 
 def start(
     objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
-) -> Placed:
+) -> RowWise:
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y)
     earlier = given.get("init_model")
     if earlier is None:
-        shift = start_margin(measured)
-        return Placed(measured, float(shift))
+        return RowWise(measured, float(start_margin(measured)))
     if isinstance(earlier, str | PathLike):
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
@@ -203,25 +174,23 @@ def start(
         earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
         outputs=np.size(earlier.get_scale_and_bias()[1]),
     ))  # fmt: skip
-    return Placed(measured, 0.0)
+    return RowWise(measured, 0.0)
 
 
 def run(
-    request: Request, callbacks: Sequence[Any], placed: Placed, params: Mapping[str, Any]
+    request: Request, callbacks: Sequence[Any], loss: RowWise, params: Mapping[str, Any]
 ) -> catboost.CatBoost:
-    stop = next((one for one in callbacks if isinstance(one, Stop)), None)
-    loss = RowWise(placed.objective, placed.shift)
-    metric = rendered(request.metric, placed.shift)
+    rounds = request.early_stopping_rounds
+    metric = rendered(request.metric, loss.shift)
     model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
-    called = {"loss_function": loss, "eval_metric": metric, "use_best_model": stop is not None}
-    rounds = None if stop is None else stop.rounds
+    called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
     pools = [pool for pool, _ in request.evals]
     with explain(loss, metric), set_temporarily(model, called):
         model.fit(
             request.data, eval_set=pools or None, early_stopping_rounds=rounds, **request.others
         )
-    if stop is not None:
-        warn_of_few(model, stop.metric)
+    if rounds is not None and request.metric is not None:
+        warn_of_few(model, request.metric)
     return model
 
 
@@ -229,8 +198,8 @@ def run(
 def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[None]:
     """CatBoost refuses to change the parameters of a fitted estimator."""
     before = estimator._init_params
-    both = {**before, **parameters}
-    estimator._init_params = {name: v for name, v in both.items() if v is not None}
+    now = {**before, **parameters}.items()
+    estimator._init_params = {name: v for name, v in now if v is not None}
     estimator._canonized_params = None
     try:
         yield

@@ -54,6 +54,8 @@ class RowWise(Called):
     left, in half the time of ``objective.gradient_hessian``.
     """
 
+    shifts = False  # as the package asks of what a library calls: ``shift`` is known from the start
+
     def __init__(self, objective: Objective, shift: float) -> None:
         self.objective, self.shift = objective, shift
 

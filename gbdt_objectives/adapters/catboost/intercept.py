@@ -33,9 +33,7 @@ def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     """A shifted copy, with the shift in CatBoost's bias."""
     if not model.is_fitted():
         raise ValueError("the booster is not trained: call fit first")
-    name, link = margins_of(model)
-    if not (link.is_label_unit or link.takes_several or link == LOGIT):
-        _arguments.refuse_objective(name, _arguments.NO_MARGIN)
+    _arguments.check_shiftable(*margins_of(model))
     scale, bias = model.get_scale_and_bias()
     raw = _arguments.read_shift(delta, np.size(bias)) + bias
     moved = model.copy()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import catboost
 import numpy as np
 
@@ -14,12 +12,10 @@ from gbdt_objectives.adapters.catboost import _train, estimators, intercept
 LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
     # training
-    data=catboost.Pool, instead=_train.INSTEAD, parses_names=False, stops=_train.Stop,
-    stop=lambda metric, rounds, params: _train.Stop(metric, rounds),
-    direct=lambda callbacks, metric: list(callbacks), check=_train.check,
-    labels=_train.labels, hold=lambda request, datasets: nullcontext([]), place=_train.place,
-    fold_rows=lambda request: np.asarray, run=_train.run, finish=intercept.finish,
-    quiet={"verbose": 0}, predicts_on=lambda X: X,
+    data=catboost.Pool, instead=_train.INSTEAD, stops=_train.Stop,
+    stop=lambda metric, rounds, params: _train.Stop(), check=_train.check,
+    labels=_train.labels, place=_train.place, run=_train.run, finish=intercept.finish,
+    quiet={"verbose": 0},
     # estimators
     kinds={kind.__name__: kind for kind in (
         estimators.CatBoostRegressor, estimators.CatBoostClassifier)},
@@ -27,16 +23,14 @@ LIBRARY = TrainingLibrary(
     aliases={
         "objective": ("objective", "loss_function"),
         "metric": ("eval_metric", "custom_metric", "custom_loss"),
+        "iterations": ("iterations", "n_estimators", "num_boost_round", "num_trees"),
     },
     defaults={"Regressor": (None, "RMSE"), "Classifier": (None, "Logloss")},
     knows_objective=lambda name: True,  # CatBoost refuses all other names itself
-    classifies=(), takes={
-        "Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
-    correctable=(None, "Logloss", "CrossEntropy", "MultiClass"), functions_are_log_odds=False,
+    takes={"Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
+    correctable=(None, "Logloss", "CrossEntropy", "MultiClass"),
+    own_stopping=("early_stopping_rounds", "od_wait"),
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
-    zero_rounds_stop=False, quiet_fit={},
-    own_stopping=("early_stopping_rounds", "od_wait"), weigh_held_out=lambda w: {},
-    check_offset=lambda estimator: None, check_start=lambda log_odds: None,
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,

@@ -19,7 +19,7 @@ from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
+from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
@@ -30,15 +30,15 @@ from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
-    place="the leaves of the first tree",
+    of_fit=" of ``fit``",
     theirs="``train_set``, the objective in ``params`` and ``feval``",
 )  # fmt: skip
 
 
 @documented(
-    TRAIN, **WORDS, row_starts="an ``init_score``",
-    refused="``boosting='rf'``.",
-    shared="\n    Threads may share it, if their ``params`` agree on how it is binned.",
+    TRAIN + BOOSTER, WORDS, refused="``boosting='rf'``.",
+    starts=STARTS.format(start="an ``init_score``")
+    + "\n    Threads may share it, if their ``params`` agree on how it is binned.",
     rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
     booster="""
     Predict from the first iteration on: ``start_iteration`` > 0 leaves the intercept out.
@@ -66,7 +66,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="dict", column="valid ",
+    CV, WORDS, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
     LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
     boosters="""

@@ -15,7 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
@@ -38,7 +38,6 @@ class Fitting(_estimators.Fitting):
     library = LIGHTGBM
     model = lgb.LGBMModel
     fitted = "_objective"
-    evaluation_set = "evaluation set {}"
     row_starts = "init_score", "eval_init_score"
     metrics_in_fit = True
 
@@ -174,21 +173,10 @@ def _check_names(names: list[Any]) -> None:
                 )
 
 
-def _margins_decide(estimator: Any) -> bool:
-    """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
-    classes, or (n, K). It would read the score of K ordered classes as one of two."""
-    objective = estimator._objective
-    if isinstance(objective, Objective) and objective.link.is_of_objective:
-        raise AttributeError(
-            f"there is no decision_function under {objective!r}, whose margins alone decide for no "
-            "class: use predict_proba, or predict(X, raw_score=True) for the margins"
-        )
-    return True
-
-
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **_train.WORDS, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
+    REGRESSOR + QWK, _train.WORDS,
+    stopping="``early_stopping_rounds`` or the callback ``lightgbm.early_stopping``",
     parameters="num_leaves=4, verbose=-1", arguments="eval_metric=extended_qwk_metric()",
 )  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -200,16 +188,13 @@ class LGBMRegressor(lgb.LGBMRegressor):
 
 
 @drop_in(Fitting)
-@documented(
-    CLASSIFIER, **_train.WORDS, labels="Labels of two classes may be any, of K they are 0 to K-1",
-    parameters="num_leaves=2, verbose=-1", own="",
-)  # fmt: skip
+@documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
 
     if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
 
-        @available_if(_margins_decide)  # type: ignore[untyped-decorator]
+        @available_if(Fitting.margins_decide)  # type: ignore[untyped-decorator]
         @wraps(lgb.LGBMClassifier.decision_function)
         def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
             return super().decision_function(X, *args, **kwargs)

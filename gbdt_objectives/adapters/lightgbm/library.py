@@ -63,12 +63,12 @@ LIBRARY = OpenLibrary(
     trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
-    data=lgb.Dataset, instead=INSTEAD, parses_names=False, stops=_train.StopEarly,
+    data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
     stop=lambda metric, rounds, params: _train.StopEarly(
         metric, rounds, verbose=_train.is_loud(params)),
     direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
-    run=_train.run, finish=_train.finish, quiet={"verbosity": -1}, predicts_on=lambda X: X,
+    run=_train.run, finish=_train.finish, quiet={"verbosity": -1},
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
@@ -80,9 +80,7 @@ LIBRARY = OpenLibrary(
         "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
     ),
     small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
-    functions_are_log_odds=False, zero_rounds_stop=False, quiet_fit={},
     weigh_held_out=lambda w: {"eval_sample_weight": [w]}, check_offset=check_offset,
-    check_start=lambda log_odds: None,
     leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data

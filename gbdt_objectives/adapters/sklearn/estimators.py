@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
@@ -31,8 +32,21 @@ LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
 OWN = ("objective", "eval_metric")
 """Parameters that scikit-learn's estimators do not have."""
 
+WORDS = words_of(
+    SKLEARN, title="scikit-learn", place="the model", objective="Objective, optional",
+    stopping="``early_stopping=True`` or more than 10,000 rows",
+    held_out="the rows that ``fit`` splits\noff or gets as ``X_val`` and ``y_val`` (from "
+    "scikit-learn 1.7)",
+    stops="early_stopping=True", fit="X, y", max="max_iter",
+)  # fmt: skip
+
 HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
 """Arguments of fit that not every version of scikit-learn has."""
+
+OF_MARGINS = (
+    "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
+)  # fmt: skip
+"""What scikit-learn itself makes of margins."""
 
 AUTO_ROWS = 10_000
 """With more, early_stopping="auto" is on."""
@@ -58,9 +72,7 @@ class Fitting(_estimators.Fitting):
     library = SKLEARN
     model = Regressor
     fitted = "objective_"
-    evaluation_set = "X_val"
     row_starts = "", ""
-    metrics_in_fit = False
     started: StartedObjective
     loss: Any = None  # as which scikit-learn was given the objective
     best: int | None = None  # the best round
@@ -91,8 +103,8 @@ class Fitting(_estimators.Fitting):
                 f"objective must be an objective such as qwk_objective(), found {given!r}: a "
                 "function is objective(function), and a name of scikit-learn's is loss="
             )
-        self.metrics = [one for one in self.metrics if one is not None]
-        if len(self.metrics) > 1 or self.metrics != [self.metric][: len(self.metrics)]:
+        metrics = [one for one in self.metrics if one is not None]
+        if len(metrics) > 1 or (metrics and self.metric is None):
             raise TypeError(
                 f"eval_metric must be one metric such as extended_qwk_metric(), found "
                 f"{estimator.eval_metric!r}: a name or function of scikit-learn's is scoring="
@@ -274,7 +286,7 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         the margins, link "score".
         """
         check_is_fitted(self)
-        margins_decide(self)
+        Fitting.margins_decide(self)
         plain = library.__new__(library)
         vars(plain).update(
             {name: v for name, v in vars(self).items() if name not in (*OWN, "objective_")}
@@ -282,94 +294,28 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         return plain
 
     kind.to_sklearn = to_sklearn
-    for name in (
-        "decision_function",
-        "staged_decision_function",
-        "staged_predict",
-        "staged_predict_proba",
-    ):
+    for name in OF_MARGINS:
         if hasattr(library, name):
-            setattr(kind, name, available_if(margins_decide)(getattr(library, name)))
+            setattr(kind, name, available_if(Fitting.margins_decide)(getattr(library, name)))
     return drop_in(Fitting)(kind)
 
 
-def margins_decide(estimator: Any) -> bool:
-    """Whether scikit-learn itself makes predictions of the margins; raise if only an objective
-    does."""
-    objective = getattr(estimator, "objective_", None)
-    if isinstance(objective, Objective) and objective.link.is_of_objective:
-        raise AttributeError(
-            f"margins under {objective!r} mean nothing to scikit-learn, only to the objective: use "
-            "predict or predict_proba"
-        )
-    return True
-
-
 @extended
+@documented(
+    REGRESSOR + QWK, WORDS, parameters="eval_metric=extended_qwk_metric(), random_state=0",
+    arguments="", own="""
+A metric reads the margins of the objective or, without one, the predictions of ``loss``; without a
+metric early stopping looks at the loss. ``loss`` stays at its default if there is an objective, and
+``scoring`` if there is a metric. A pickle needs this package; ``to_sklearn()`` returns an estimator
+whose pickle does not.""",
+)  # fmt: skip
 class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
-    """``sklearn.ensemble.HistGradientBoostingRegressor`` with objectives and metrics of ours.
-
-    Boosting starts at the objective's intercept, which the model holds, and ``predict`` gives
-    natural units: a number for the link "identity", a mean above 0 for "log". Early stopping looks
-    at ``eval_metric`` in its own direction, or else at the loss, on the rows that ``fit`` splits
-    off or gets as ``X_val`` and ``y_val`` (from scikit-learn 1.7), and the model holds the rounds
-    up to the best one. Without objective and metric it is scikit-learn's own estimator. A pickle
-    needs this package; ``to_sklearn()`` returns an estimator whose pickle does not.
-
-    Parameters
-    ----------
-    loss, **kwargs
-        Parameters of scikit-learn's estimator; ``loss`` stays at its default if there is an
-        objective, and ``scoring`` if there is a metric.
-    objective : Objective, optional
-        It must predict numbers: its link is "identity" or "log", or is not declared. ``fit`` takes
-        what ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
-    eval_metric : Metric, optional
-        Of the margins of the objective; without one, of the predictions of ``loss``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
-    >>> from gbdt_objectives.adapters.sklearn import HistGradientBoostingRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> model = HistGradientBoostingRegressor(objective=qwk_objective(), early_stopping=True,
-    ...     eval_metric=extended_qwk_metric(), random_state=0).fit(X, y)
-    >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round().tolist()
-    [1.0, 3.0]
-    """
+    """scikit-learn's ``HistGradientBoostingRegressor`` with objectives and metrics of ours."""
 
 
 @extended
+@documented(CLASSIFIER, WORDS, parameters="max_leaf_nodes=2", own="""
+``class_weight`` is for the positions of classes.""",
+)  # fmt: skip
 class HistGradientBoostingClassifier(Classifier):  # type: ignore[misc]
-    """``sklearn.ensemble.HistGradientBoostingClassifier`` with objectives and metrics of ours.
-
-    It does what :class:`HistGradientBoostingRegressor` says, for objectives of classes.
-    ``predict_proba`` gives the probabilities that the objective aims at, ``predict`` the most
-    probable class. An objective with the link "score", such as ``focal_objective(2)`` or
-    ``ordinal_logit_objective(5)``, finds them itself, as ``objective_``. Labels of two classes may
-    be any, of K they are 0 to K-1, and a class that does not occur keeps its column.
-
-    Parameters
-    ----------
-    loss, **kwargs
-        Parameters of scikit-learn's estimator; ``class_weight`` is for the positions of classes.
-    objective : Objective, optional
-        It must have class probabilities.
-    eval_metric : Metric, optional
-        Of the margins of the objective; without one, of the probabilities of ``loss``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.adapters.sklearn import HistGradientBoostingClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> model = HistGradientBoostingClassifier(objective=offset_logloss_objective(0.1), max_iter=50,
-    ...     max_leaf_nodes=2).fit(X[keep], y[keep])
-    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
+    """scikit-learn's ``HistGradientBoostingClassifier`` with objectives and metrics of ours."""

@@ -54,10 +54,7 @@ def check_stopping(estimator: Any) -> None:
 def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     """A copy of a fitted estimator, shifted."""
     check_is_fitted(model)
-    name, link = margins_of(model)
-    is_log_odds = link.n_classes is not None and not link.is_of_objective
-    if not (link.is_label_unit or is_log_odds):
-        _arguments.refuse_objective(name, _arguments.NO_MARGIN)
+    _arguments.check_shiftable(*margins_of(model))
     d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
     return bridge().add_to_margins(model, d)
 
@@ -73,14 +70,12 @@ LIBRARY = Library(
     aliases={"objective": ("loss",)},
     defaults={role: (None, loss) for role, loss in estimators.LOSSES.items()},
     takes={"gamma": (1e-300, np.inf), "poisson": (0.0, np.inf)},
-    correctable=(None, "log_loss"), classifies=(), knows_objective=lambda name: False,
-    small={"max_depth": 2, "min_samples_leaf": 5},
-    functions_are_log_odds=False, own_stopping=(), zero_rounds_stop=False, stops=(),
+    correctable=(None, "log_loss"), knows_objective=lambda name: False,
+    small={"max_depth": 2, "min_samples_leaf": 5}, own_stopping=(),
     check_stopping=check_stopping, own_class=own_class,
     stops_after=lambda rounds: {"early_stopping": True, "n_iter_no_change": rounds, "tol": 0.0},
     fixed_rounds=lambda rounds: {"max_iter": rounds, "early_stopping": False},
-    weigh_held_out=lambda w: {"sample_weight_val": w}, quiet_fit={},
-    check_offset=lambda estimator: None, check_start=lambda log_odds: None,
+    weigh_held_out=lambda w: {"sample_weight_val": w},
     count_rounds=lambda estimator: int(estimator.n_iter_),
     margins_of=margins_of, shift_intercept=shift_intercept,
 )  # fmt: skip

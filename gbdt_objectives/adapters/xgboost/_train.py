@@ -20,7 +20,7 @@ from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented, words_of
+from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
@@ -29,12 +29,12 @@ from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
-    theirs="``dtrain``, ``obj`` and ``custom_metric``",
+    theirs="``dtrain``, ``obj`` and ``custom_metric``", labels="Labels are 0 to K-1",
 )  # fmt: skip
 
 
 @documented(
-    TRAIN, **WORDS, row_starts="a ``base_margin``", shared="",
+    TRAIN + BOOSTER, WORDS, starts=STARTS.format(start="a ``base_margin``"),
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
@@ -67,7 +67,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
+    CV, WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
     kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
 )  # fmt: skip
 def cv(

@@ -16,7 +16,7 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
@@ -38,7 +38,6 @@ class Fitting(_estimators.Fitting):
     fitted = "objective_"
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
-    metrics_in_fit = False
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
@@ -201,7 +200,8 @@ def _is_score(objective: object) -> bool:
 
 @drop_in(Fitting)
 @documented(
-    REGRESSOR, **_train.WORDS, of_fit="", callback="xgboost.callback.EarlyStopping",
+    REGRESSOR + QWK, _train.WORDS,
+    stopping="``early_stopping_rounds`` or the callback ``xgboost.callback.EarlyStopping``",
     own=""" An early stopping of a class of your own keeps what its ``save_best`` says.""",
     parameters="eval_metric=extended_qwk_metric(), max_depth=2", arguments="verbose=False",
 )  # fmt: skip
@@ -212,7 +212,7 @@ class XGBRegressor(xgb.XGBRegressor):
 @saves_scores
 @drop_in(Fitting)
 @documented(
-    CLASSIFIER, **_train.WORDS, labels="Labels are 0 to K-1",
+    CLASSIFIER, _train.WORDS,
     parameters="max_depth=1, learning_rate=0.1", own="""
 ``save_model`` then saves a regressor of margins, which ``xgboost.XGBClassifier`` refuses to load,
 and ``load_model`` here needs the fitted objective:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -67,7 +66,7 @@ LIBRARY = OpenLibrary(
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
     check=_train.check,
-    labels=_train.labels, hold=lambda request, matrices: nullcontext([]), place=_train.place,
+    labels=_train.labels, place=_train.place,
     fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
     predicts_on=xgb.DMatrix,
     # estimators
@@ -80,7 +79,7 @@ LIBRARY = OpenLibrary(
     small={"max_depth": 2, "n_jobs": 1, "verbosity": 0},
     functions_are_log_odds=True, zero_rounds_stop=True,
     weigh_held_out=lambda w: {"sample_weight_eval_set": [w]}, quiet_fit={"verbose": False},
-    check_offset=lambda estimator: None, check_start=check_start, leaves=intercept.leaves,
+    check_start=check_start, leaves=intercept.leaves,
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
     # models as data
     tolerance=1e-6,  # it adds up its trees in float32
