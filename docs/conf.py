@@ -139,8 +139,8 @@ html_sidebars = {
     "CONTRIBUTING": [],
 }
 
-ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask", "distributed.spark",
-           "experimental.dask")  # fmt: skip
+ENGINES = ("adapters.xgboost", "adapters.lightgbm", "adapters.sklearn", "distributed.dask",
+           "distributed.spark", "experimental.dask")  # fmt: skip
 """Modules of public names that are reached through a room."""
 
 logger = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ def are_certain(p: Array) -> bool:
 
 
 def second_log_odds(p: Array) -> Array:
-    """Of the second of two classes, (n,)."""
+    """Log-odds of the second of two classes, (n,)."""
     return np.log(p[:, 1]) - np.log(p[:, 0])
 
 

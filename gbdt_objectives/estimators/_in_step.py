@@ -64,7 +64,7 @@ class Folds:
                 raise self.failed or error from None
 
     def stops(self, members: Sequence[bool]) -> list[list[Stop | None]]:
-        """Where each fold's models of these members stop; None for one that does not."""
+        """The round in which each fold's models stop, in a list; None for one that does not."""
         of_member = [Rounds(self) if stops else None for stops in members]
         self.rounds = [rounds for rounds in of_member if rounds is not None]
         return [

@@ -456,7 +456,7 @@ LEAST_RECALL = 1e-3
 
 
 def shares(counts: Array) -> tuple[Array, Array, Array]:
-    """Of counts (K, K, ...) [true, predicted] the shares of hits, predictions and labels."""
+    """The shares of hits, predictions and labels in counts (K, K, ...) [true, predicted]."""
     C = counts / counts.sum(axis=(0, 1))
     return np.einsum("kk...->k...", C), C.sum(axis=0), C.sum(axis=1)
 

@@ -92,7 +92,7 @@ class FunctionLoss(Loss):
         return gradient, hessian
 
     def of_part(self, y: Any, f: Any, sample_weight: Any, **named: Any) -> tuple[Array, Array]:
-        """The same of some of the rows, whose hessians may all be 0."""
+        """Gradient and hessian of some of the rows, whose hessians may all be 0."""
         y, f = read_only(y), read_only(f)  # the booster's own memory
         w = None if sample_weight is None else read_only(sample_weight)
         if _workers.together_now():

@@ -318,7 +318,7 @@ class ThresholdStatistics:
         return self.labels[k], self.score[bin_], self.counts[bin_, k]
 
     def counted_rows(self) -> tuple[Array, Array, Array, Array]:
-        """As :meth:`weighted_rows`, for functions that take counts: weights are those of one row.
+        """The rows of :meth:`weighted_rows` for functions that take counts: weights are of one row.
 
         Limits and p-values, too, are then those of all rows, if rows of one bin and class weigh the
         same, and up to what bins differ from scores.
