@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import config_context, get_config
 
+from gbdt_objectives._checks import Stack
 from gbdt_objectives._links import Link
+from gbdt_objectives._registry import Named
 from gbdt_objectives.metrics import Metric
 
 PATIENCE = 20
@@ -166,6 +168,10 @@ class InStep(Metric):
     @property
     def link(self) -> Link | None:  # type: ignore[override]
         return self.metric.link
+
+    def _ask_guards(self, form: Named, stack: Stack) -> None:
+        if not self.rounds.values[self.fold]:  # what calls does not change while it trains
+            super()._ask_guards(form, stack)
 
     def score(self, *rows: Any) -> float:
         """The value of any rows, which is no fold's: HistGradientBoosting measures its own, too."""

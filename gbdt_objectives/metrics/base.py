@@ -98,14 +98,7 @@ class Metric(Shown):
         self, form: _registry.Named, stack: Stack, a: Any, b: Any, sample_weight: Any
     ) -> Any:
         """What a library wants to know: of (score, data), or of (labels, score[, weights])."""
-        workers = _workers.workers()
-        facts = _calls.metric_facts(self, stack)
-        asks = form.cannot_stop_alone and not workers
-        alone = _calls.free_network(stack) if asks else None
-        facts = replace(facts, form=form, alone=alone)
-        guards.sums_are_of_all_rows(facts)
-        guards.form_is_that_of_caller(facts)
-        guards.stops_in_its_direction(facts)
+        self._ask_guards(form, stack)
         of_data = hasattr(b, "get_label")
         y_pred, (y_true, weights) = (
             (a, _checks.label_weight(b)) if of_data else (b, (a, sample_weight))
@@ -113,12 +106,22 @@ class Metric(Shown):
         y_true, y_pred, weights = map(_checks.to_host, (y_true, y_pred, weights))
         if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
             y_pred = np.reshape(y_pred, 0)
-        predictions = _calls.predictions_of(stack, facts.link)
-        guards.metric_reads_predictions(replace(facts, predictions=predictions))
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
             return self.name, value, self.greater_is_better
         return (self.name, value) if of_data else value
+
+    def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
+        """Raise if what calls would misread the metric."""
+        facts = _calls.metric_facts(self, stack)
+        asks = form.cannot_stop_alone and not _workers.workers()
+        alone = _calls.free_network(stack) if asks else None
+        facts = replace(facts, form=form, alone=alone)
+        guards.sums_are_of_all_rows(facts)
+        guards.form_is_that_of_caller(facts)
+        guards.stops_in_its_direction(facts)
+        predictions = _calls.predictions_of(stack, facts.link)
+        guards.metric_reads_predictions(replace(facts, predictions=predictions))
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
