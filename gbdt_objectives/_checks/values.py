@@ -87,6 +87,13 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
+def is_loud(name: str, value: object) -> bool:
+    """Whether to show progress: a flag, or a whole number as other libraries take it, 0 for no."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        return flag(name, value)
+    return whole_number(name, value, 0) > 0
+
+
 def flag_or_auto(name: str, value: object) -> bool | None:
     """True or False, or None for "auto"."""
     if isinstance(value, str) and value == "auto":

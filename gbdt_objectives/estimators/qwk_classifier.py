@@ -136,8 +136,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     n_jobs : int, optional
         Number of folds trained at the same time, each with the booster's own threads. They are
         processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
-    verbose : bool
-        Whether to show a progress bar over the folds (needs tqdm).
+    verbose : bool or int
+        Whether to show a progress bar over the folds (needs tqdm); a number above 0 is True.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     early_stopping_rounds: int | Literal["auto"] | None = "auto"
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
-    verbose: bool = False
+    verbose: bool | int = False
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
@@ -323,7 +323,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "name the column of X that holds them"
             )
         _checks.flag("ensemble", self.ensemble)
-        _checks.flag("verbose", self.verbose)
+        _checks.is_loud("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
         _members.check_early_stopping(members, self.early_stopping_rounds, self.objective)
         return members, beta

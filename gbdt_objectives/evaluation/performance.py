@@ -153,7 +153,7 @@ def estimate_performance(
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool | int = False,
 ) -> PerformanceEstimate:
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
@@ -197,8 +197,8 @@ def estimate_performance(
         Seed for drawing the folds.
     n_jobs : int, optional
         Number of repeats computed at the same time.
-    verbose : bool
-        Whether to show a progress bar over the repeats (needs tqdm).
+    verbose : bool or int
+        Whether to show a progress bar over the repeats (needs tqdm); a number above 0 is True.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def compare_performance(
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool | int = False,
 ) -> PerformanceDifference:
     """How much better one estimator is than another on new rows, with an honest interval.
 
@@ -413,7 +413,7 @@ def _draw_folds(
 
 
 def _judge(
-    estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool
+    estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool | int
 ) -> list[_Judged]:
     for name, estimator in estimators:
         if isinstance(estimator, type) or not all(
@@ -425,7 +425,7 @@ def _judge(
             )
         if rows.weighted:
             _base.check_weights(rows.w, len(rows.w), estimator)
-    _checks.flag("verbose", verbose)
+    verbose = _checks.is_loud("verbose", verbose)
     R = len(rows.fold)
     tasks = (
         delayed(_held_out_classes)(name, estimator, rows, r)

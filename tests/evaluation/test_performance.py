@@ -340,7 +340,7 @@ def test_it_prints() -> None:
 
 def test_progress_bar(capsys) -> None:
     X, y = data()
-    estimate_performance(TREE, X, y, n_repeats=2, verbose=True)
+    estimate_performance(TREE, X, y, n_repeats=2, verbose=2)
     assert "performance" in capsys.readouterr().err
 
 
@@ -391,7 +391,7 @@ def test_error_stays_between_naive_and_sqrt_K_times_that() -> None:
      "Pipeline does not accept it"),
     (dict(y=(np.arange(120) < 1).astype(int)), "one class only"),
     (dict(y=(np.arange(120) < 4).astype(int)), "the metric of fold . of repeat . is nan"),
-    (dict(verbose=1), "verbose must be True or False", TypeError),
+    (dict(verbose="yes"), "verbose must be True or False", TypeError),
 )  # fmt: skip
 def test_bad_input(change) -> None:
     X, y = data()
