@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import catboost
 import numpy as np
 
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters._library import TrainingLibrary
 from gbdt_objectives.adapters.catboost import _train, estimators, intercept
+
+
+def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
+    """The learning rate, which CatBoost chooses by the number of rounds if none is given."""
+    if estimators.named(estimator, "learning_rate", "eta") is not None:
+        return {}
+    return {"learning_rate": float(np.mean([model.learning_rate_ for model in models]))}
+
 
 LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
@@ -30,6 +41,7 @@ LIBRARY = TrainingLibrary(
     takes={"Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
     correctable=(None, "Logloss", "CrossEntropy", "MultiClass"),
     own_stopping=("early_stopping_rounds", "od_wait"),
+    same_steps=same_steps,
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
