@@ -135,8 +135,9 @@ def find_metric(estimator: Any) -> tuple[str, Any]:
 
 def check_best_round(parameters: dict[str, Any]) -> None:
     """Raise if a model that stops early could not be cut back to its best round."""
+    cut_back = (None, "gbtree", "gbdt", "gbrt", "goss", "Plain", "Ordered")  # the last of CatBoost
     for name in ("booster", "boosting_type", "boosting", "boost"):
-        if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
+        if parameters.get(name) not in cut_back:
             raise ValueError(
                 f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
                 "the two out"

@@ -373,6 +373,40 @@ def test_qwk_classifier_keeps_the_learning_rate_that_its_folds_chose() -> None:
         np.testing.assert_allclose(refit.learning_rate_, np.mean(rates), rtol=1e-6)
 
 
+def test_qwk_classifier_stops_where_catboost_is_told_what_is_so_anyway() -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    plain = catboost.CatBoostRegressor(**PARAMS, iterations=60)
+    asked = {"cv": 2, "ensemble": False}
+    expected = go.QWKClassifier(plain, **asked).fit(X, y)
+    for more in ({"eval_metric": "RMSE"}, {"boosting_type": "Plain"}, {"use_best_model": True}):
+        found = go.QWKClassifier(plain.copy().set_params(**more), **asked).fit(X, y)
+        assert found.best_iterations_ == expected.best_iterations_
+        np.testing.assert_array_equal(found.predict_score(X), expected.predict_score(X))
+
+
+@pytest.mark.parametrize(
+    "given", [{"use_best_model": False}, {"eval_fraction": 0.2}, {"best_model_min_trees": 30}]
+)
+def test_qwk_classifier_does_not_stop_where_catboost_would_not_keep_the_best_round(
+    given: Any,
+) -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    model = go.QWKClassifier(catboost.CatBoostRegressor(**PARAMS, iterations=30, **given), cv=2)
+    assert not hasattr(model.fit(X, y), "best_iterations_")
+    with pytest.raises(ValueError, match=f"{next(iter(given))}.* leave it out"):
+        model.set_params(early_stopping_rounds=5).fit(X, y)
+
+
+def test_what_cannot_be_cloned_is_said_with_the_remedy() -> None:
+    X, y = spread(200)
+    own = CatBoostClassifier(**PARAMS, iterations=2, one_hot_max_size=2, cat_features=[])
+    for model in (go.CalibratedClassifier(own), go.DownsampledClassifier(own, 0.5)):
+        with pytest.raises(ValueError, match=r"cannot be cloned.* tuple.* cat_features=\[\]"):
+            model.fit(X, y)
+
+
 @pytest.mark.parametrize(
     "given",
     [{"loss_function": go.qwk_objective()}, {"objective": WEIGHTED},

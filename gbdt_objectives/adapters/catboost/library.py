@@ -9,15 +9,28 @@ import catboost
 import numpy as np
 
 from gbdt_objectives._registry import CATBOOST
+from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import TrainingLibrary
 from gbdt_objectives.adapters.catboost import _train, estimators, intercept
 
+STOPPING = _arguments.by_reason({
+    "early stopping here is on rows of ours, and keeps the rounds up to the best one; leave it out":
+        {"use_best_model": (True,), "best_model_min_trees": (1,), "eval_fraction": (0,)},
+})  # fmt: skip
+
+
+def check_stopping(estimator: Any) -> None:
+    _train.refuse(estimator.get_params(), STOPPING)
+
 
 def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
-    """The learning rate, which CatBoost chooses by the number of rounds if none is given."""
-    if estimators.named(estimator, "learning_rate", "eta") is not None:
-        return {}
-    return {"learning_rate": float(np.mean([model.learning_rate_ for model in models]))}
+    """The learning rate, which CatBoost chooses by the number of rounds if none is given; and
+    nothing that needs rows held out."""
+    given = estimator.get_params()
+    found: dict[str, Any] = {"use_best_model": None} if "use_best_model" in given else {}
+    if not given.keys() & {"learning_rate", "eta"}:
+        found["learning_rate"] = float(np.mean([model.learning_rate_ for model in models]))
+    return found
 
 
 LIBRARY = TrainingLibrary(
@@ -30,7 +43,7 @@ LIBRARY = TrainingLibrary(
     # estimators
     kinds={kind.__name__: kind for kind in (
         estimators.CatBoostRegressor, estimators.CatBoostClassifier)},
-    fitting=estimators.Fitting,
+    fitting=estimators.Fitting, check_stopping=check_stopping,
     aliases={
         "objective": ("objective", "loss_function"),
         "metric": ("eval_metric", "custom_metric", "custom_loss"),
