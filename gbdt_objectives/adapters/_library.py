@@ -61,6 +61,8 @@ class Library(Named):
     """Parameters with which an estimator stops after so many rounds without improvement."""
     fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
     """Parameters with which it trains so many."""
+    same_steps: Callable[[Any, Sequence[Any]], Mapping[str, Any]] = lambda estimator, models: {}
+    """Parameters that it would choose by the number of rounds, as these models chose them."""
     weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}
     """Arguments of fit for the weights of these rows."""
     own_class: Callable[[Any], Any] = lambda estimator: estimator

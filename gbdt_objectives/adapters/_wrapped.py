@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,10 +110,11 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     return None
 
 
-def fix_rounds(estimator: Any, library: Library, rounds: int) -> None:
-    """Let it train so many, under the name by which it was given another number, and measure
-    nothing."""
+def fix_rounds(estimator: Any, library: Library, rounds: int, models: Sequence[Any]) -> None:
+    """Let it train so many, under the name by which it was given another number, in steps like
+    those of the models that found it, and measure nothing."""
     given = estimator.get_params()
+    estimator.set_params(**library.same_steps(estimator, models))
     for name, value in library.fixed_rounds(rounds).items():
         names = next((every for every in library.aliases.values() if name in every), (name,))
         own = [one for one in names if given.get(one) is not None] or [name]
@@ -134,8 +135,9 @@ def find_metric(estimator: Any) -> tuple[str, Any]:
 
 def check_best_round(parameters: dict[str, Any]) -> None:
     """Raise if a model that stops early could not be cut back to its best round."""
+    cut_back = (None, "gbtree", "gbdt", "gbrt", "goss", "Plain", "Ordered")  # the last of CatBoost
     for name in ("booster", "boosting_type", "boosting", "boost"):
-        if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
+        if parameters.get(name) not in cut_back:
             raise ValueError(
                 f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
                 "the two out"

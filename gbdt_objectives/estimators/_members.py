@@ -28,7 +28,7 @@ from gbdt_objectives.objectives import Objective, qwk_objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 
-SQUARED_ERROR = ("rmse", "mse", "l2")
+SQUARED_ERROR = ("rmse", "mse", "l2", "RMSE")
 """Names of metrics that are least where squared error is."""
 
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
@@ -118,8 +118,8 @@ def fresh(estimator: Any) -> Any:
             else ""
         )
         raise ValueError(
-            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but each fold "
-            f"trains a clone: {remedy}{error}"
+            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but clones "
+            f"are trained: {remedy}{error}"
         ) from error
 
 

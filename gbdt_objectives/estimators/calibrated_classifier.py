@@ -222,7 +222,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = predict_probability(self.estimator, X)
             return {"estimator_": self.estimator}, as_score(p, columns), slice(None)
         if val is not None:
-            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
+            model = _members.fresh(self.estimator).fit(X, target, **_base.weight_argument(w))
             p = predict_probability(model, val[0])
             return {"estimator_": model}, as_score(p, columns), slice(None)
         splits, held = held_out_at_most_once(position, self.cv, group)
@@ -230,7 +230,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         check_classes_in_folds(classes, position, splits)
         models, p = self._fit_folds(data, splits, held, len(classes))
         if not models:
-            models["estimator_"] = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
+            models["estimator_"] = _members.fresh(self.estimator).fit(
+                X, target, **_base.weight_argument(w)
+            )
         return models, as_score(p, columns), held
 
     def _fit_calibrator(
@@ -317,7 +319,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
             own, y, v = _base.take_rows(data, train)
-            model = clone(self.estimator).fit(own, y, **_base.weight_argument(v))
+            model = _members.fresh(self.estimator).fit(own, y, **_base.weight_argument(v))
             rows = np.union1d(test, few)
             found = predict_probability(model, _safe_indexing(X, rows))
             p[test] = found[np.searchsorted(rows, test)]

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
@@ -22,7 +21,7 @@ from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators import _averages, _base, _left_out
+from gbdt_objectives.estimators import _averages, _base, _left_out, _members
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -390,7 +389,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         kept: Array,
         seed: int,
     ) -> Any:
-        model = clone(self.estimator)
+        model = _members.fresh(self.estimator)
         states = {
             name: seed
             for name, value in model.get_params().items()

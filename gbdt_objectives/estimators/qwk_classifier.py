@@ -490,11 +490,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             found["estimators_"] = folds.models if several else [m for (m,) in folds.models]
             return found
         final = []
-        for (name, estimator), stop in zip(members, stops, strict=True):
+        for j, ((name, estimator), stop) in enumerate(zip(members, stops, strict=True)):
             model = _members.fresh(estimator)
             if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
-                _wrapped.fix_rounds(last_step(model), library, max(1, best))
+                trained = [last_step(of_fold[j]) for of_fold in folds.models]
+                _wrapped.fix_rounds(last_step(model), library, max(1, best), trained)
             final.append(self._fit_model(model, data, K))
         found["estimator_"] = final if several else final[0]
         return found

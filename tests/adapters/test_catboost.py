@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
@@ -138,6 +139,7 @@ def test_classifier_predicts_classes_and_what_the_objective_aims_at(
     model = CatBoostClassifier(objective=objective, **PARAMS, iterations=20)
     model.fit(X, labels[y])
     assert model.classes_.tolist() == labels.tolist()
+    assert model.score(X, labels[y]) == (model.predict(X) == labels[y]).mean()
     margin = model.predict(X, prediction_type="RawFormulaVal")
     expected = objective.measured(y).class_probability(margin)
     p = model.predict_proba(X)
@@ -358,6 +360,53 @@ def test_qwk_classifier_trains_the_rounds_of_its_folds_on_all_rows(name: str) ->
     assert model.estimator_.tree_count_ == round(np.mean(model.best_iterations_)) < 90
 
 
+def test_qwk_classifier_keeps_the_learning_rate_that_its_folds_chose() -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    own = {name: v for name, v in PARAMS.items() if name != "learning_rate"}
+    for more in ({}, {"learning_rate": 0.2}, {"eta": 0.2}):
+        estimator = catboost.CatBoostRegressor(**own, **more, iterations=90)
+        asked = {"early_stopping_rounds": 2, "cv": 2}
+        folds = go.QWKClassifier(estimator, **asked).fit(X, y).estimators_
+        refit = go.QWKClassifier(estimator, **asked, ensemble=False).fit(X, y).estimator_
+        rates = [fold.learning_rate_ for fold in folds]
+        np.testing.assert_allclose(refit.learning_rate_, np.mean(rates), rtol=1e-6)
+
+
+def test_qwk_classifier_stops_where_catboost_is_told_what_is_so_anyway() -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    plain = catboost.CatBoostRegressor(**PARAMS, iterations=60)
+    asked = {"cv": 2, "ensemble": False}
+    expected = go.QWKClassifier(plain, **asked).fit(X, y)
+    for more in ({"eval_metric": "RMSE"}, {"boosting_type": "Plain"}, {"use_best_model": True}):
+        found = go.QWKClassifier(plain.copy().set_params(**more), **asked).fit(X, y)
+        assert found.best_iterations_ == expected.best_iterations_
+        np.testing.assert_array_equal(found.predict_score(X), expected.predict_score(X))
+
+
+@pytest.mark.parametrize(
+    "given", [{"use_best_model": False}, {"eval_fraction": 0.2}, {"best_model_min_trees": 30}]
+)
+def test_qwk_classifier_does_not_stop_where_catboost_would_not_keep_the_best_round(
+    given: Any,
+) -> None:
+    X, _ = spread(600)
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    model = go.QWKClassifier(catboost.CatBoostRegressor(**PARAMS, iterations=30, **given), cv=2)
+    assert not hasattr(model.fit(X, y), "best_iterations_")
+    with pytest.raises(ValueError, match=f"{next(iter(given))}.* leave it out"):
+        model.set_params(early_stopping_rounds=5).fit(X, y)
+
+
+def test_what_cannot_be_cloned_is_said_with_the_remedy() -> None:
+    X, y = spread(200)
+    own = CatBoostClassifier(**PARAMS, iterations=2, one_hot_max_size=2, cat_features=[])
+    for model in (go.CalibratedClassifier(own), go.DownsampledClassifier(own, 0.5)):
+        with pytest.raises(ValueError, match=r"cannot be cloned.* tuple.* cat_features=\[\]"):
+            model.fit(X, y)
+
+
 @pytest.mark.parametrize(
     "given",
     [{"loss_function": go.qwk_objective()}, {"objective": WEIGHTED},
@@ -386,6 +435,13 @@ def test_members_may_have_categories_when_they_stop_early() -> None:
     member = catboost.CatBoostRegressor(**PARAMS, iterations=40, cat_features=("c",))
     model = go.QWKClassifier(member, early_stopping_rounds=5).fit(frame, y)
     assert (model.predict(frame) == y).mean() > 0.95
+
+
+def test_regressor_scores_its_predictions() -> None:
+    X, _ = spread(600)
+    y = np.floor(6 * X[:, 0])
+    model = CatBoostRegressor(objective=OWN["log"], **PARAMS, iterations=20).fit(X, y)
+    assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)), rel=1e-9)
 
 
 def test_search_and_clone() -> None:

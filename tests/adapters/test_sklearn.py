@@ -296,7 +296,9 @@ def test_a_fit_goes_on_or_is_forgotten_or_fails_whole(grades) -> None:
     half.set_params(**parameters)
     with pytest.warns(UserWarning, match="from which warm_start=True goes on"):
         half.set_params(objective=go.objective(poisson, link="log"), max_iter=21).fit(X, y)
-    half.set_params(objective=None, warm_start=False, max_iter=12).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start=True goes on from a fit of objective="):
+        half.set_params(objective=None, max_iter=14).fit(X, y)
+    half.set_params(warm_start=False, max_iter=12).fit(X, y)
     own = ensemble.HistGradientBoostingRegressor(**SMALL).fit(X, y)
     np.testing.assert_array_equal(half.predict(X), own.predict(X))
     assert not hasattr(half, "objective_")

@@ -192,6 +192,7 @@ def pinball(y, p):
         (LGBM(objective=pinball), {}), (LGBM(objective=qwk_objective()), {}),
         (xgb.XGBRFRegressor(n_estimators=10, n_jobs=1), {}),
         (HistGradientBoostingRegressor(max_iter=10, early_stopping=True, random_state=0), {}),
+        (HistGradientBoostingRegressor(max_iter=10, scoring="r2"), {}),
         (Ridge(), {}),
     ],
 )  # fmt: skip

@@ -162,13 +162,13 @@ class Ours(catboost.CatBoost):
             self._objective = state.pop("_objective")
         super().__setstate__(state)
 
-    def _predict(self, data: Any, prediction_type: str, *others: Any) -> Any:
+    def _predict(self, data: Any, prediction_type: str, *args: Any, **kwargs: Any) -> Any:
         asked, read = self._reading(prediction_type)
-        return read(super()._predict(data, asked, *others))
+        return read(super()._predict(data, asked, *args, **kwargs))  # by name in score
 
-    def _staged_predict(self, data: Any, prediction_type: str, *others: Any) -> Any:
+    def _staged_predict(self, data: Any, prediction_type: str, *args: Any, **kwargs: Any) -> Any:
         asked, read = self._reading(prediction_type)
-        return map(read, super()._staged_predict(data, asked, *others))
+        return map(read, super()._staged_predict(data, asked, *args, **kwargs))
 
     def _reading(self, prediction_type: str) -> tuple[str, Callable[[Any], Any]]:
         """What to ask CatBoost for, and what to make of it, for one row or several: where only the

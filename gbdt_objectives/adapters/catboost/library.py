@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import catboost
 import numpy as np
 
 from gbdt_objectives._registry import CATBOOST
+from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import TrainingLibrary
 from gbdt_objectives.adapters.catboost import _train, estimators, intercept
+
+STOPPING = _arguments.by_reason({
+    "early stopping here is on rows of ours, and keeps the rounds up to the best one; leave it out":
+        {"use_best_model": (True,), "best_model_min_trees": (1,), "eval_fraction": (0,)},
+})  # fmt: skip
+
+
+def check_stopping(estimator: Any) -> None:
+    _train.refuse(estimator.get_params(), STOPPING)
+
+
+def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
+    """The learning rate, which CatBoost chooses by the number of rounds if none is given; and
+    nothing that needs rows held out."""
+    given = estimator.get_params()
+    found: dict[str, Any] = {"use_best_model": None} if "use_best_model" in given else {}
+    if not given.keys() & {"learning_rate", "eta"}:
+        found["learning_rate"] = float(np.mean([model.learning_rate_ for model in models]))
+    return found
+
 
 LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
@@ -19,7 +43,7 @@ LIBRARY = TrainingLibrary(
     # estimators
     kinds={kind.__name__: kind for kind in (
         estimators.CatBoostRegressor, estimators.CatBoostClassifier)},
-    fitting=estimators.Fitting,
+    fitting=estimators.Fitting, check_stopping=check_stopping,
     aliases={
         "objective": ("objective", "loss_function"),
         "metric": ("eval_metric", "custom_metric", "custom_loss"),
@@ -30,6 +54,7 @@ LIBRARY = TrainingLibrary(
     takes={"Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
     correctable=(None, "Logloss", "CrossEntropy", "MultiClass"),
     own_stopping=("early_stopping_rounds", "od_wait"),
+    same_steps=same_steps,
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts

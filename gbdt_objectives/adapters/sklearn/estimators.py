@@ -29,6 +29,9 @@ from gbdt_objectives.objectives.base import Start
 LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
 """The losses that ours replace."""
 
+LINKS = {"log_loss": ("logit", "softmax"), "poisson": ("log",), "gamma": ("log",)}
+"""The links of their margins; of all other losses the identity."""
+
 OWN = ("objective", "eval_metric")
 """Parameters that scikit-learn's estimators do not have."""
 
@@ -108,6 +111,15 @@ class Fitting(_estimators.Fitting):
             raise TypeError(
                 f"eval_metric must be one metric such as extended_qwk_metric(), found "
                 f"{estimator.eval_metric!r}: a name or function of scikit-learn's is scoring="
+            )
+        before = vars(estimator).get(self.fitted)
+        if (
+            objective is None and estimator.warm_start and before is not None
+            and before.link.name not in LINKS.get(estimator.loss, ("identity",))
+        ):  # fmt: skip
+            raise ValueError(
+                f"warm_start=True goes on from a fit of objective={before!r}, whose margins "
+                f"loss={estimator.loss!r} would misread: keep objective, or pass warm_start=False"
             )
         if not self.is_ours:
             return

@@ -49,6 +49,11 @@ def check_stopping(estimator: Any) -> None:
             "estimator has early_stopping=True, on rows that it splits off itself, and "
             "early_stopping_rounds is given: leave one of the two out"
         )
+    if estimator.scoring != "loss":
+        raise ValueError(
+            f"estimator has scoring={estimator.scoring!r}, but early_stopping_rounds looks at the "
+            "loss, or at a metric of gbdt_objectives: leave one of the two out"
+        )
 
 
 def shift_intercept(model: Any, delta: ArrayLike) -> Any:
