@@ -103,6 +103,8 @@ class ServedModel(Exported):
                     f"{classes[1]!r}, of which they are the probability: place thresholds with "
                     f"labels={classes}"
                 )
+            if len(cuts.labels) == 2:
+                self._check_labels("thresholds separate", cuts.labels.tolist(), classes)
             known["thresholds"] = [
                 *cuts.values[np.isfinite(cuts.values)],
                 *(cuts.score_range or ()),
@@ -130,6 +132,17 @@ class ServedModel(Exported):
             raise ValueError(
                 f"thresholds are a rule for the classes {shown(labels)}, but the model has "
                 f"{shown(classes)}: make it of the model's probabilities, with labels= in its order"
+            )
+        self._check_labels("thresholds are a rule for", labels, classes)
+
+    @staticmethod
+    def _check_labels(what: str, labels: list[Any], classes: list[Any]) -> None:
+        """Raise for as many labels of which some, but not all, are classes of the model: these
+        would say another class than its own, as 0, 1, 2 do for 1, 2, 3."""
+        if labels != classes and set(labels) & set(classes):
+            raise ValueError(
+                f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "
+                f"them with labels={shown(classes)}, so that a label means the same class in both"
             )
 
     def _check_shift(self, shift: LogOddsShift) -> None:

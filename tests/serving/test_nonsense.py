@@ -24,7 +24,7 @@ import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters import imbalance_shift, lightgbm as our_lightgbm
 from gbdt_objectives.calibration import LogitCalibrator, SplineCalibrator
-from gbdt_objectives.thresholds import DecisionRule, Thresholds
+from gbdt_objectives.thresholds import DecisionRule, Thresholds, optimize_decisions
 from tests.cases import each
 from tests.serving.models import (
     ROWS,
@@ -349,6 +349,24 @@ def test_rules_of_other_classes() -> None:
     served = serving.ServedModel(model, thresholds=rule)
     assert served.predict(X).tolist() == rule.apply(model.predict_proba(X)).tolist()
     assert 0.5 < (served.predict(X) == rule.labels[model.predict(X)]).mean() < 1
+
+
+def test_labels_that_mean_other_classes_of_the_model() -> None:
+    """0, 1, 2 of a model of 1, 2, 3: the label 1 would be said where the model means 2."""
+    X = features("array", 200, 1)
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) + 1
+    few = {"n_estimators": 9, "verbose": -1}
+    three, two = (
+        lgb.LGBMClassifier(**few).fit(X, y),
+        lgb.LGBMClassifier(**few).fit(X, (y > 1) + 1),
+    )
+    rule = optimize_decisions(three.predict_proba(X), "macro_f1")
+    with pytest.raises(ValueError, match=r"\[0, 1, 2\], .* make them with labels=\[1, 2, 3\]"):
+        serving.ServedModel(three, thresholds=rule)
+    with pytest.raises(ValueError, match=r"\[0, 1\], .* make them with labels=\[1, 2\]"):
+        serving.ServedModel(two, thresholds=Thresholds([0.5], [0, 1]))
+    bands = serving.ServedModel(two, thresholds=Thresholds([0.2, 0.5], [0, 1, 2]))
+    assert set(bands.predict(X)) <= {0, 1, 2}
 
 
 def test_columns_of_a_frame_are_read_by_name(tmp_path: Path) -> None:
