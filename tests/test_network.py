@@ -116,7 +116,7 @@ def test_no_module_and_nothing_that_runs_asks_the_network(tmp_path: Path) -> Non
     assert events == []
     assert isinstance(found, dict)
     assert len(found["names"]) > 100
-    engines = ("spark", "dask", "ray", "onnx", "autodiff", "_command_line")
+    engines = ("spark", "dask", "ray", "onnx", "autodiff", "_command_line", "catboost")
     assert [name for name in found["missing"] if not any(e in name for e in engines)] == []
     uses = ["train", "thresholds", "calibration", "serving", "commands", "plotting"]
     assert found["done"] == uses

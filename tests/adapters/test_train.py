@@ -382,8 +382,12 @@ LOUD = {
 @each("door", LOUD)
 @each("rate", [1.0, 0.01])  # it stops, or it never does
 @each("verbosity", [1, -1])
-def test_early_stopping_says_what_lightgbm_says(door, rate, verbosity, ordinal, capsys) -> None:
+def test_early_stopping_says_what_lightgbm_says(
+    door, rate, verbosity, ordinal, capsys, monkeypatch
+) -> None:
     X, y, _ = ordinal
+    printing = lgb.basic._DummyLogger()  # in the tests of old versions it is silent
+    monkeypatch.setattr(lgb.basic, "_LOGGER", printing)
     params = {"verbosity": verbosity, "learning_rate": rate, "num_threads": 1}
 
     def said(run: Any) -> list[str]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -262,7 +263,8 @@ def new_estimator(library: str, call: Call) -> Outcome:
     if call.metric is not None and library == "sklearn":
         patience = 20 if call.stops else call.rounds
         parameters |= {"early_stopping": True, "n_iter_no_change": patience, "tol": 0.0}
-        given = {"X_val": X[TEST], "y_val": y[TEST]}
+        if "X_val" in signature(kind.fit).parameters:  # else it splits rows off itself
+            given = {"X_val": X[TEST], "y_val": y[TEST]}
     elif call.metric is not None:
         given["eval_set"] = (X[TEST], y[TEST])
         parameters |= {"early_stopping_rounds": 20} if call.stops else {}

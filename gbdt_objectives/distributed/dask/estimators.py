@@ -62,7 +62,8 @@ class _Fitting(estimators.Fitting):
             labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
             first, *others = (_start_of_rows(measured, y) for y in labels)
             given |= {"base_margin": first, "base_margin_eval_set": others or None}
-        self.parameters |= {"objective": started, **begin}
+        self.hand_over(started)
+        self.parameters |= begin
         if self.reads(objective):
             self.classes = self.find_classes(objective)
             self.library_fit = _fit_margins(estimator)
