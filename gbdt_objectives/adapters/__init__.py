@@ -146,7 +146,8 @@ def shift_intercept(
     elif shift is not None:
         d = shift
     else:
-        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
+        rates = _in_order(class_keep_rates, getattr(booster, "classes_", ()))
+        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=rates)
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, *EVERY)
@@ -155,6 +156,19 @@ def shift_intercept(
         name, link = library.margins_of(booster)
         shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
     return moved
+
+
+def _in_order(rates: Any, classes: Any) -> Any:
+    """Rates by label as those of a model's classes, whose order may be the user's own."""
+    labels = list(getattr(classes, "tolist", lambda: classes)())
+    if not isinstance(rates, Mapping) or not labels:
+        return rates
+    if {*rates} != {*labels}:
+        raise ValueError(
+            f"class_keep_rates has the labels {shown([*rates])}, but the model has the classes "
+            f"{shown(labels)}: give the rate of each"
+        )
+    return [rates[label] for label in labels]
 
 
 def imbalance_shift(

@@ -86,6 +86,16 @@ def check_classifier(estimator: Any) -> None:
     check_name(last_step(estimator))
 
 
+def check_class_names(estimator: Any, classes: list[Any]) -> None:
+    """Raise if CatBoost is told other classes, or another order, than that of its columns here."""
+    for name, value in estimator.get_params().items():
+        if name.split("__")[-1] == "class_names" and value is not None and list(value) != classes:
+            raise ValueError(
+                f"estimator has {name}={shown(value)}, but is trained on the classes "
+                f"{shown(classes)} in this order: leave it out"
+            )
+
+
 def check_several_classes(classes: Array, rows: str = "rows") -> None:
     if len(classes) < 2:
         raise ValueError(

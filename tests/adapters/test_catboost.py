@@ -19,6 +19,7 @@ catboost = pytest.importorskip("catboost")
 from gbdt_objectives.adapters.catboost import (  # noqa: E402
     CatBoostClassifier,
     CatBoostRegressor,
+    shift_intercept,
     train,
 )
 
@@ -397,6 +398,22 @@ def test_qwk_classifier_does_not_stop_where_catboost_would_not_keep_the_best_rou
     assert not hasattr(model.fit(X, y), "best_iterations_")
     with pytest.raises(ValueError, match=f"{next(iter(given))}.* leave it out"):
         model.set_params(early_stopping_rounds=5).fit(X, y)
+
+
+def test_classes_in_another_order_are_refused_or_followed() -> None:
+    X, y = spread(600)
+    own = catboost.CatBoostClassifier(**PARAMS, iterations=5, class_names=(1, 0))
+    for model in (go.CalibratedClassifier(own, cv=2), go.DownsampledClassifier(own, 0.5)):
+        with pytest.raises(ValueError, match=r"class_names=\(1, 0\).* leave it out"):
+            model.fit(X, y)
+    rates = {0: 0.1, 1: 1.0}
+    for order in ((1, 0), (0, 1)):
+        model = own.copy().set_params(class_names=order).fit(X, y)
+        moved = shift_intercept(model, class_keep_rates=rates)
+        step = (np.log(each.predict_proba(X)[:, order.index(1)]) for each in (moved, model))
+        assert (next(step) < next(step)).all()
+        with pytest.raises(ValueError, match="the model has the classes"):
+            shift_intercept(model, class_keep_rates={"no": 0.1, "yes": 1.0})
 
 
 def test_what_cannot_be_cloned_is_said_with_the_remedy() -> None:
