@@ -237,11 +237,15 @@ def imbalance_shift(
 
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):
         if X is None:
+            kind = type(booster)
+            has_booster = any(hasattr(kind, name) for name in ("get_booster", "booster_"))
+            own = (
+                "from an estimator take get_booster() or booster_, whose parameters say nothing of "
+                "class_weight and sample_weight; or "
+            ) * has_booster
             raise TypeError(
-                f"booster must be a Booster if X is missing, found {type(booster).__name__}: from "
-                "an estimator take get_booster() or booster_, whose parameters say nothing of "
-                "class_weight and sample_weight; or pass a sample of the population, "
-                "imbalance_shift(model, X, y)"
+                f"booster must be a Booster if X is missing, found {kind.__name__}: {own}pass a "
+                "sample of the population, imbalance_shift(model, X, y)"
             )
         return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
@@ -256,7 +260,13 @@ def imbalance_shift(
 def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
-        raise no_booster(booster, *NAMES)
+        remedy = ""
+        if library_of_model(booster) is not None:  # of CatBoost's train
+            remedy = (
+                "; of log-odds z, InterceptCalibrator(input_space='margin').fit(z, y).shift_ is "
+                "the delta of shift_intercept"
+            )
+        raise TypeError(f"{no_booster(booster, *NAMES)}{remedy}")
     return library
 
 

@@ -184,7 +184,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         _base.check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
         if not prefit:
-            _base.check_class_names(self.estimator, classes.tolist())
+            _base.check_told_classes(self.estimator, classes.tolist())
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [self.calibrator] if self._is_named else []
         evaluated = _base.read_eval_set(

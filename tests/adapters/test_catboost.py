@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
+from gbdt_objectives.calibration import InterceptCalibrator
 from tests.contract import OBJECTIVES, ObjectiveCase, squared_error, squared_error_loss
 from tests.matrix.tables import logistic, logistic_loss, poisson, poisson_loss
 
@@ -19,6 +20,7 @@ catboost = pytest.importorskip("catboost")
 from gbdt_objectives.adapters.catboost import (  # noqa: E402
     CatBoostClassifier,
     CatBoostRegressor,
+    imbalance_shift,
     shift_intercept,
     train,
 )
@@ -414,6 +416,27 @@ def test_classes_in_another_order_are_refused_or_followed() -> None:
         assert (next(step) < next(step)).all()
         with pytest.raises(ValueError, match="the model has the classes"):
             shift_intercept(model, class_keep_rates={"no": 0.1, "yes": 1.0})
+
+
+def test_shifts_that_cannot_be_read_are_said_with_the_remedy() -> None:
+    X, y = spread(400)
+    data = catboost.Pool(X, y)
+    model = train({**PARAMS}, data, 5, objective=WEIGHTED)
+    with pytest.raises(TypeError, match="InterceptCalibrator"):
+        imbalance_shift(model, X, y)
+    z = model.predict(X)
+    b = InterceptCalibrator(input_space="margin").fit(z, y).shift_
+    p = shift_intercept(model, delta=b).predict(X, prediction_type="Probability")[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), abs=1e-6)
+    with pytest.raises(TypeError, match="pass a sample") as said:
+        imbalance_shift(CatBoostClassifier(**PARAMS))
+    assert "get_booster" not in str(said.value)
+    for ours in (
+        go.QWKClassifier(CatBoostRegressor()),
+        go.CalibratedClassifier(CatBoostClassifier()),
+    ):
+        with pytest.raises(TypeError, match="X is a Pool, .* pass the features"):
+            ours.fit(data, y)
 
 
 def test_what_cannot_be_cloned_is_said_with_the_remedy() -> None:
