@@ -484,6 +484,15 @@ def test_regressor_scores_its_predictions() -> None:
     assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)), rel=1e-9)
 
 
+def test_a_loaded_model_is_not_read_by_an_earlier_objective(tmp_path) -> None:
+    X, y = spread(300)
+    plain = catboost.CatBoostClassifier(**PARAMS, iterations=5).fit(X, y)
+    plain.save_model(tmp_path / "model.cbm")
+    model = CatBoostClassifier(objective=go.focal_objective(2), **PARAMS, iterations=5).fit(X, y)
+    model.load_model(tmp_path / "model.cbm")
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
 def test_search_and_clone() -> None:
     X, y = spread(600)
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=5)
@@ -491,5 +500,7 @@ def test_search_and_clone() -> None:
     grid = {"objective": [WEIGHTED, go.focal_objective(2)], "depth": [1, 3]}
     found = GridSearchCV(model, grid, scoring="neg_log_loss", cv=2).fit(X, y)
     assert found.best_params_["depth"] == 3
+    with pytest.raises(TypeError, match="use GridSearchCV"):
+        model.grid_search({"depth": [1, 3]}, X, y)
     refitted = model.fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), refitted)
