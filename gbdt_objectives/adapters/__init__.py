@@ -48,6 +48,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Facts, shown
@@ -146,7 +147,7 @@ def shift_intercept(
     elif shift is not None:
         d = shift
     else:
-        rates = _in_order(class_keep_rates, getattr(booster, "classes_", ()))
+        rates = _in_order(class_keep_rates, getattr(booster, "classes_", None))
         d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=rates)
     library = library_of_model(booster)
     if library is None:
@@ -160,7 +161,7 @@ def shift_intercept(
 
 def _in_order(rates: Any, classes: Any) -> Any:
     """Rates by label as those of a model's classes, whose order may be the user's own."""
-    labels = list(getattr(classes, "tolist", lambda: classes)())
+    labels = [] if classes is None else np.asarray(classes).tolist()
     if not isinstance(rates, Mapping) or not labels:
         return rates
     if {*rates} != {*labels}:

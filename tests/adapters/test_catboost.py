@@ -409,6 +409,8 @@ def test_classes_in_another_order_are_refused_or_followed() -> None:
         with pytest.raises(ValueError, match=r"class_names=\(1, 0\).* leave it out"):
             model.fit(X, y)
     rates = {0: 0.1, 1: 1.0}
+    with pytest.raises(ValueError, match="not trained"):
+        shift_intercept(catboost.CatBoostClassifier(), class_keep_rates=rates)
     for order in ((1, 0), (0, 1)):
         model = own.copy().set_params(class_names=order).fit(X, y)
         moved = shift_intercept(model, class_keep_rates=rates)
