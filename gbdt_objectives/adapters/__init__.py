@@ -48,6 +48,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Facts, shown
@@ -146,7 +147,8 @@ def shift_intercept(
     elif shift is not None:
         d = shift
     else:
-        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
+        rates = _in_order(class_keep_rates, getattr(booster, "classes_", None))
+        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=rates)
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, *EVERY)
@@ -155,6 +157,19 @@ def shift_intercept(
         name, link = library.margins_of(booster)
         shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
     return moved
+
+
+def _in_order(rates: Any, classes: Any) -> Any:
+    """Rates by label as those of a model's classes, whose order may be the user's own."""
+    labels = [] if classes is None else np.asarray(classes).tolist()
+    if not isinstance(rates, Mapping) or not labels:
+        return rates
+    if {*rates} != {*labels}:
+        raise ValueError(
+            f"class_keep_rates has the labels {shown([*rates])}, but the model has the classes "
+            f"{shown(labels)}: give the rate of each"
+        )
+    return [rates[label] for label in labels]
 
 
 def imbalance_shift(
@@ -223,11 +238,15 @@ def imbalance_shift(
 
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):
         if X is None:
+            kind = type(booster)
+            has_booster = any(hasattr(kind, name) for name in ("get_booster", "booster_"))
+            own = (
+                "from an estimator take get_booster() or booster_, whose parameters say nothing of "
+                "class_weight and sample_weight; or "
+            ) * has_booster
             raise TypeError(
-                f"booster must be a Booster if X is missing, found {type(booster).__name__}: from "
-                "an estimator take get_booster() or booster_, whose parameters say nothing of "
-                "class_weight and sample_weight; or pass a sample of the population, "
-                "imbalance_shift(model, X, y)"
+                f"booster must be a Booster if X is missing, found {kind.__name__}: {own}pass a "
+                "sample of the population, imbalance_shift(model, X, y)"
             )
         return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
@@ -242,7 +261,13 @@ def imbalance_shift(
 def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
-        raise no_booster(booster, *NAMES)
+        remedy = ""
+        if library_of_model(booster) is not None:  # of CatBoost's train
+            remedy = (
+                "; of log-odds z, InterceptCalibrator(input_space='margin').fit(z, y).shift_ is "
+                "the delta of shift_intercept"
+            )
+        raise TypeError(f"{no_booster(booster, *NAMES)}{remedy}")
     return library
 
 

@@ -20,6 +20,7 @@ from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.adapters._wrapped import Data, last_step
+from gbdt_objectives.objectives import Objective
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
@@ -86,6 +87,22 @@ def check_classifier(estimator: Any) -> None:
     check_name(last_step(estimator))
 
 
+def check_told_classes(estimator: Any, classes: list[Any]) -> None:
+    """Raise if a parameter has other classes, or another order, than columns are read in here."""
+    K = len(classes)
+    for name, value in estimator.get_params().items():
+        if isinstance(value, Objective) and K > 2 and value.n_classes not in (None, K):
+            raise ValueError(
+                f"estimator has {name}={value!r} for {value.n_classes} classes, but y has rows of "
+                f"{K}: make it for those"
+            )
+        if name.split("__")[-1] == "class_names" and value is not None and list(value) != classes:
+            raise ValueError(
+                f"estimator has {name}={shown(value)}, but is trained on the classes "
+                f"{shown(classes)} in this order: leave it out"
+            )
+
+
 def check_several_classes(classes: Array, rows: str = "rows") -> None:
     if len(classes) < 2:
         raise ValueError(
@@ -97,6 +114,11 @@ def check_several_classes(classes: Array, rows: str = "rows") -> None:
 def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
     _checks.is_given(estimator, y)
+    if hasattr(X, "get_label"):  # a library's own data, such as CatBoost's Pool
+        raise TypeError(
+            f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
+            "themselves, an array or DataFrame"
+        )
     check_two_dimensional(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))

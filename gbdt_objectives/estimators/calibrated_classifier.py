@@ -183,6 +183,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         _base.check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
+        if not prefit:
+            _base.check_told_classes(self.estimator, classes.tolist())
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [self.calibrator] if self._is_named else []
         evaluated = _base.read_eval_set(

@@ -203,6 +203,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             parameters=_wrapped.all_parameters(self.estimator),
         ))  # fmt: skip
         position = np.searchsorted(classes, target)
+        _base.check_told_classes(self.estimator, [*range(len(classes))])
         rates = self._rates(classes, np.bincount(position))
         w = _base.check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))

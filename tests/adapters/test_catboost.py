@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
+from gbdt_objectives.calibration import InterceptCalibrator
 from tests.contract import OBJECTIVES, ObjectiveCase, squared_error, squared_error_loss
 from tests.matrix.tables import logistic, logistic_loss, poisson, poisson_loss
 
@@ -19,6 +20,8 @@ catboost = pytest.importorskip("catboost")
 from gbdt_objectives.adapters.catboost import (  # noqa: E402
     CatBoostClassifier,
     CatBoostRegressor,
+    imbalance_shift,
+    shift_intercept,
     train,
 )
 
@@ -399,6 +402,45 @@ def test_qwk_classifier_does_not_stop_where_catboost_would_not_keep_the_best_rou
         model.set_params(early_stopping_rounds=5).fit(X, y)
 
 
+def test_classes_in_another_order_are_refused_or_followed() -> None:
+    X, y = spread(600)
+    own = catboost.CatBoostClassifier(**PARAMS, iterations=5, class_names=(1, 0))
+    for model in (go.CalibratedClassifier(own, cv=2), go.DownsampledClassifier(own, 0.5)):
+        with pytest.raises(ValueError, match=r"class_names=\(1, 0\).* leave it out"):
+            model.fit(X, y)
+    rates = {0: 0.1, 1: 1.0}
+    with pytest.raises(ValueError, match="not trained"):
+        shift_intercept(catboost.CatBoostClassifier(), class_keep_rates=rates)
+    for order in ((1, 0), (0, 1)):
+        model = own.copy().set_params(class_names=order).fit(X, y)
+        moved = shift_intercept(model, class_keep_rates=rates)
+        step = (np.log(each.predict_proba(X)[:, order.index(1)]) for each in (moved, model))
+        assert (next(step) < next(step)).all()
+        with pytest.raises(ValueError, match="the model has the classes"):
+            shift_intercept(model, class_keep_rates={"no": 0.1, "yes": 1.0})
+
+
+def test_shifts_that_cannot_be_read_are_said_with_the_remedy() -> None:
+    X, y = spread(400)
+    data = catboost.Pool(X, y)
+    model = train({**PARAMS}, data, 5, objective=WEIGHTED)
+    with pytest.raises(TypeError, match="InterceptCalibrator"):
+        imbalance_shift(model, X, y)
+    z = model.predict(X)
+    b = InterceptCalibrator(input_space="margin").fit(z, y).shift_
+    p = shift_intercept(model, delta=b).predict(X, prediction_type="Probability")[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), abs=1e-6)
+    with pytest.raises(TypeError, match="pass a sample") as said:
+        imbalance_shift(CatBoostClassifier(**PARAMS))
+    assert "get_booster" not in str(said.value)
+    for ours in (
+        go.QWKClassifier(CatBoostRegressor()),
+        go.CalibratedClassifier(CatBoostClassifier()),
+    ):
+        with pytest.raises(TypeError, match="X is a Pool, .* pass the features"):
+            ours.fit(data, y)
+
+
 def test_what_cannot_be_cloned_is_said_with_the_remedy() -> None:
     X, y = spread(200)
     own = CatBoostClassifier(**PARAMS, iterations=2, one_hot_max_size=2, cat_features=[])
@@ -444,6 +486,15 @@ def test_regressor_scores_its_predictions() -> None:
     assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)), rel=1e-9)
 
 
+def test_a_loaded_model_is_not_read_by_an_earlier_objective(tmp_path) -> None:
+    X, y = spread(300)
+    plain = catboost.CatBoostClassifier(**PARAMS, iterations=5).fit(X, y)
+    plain.save_model(tmp_path / "model.cbm")
+    model = CatBoostClassifier(objective=go.focal_objective(2), **PARAMS, iterations=5).fit(X, y)
+    model.load_model(tmp_path / "model.cbm")
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
 def test_search_and_clone() -> None:
     X, y = spread(600)
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=5)
@@ -451,5 +502,7 @@ def test_search_and_clone() -> None:
     grid = {"objective": [WEIGHTED, go.focal_objective(2)], "depth": [1, 3]}
     found = GridSearchCV(model, grid, scoring="neg_log_loss", cv=2).fit(X, y)
     assert found.best_params_["depth"] == 3
+    with pytest.raises(TypeError, match="use GridSearchCV"):
+        model.grid_search({"depth": [1, 3]}, X, y)
     refitted = model.fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), refitted)

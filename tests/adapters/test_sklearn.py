@@ -27,6 +27,7 @@ from gbdt_objectives.adapters.sklearn import (
     __name__ as ROOM,
     _bridge,
 )
+from gbdt_objectives.calibration import TemperatureCalibrator
 from gbdt_objectives.metrics import squared_error_metric
 from tests.adapters.library import needs_routing
 from tests.contract import OBJECTIVES, ObjectiveCase, costly_error, softmax_gradient
@@ -303,6 +304,17 @@ def test_a_fit_goes_on_or_is_forgotten_or_fails_whole(grades) -> None:
     np.testing.assert_array_equal(half.predict(X), own.predict(X))
     assert not hasattr(half, "objective_")
     assert not {"_get_loss", "_encode_y", "_check_early_stopping_loss"} & vars(half).keys()
+
+
+def test_objectives_of_more_classes_than_there_are_rows_of_are_refused(grades) -> None:
+    X, y, _ = grades
+    estimator = HistGradientBoostingClassifier(objective=go.ordinal_logit_objective(6), **SMALL)
+    for model in (
+        go.CalibratedClassifier(estimator, TemperatureCalibrator()),
+        go.DownsampledClassifier(estimator, negative_keep_rate={2: 0.5}, correction=None),
+    ):
+        with pytest.raises(ValueError, match="for 6 classes, but y has rows of 4"):
+            model.fit(X, y)
 
 
 def test_values_by_row_follow_their_rows(grades) -> None:

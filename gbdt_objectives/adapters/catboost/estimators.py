@@ -162,6 +162,19 @@ class Ours(catboost.CatBoost):
             self._objective = state.pop("_objective")
         super().__setstate__(state)
 
+    def load_model(self, *args: Any, **kwargs: Any) -> Any:
+        """Load a model, as CatBoost does; its margins are no longer those of an earlier fit."""
+        self.__dict__.pop("_objective", None)
+        return super().load_model(*args, **kwargs)
+
+    def _tune_hyperparams(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(named(self, *OBJECTIVES), Objective):
+            raise TypeError(
+                "CatBoost's own search does not call fit, and so trains no objective of ours: use "
+                "GridSearchCV or RandomizedSearchCV of scikit-learn"
+            )
+        return super()._tune_hyperparams(*args, **kwargs)
+
     def _predict(self, data: Any, prediction_type: str, *args: Any, **kwargs: Any) -> Any:
         asked, read = self._reading(prediction_type)
         return read(super()._predict(data, asked, *args, **kwargs))  # by name in score
