@@ -258,11 +258,16 @@ def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -
 
 def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
     """The rate of each row of weight above 0, from what :func:`read_rates` gives for all rows."""
-    if rate is None or np.ndim(rate) == 0:
-        return 1.0 if rate is None else float(rate)
-    rates = _checks.keep_rates("keep_rate", rate)
-    _checks.same_length("keep_rate", rates, "the labels", rows.given)
-    return np.asarray(rates[rows.kept])
+    found: float | Array = 1.0
+    if rate is not None and np.ndim(rate) == 0:
+        found = float(rate)
+    elif rate is not None:
+        rates = _checks.keep_rates("keep_rate", rate)
+        _checks.same_length("keep_rate", rates, "the labels", rows.given)
+        found = np.asarray(rates[rows.kept])
+    if len(rows.y) and np.min(found) < 1:
+        _checks.rate_once(rows.w, rows.y == 1, found)
+    return found
 
 
 def sampling_offset(

@@ -148,6 +148,14 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         offset = class_offset(negative_keep_rate, keep_rate, class_keep_rates, rows, order)
         with np.errstate(divide="ignore"):
             z = np.log(rows.p)
+        if not bias and np.ptp(offset) > 0:
+            as_drawn, corrected = (mean_loss(x, rows.y, rows.w) for x in (z, z + offset))
+            if as_drawn < corrected:
+                _checks.warn(
+                    "probability fits the kept rows better as it is than with the rates, so it is "
+                    "of the sample, not of the full population, which a temperature alone does not "
+                    "correct: pass bias=True, or correct_probability(p, class_keep_rates=...)"
+                )
         a, b = fit_temperature(z, rows.y, rows.w, bias, offset)
         if a == 0:
             raise ValueError(
@@ -260,6 +268,12 @@ def class_offset(
     if isinstance(d, np.ndarray):
         return np.column_stack([np.zeros(len(d)), d])
     return np.append(np.zeros(len(classes) - 1), d)
+
+
+def mean_loss(z: Array, y: Array, w: Array) -> float:
+    """The log loss of log-probabilities up to a constant, (n, K)."""
+    own = z[np.arange(len(y)), y]
+    return float(np.average(np.logaddexp.reduce(z, axis=1) - own, weights=w))
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:

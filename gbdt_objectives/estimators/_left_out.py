@@ -125,7 +125,7 @@ def fit_pairs(pairs: Pairs, data: Labelled, pool: Array) -> tuple[Any, Array]:
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
     z = _averages.second_log_odds(pairs.p)
-    score, rates = pairs.p[:, 1], {"negative_keep_rate": rate}
+    score, rates = pairs.p[:, 1], dict[str, Any](class_keep_rates={0: rate, 1: 1.0})
     if np.ptp(z) < SAME:
         calibrator = InterceptCalibrator().fit(score, y, v, **rates)
     elif np.bincount(data.y[pool]).min() < FEW:

@@ -381,6 +381,13 @@ def check_rates(
                 "calibrator of this package, or weigh the rows, sample_weight="
                 "numpy.where(y == 1, 1, 1 / rate)"
             )
+    first, second = classes.tolist()[:2]
+    if len(classes) == 2 and isinstance(second, str) and given.keys() - {"class_keep_rates"}:
+        _checks.warn(
+            f"{', '.join(given)} is of {first!r}, negative only as first in alphabetical order: "
+            f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit y == "
+            f"{second!r}; if {first!r} is the event fit y == {first!r}"
+        )
     position, w = rows
     labels = position.astype(np.float64)
     own = _rows.weigh_rows(labels, labels, w, "y")

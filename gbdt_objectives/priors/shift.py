@@ -500,6 +500,12 @@ def check_no_counts(name: str, given: Any, rates: Collection[float]) -> None:
 
 def read_prior(name: str, value: ArrayLike) -> Array:
     """Class probabilities (K,), all above 0; (1-p, p) from a float p."""
+    if isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must be the probability of each class in the order of the columns, or that of "
+            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if its labels are "
+            "in that order"
+        )
     if np.ndim(value) == 0:
         p = _checks.number(name, value)
         if not 0 < p < 1:

@@ -103,7 +103,7 @@ class ServedModel(Exported):
                     f"{classes[1]!r}, of which they are the probability: place thresholds with "
                     f"labels={classes}"
                 )
-            if len(cuts.labels) == 2:
+            if len(cuts.labels) == len(classes) == 2:
                 self._check_labels("thresholds separate", cuts.labels.tolist(), classes)
             known["thresholds"] = [
                 *cuts.values[np.isfinite(cuts.values)],

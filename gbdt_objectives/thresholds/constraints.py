@@ -365,6 +365,9 @@ def find_thresholds(
             name="negative_keep_rate", thinned=rows.labels.tolist()[0], rows_of=(np.inf, positives),
             kept=kept, to_name="list it first, labels=[negative, positive]",
         ))  # fmt: skip
+        if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
+            own = w if rows.copies is None else w / rows.copies
+            _checks.rate_once(own, rows.position == 1, r)
     if limits is None:
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)

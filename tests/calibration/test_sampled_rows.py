@@ -1,5 +1,7 @@
 """How rows were sampled has the same three spellings in all functions, and one meaning."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.plotting import ReliabilityDisplay
 from gbdt_objectives.priors import measured_keep_rates
+from gbdt_objectives.thresholds import optimize_thresholds
 from tests.cases import refusals_of
 
 RATE = 0.125  # of which 1/r is exact
@@ -198,3 +201,27 @@ def test_weights_of_dropped_positives_are_refused_with_what_works() -> None:
     )
     expected = calibration.expected_calibration_error(y, p, strategy="uniform", sample_weight=w)
     assert found.error == pytest.approx(expected, rel=1e-9)
+
+
+def test_weights_that_undo_the_sampling_and_the_rate_too():
+    rng = np.random.default_rng(0)
+    p = rng.random(600)
+    y = (rng.random(600) < p).astype(int)
+    w, other = np.where(y == 1, 2.0, 6.667), rng.random(600)
+    functions = {
+        "ratio": lambda w, r: calibration_ratio(y, p, sample_weight=w, negative_keep_rate=r),
+        "rates of rows": lambda w, r: calibration_ratio(
+            y, p, sample_weight=w, keep_rate=np.full(600, r)
+        ),
+        "calibrator": lambda w, r: calibration.LogitCalibrator().fit(p, y, w, negative_keep_rate=r),
+        "thresholds": lambda w, r: optimize_thresholds(
+            y, p, metric="f1", sample_weight=w, negative_keep_rate=r
+        ),
+    }
+    for name, call in functions.items():
+        with pytest.warns(UserWarning, match="3.333 times .* the rate undoes it again"):
+            call(w, 0.3)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*undoes it again", category=UserWarning)
+            for given, rate in ((w, 0.5), (other, 0.3), (w * other, 0.3), (None, 0.3), (w, 1.0)):
+                assert call(given, rate) is not None, name

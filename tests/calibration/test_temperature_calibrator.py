@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -281,3 +282,24 @@ def test_tails() -> None:
     y = np.array([rng.choice(3, p=p) for p in truth])
     found = TemperatureCalibrator().fit(softmax(z, axis=1), y)
     assert found.temperature_ == pytest.approx(50, rel=0.3)
+
+
+def test_probabilities_of_the_sample_are_told_from_those_of_the_population() -> None:
+    """A temperature alone leaves those of a model that was trained on the sample at its level."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([20, 1, 1], 20_000)
+    y = (P.cumsum(axis=1) < rng.random((len(P), 1))).sum(axis=1)
+    rates = np.array([0.05, 1.0, 1.0])
+    kept = rng.random(len(P)) < rates[y]
+    y, P = y[kept], P[kept]
+    of_sample = P * rates / (P @ rates)[:, np.newaxis]
+    given = {"class_keep_rates": {0: 0.05, 1: 1, 2: 1}}
+    with pytest.warns(UserWarning, match="of the sample, not of the full population.* bias=True"):
+        TemperatureCalibrator().fit(of_sample, y, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        TemperatureCalibrator().fit(P, y, **given)
+        TemperatureCalibrator().fit(of_sample, y)
+        TemperatureCalibrator().fit(of_sample, y, class_keep_rates=dict.fromkeys(range(3), 0.5))
+        found = TemperatureCalibrator(bias=True).fit(of_sample, y, **given).predict(of_sample)
+    assert np.abs(found - P).max() < 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from functools import partial
 from typing import ClassVar
 
@@ -890,3 +891,19 @@ def test_rates_in_the_words_of_the_labels() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             CalibratedClassifier(LogisticRegression(), calibrator).fit(X, labels, **given)
+
+
+def test_one_rate_of_named_classes() -> None:
+    """The rare class may be first in alphabetical order: the rate would be that of its rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = np.where(X[:, 0] + rng.normal(size=400) > 0, "fraud", "legit")
+    calibrated = CalibratedClassifier(LogisticRegression())
+    for given in ({"negative_keep_rate": 0.1}, {"keep_rate": np.full(400, 0.1)}):
+        with pytest.warns(UserWarning, match="of 'fraud', .* if 'fraud' is the event fit y == 'fr"):
+            found = calibrated.fit(X, y, **given).predict_proba(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        named = calibrated.fit(X, y, class_keep_rates={"fraud": 0.1, "legit": 1})
+        assert np.array_equal(named.predict_proba(X), found)
+        calibrated.fit(X, y == "fraud", negative_keep_rate=0.1)

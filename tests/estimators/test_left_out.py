@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from functools import partial
 from typing import ClassVar
 
@@ -277,3 +278,14 @@ def test_the_mean_of_bags_is_corrected_as_one_bag_is(data, new) -> None:
     expected = model.calibrator_.predict(stretched)
     # float32 probabilities of XGBoost, whose margins the classifier reads
     np.testing.assert_allclose(model.predict_proba(new[0])[:, 1], expected, rtol=1e-4)
+
+
+def test_a_high_rate_of_balanced_classes_is_not_warned_of() -> None:
+    """The few negatives that bags leave out are not those that the user kept."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    y = X[:, 0] + rng.normal(size=500) > 0
+    classifier = DownsampledClassifier(LogisticRegression(), 0.9, n_bags=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert hasattr(classifier.fit(X, y), "calibrator_")
