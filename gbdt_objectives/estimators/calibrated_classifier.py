@@ -369,6 +369,10 @@ def takes_columns(calibrator: Any) -> bool:
     return getattr(calibrator, "_takes_columns", False)
 
 
+SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}
+"""Words of a class that is no event."""
+
+
 def check_rates(
     rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
 ) -> dict[str, Any]:
@@ -382,7 +386,8 @@ def check_rates(
                 "numpy.where(y == 1, 1, 1 / rate)"
             )
     first, second = classes.tolist()[:2]
-    if len(classes) == 2 and isinstance(second, str) and given.keys() - {"class_keep_rates"}:
+    is_said = not isinstance(first, str) or first.strip().lower() in SAYS_NO
+    if len(classes) == 2 and not is_said and given.keys() - {"class_keep_rates"}:
         _checks.warn(
             f"{', '.join(given)} is of {first!r}, negative only as first in alphabetical order: "
             f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit y == "

@@ -907,3 +907,5 @@ def test_one_rate_of_named_classes() -> None:
         named = calibrated.fit(X, y, class_keep_rates={"fraud": 0.1, "legit": 1})
         assert np.array_equal(named.predict_proba(X), found)
         calibrated.fit(X, y == "fraud", negative_keep_rate=0.1)
+        said = np.where(y == "fraud", "yes", "No")  # which is no event, whatever the order
+        calibrated.fit(X, said, negative_keep_rate=0.1)
