@@ -58,6 +58,7 @@ class Fitting:
     evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+    objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
@@ -72,7 +73,7 @@ class Fitting:
         self.estimator, self.library_fit = estimator, library_fit
         self.is_classifier = self.classifies(estimator)
         in_fit = self.metrics_in_fit
-        check_places(estimator, in_fit)
+        check_places(estimator, in_fit, self.objectives)
         role = "Classifier" if self.is_classifier else "Regressor"
         own = own_objective(estimator, role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
@@ -449,7 +450,7 @@ def named(estimator: Any, *names: str) -> Any:
     return next((given[name] for name in names if given.get(name) is not None), None)
 
 
-def check_places(estimator: Any, metrics_in_fit: bool) -> None:
+def check_places(estimator: Any, metrics_in_fit: bool, objectives: tuple[str, ...]) -> None:
     """Raise for an objective, its part, or a metric under a parameter that libraries ignore."""
     metrics = "" if metrics_in_fit else "eval_metric"
     where = "pass it to fit, eval_metric=" if metrics_in_fit else "write eval_metric="
@@ -460,7 +461,7 @@ def check_places(estimator: Any, metrics_in_fit: bool) -> None:
                 '{"objective": [focal_objective(1), focal_objective(2)]}'
             )
         for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, Objective) and name not in (*OBJECTIVES, metrics):
+            if isinstance(one, Objective) and name not in (*objectives, metrics):
                 raise TypeError(f"{name} is an objective, {one!r}: write objective=")
             if isinstance(one, METRICS) and name != metrics:
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")

@@ -507,7 +507,7 @@ def test_objectives_of_the_wrong_kind_are_refused_with_the_right_estimator(lib, 
 def test_ours_under_a_name_that_the_library_ignores_is_refused(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
     qwk = go.qwk_objective()
-    for name in ("obj", "fobj", "loss"):
+    for name in ("obj", "fobj", "loss", "loss_function"):
         with pytest.raises(TypeError, match=f"^{name} is an objective.*write objective="):
             lib.make(**{name: qwk}).fit(X, y)
     remedy = "write eval_metric=" if lib is XGB else "pass it to fit, eval_metric="

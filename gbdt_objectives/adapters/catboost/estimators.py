@@ -27,6 +27,7 @@ STOPPING = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
 
 class Fitting(_estimators.Fitting):
+    objectives = OBJECTIVES
     library = CATBOOST
     model = catboost.CatBoost
     fitted = "_objective"
