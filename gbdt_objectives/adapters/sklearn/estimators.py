@@ -228,23 +228,23 @@ class Fitting(_estimators.Fitting):
         """Measure a round, and say whether it is the last."""
         estimator = self.estimator
         scores: list[float] = estimator.train_score_
-        held_out, metric = y_val is not None, self.metric
-        train = None if metric is None else metric.score if held_out else metric._of_everybody
-        scores.append(self.score(train, y_train, raw_predictions, sample_weight_train))
+        stops = y_val is None  # on the rows that it is trained on
+        scores.append(self.score(y_train, raw_predictions, sample_weight_train, stops))
         if y_val is not None:
-            scores, measure = estimator.validation_score_, metric and metric._of_everybody
-            scores.append(self.score(measure, y_val, raw_predictions_val, sample_weight_val))
+            scores = estimator.validation_score_
+            scores.append(self.score(y_val, raw_predictions_val, sample_weight_val, stops=True))
         self.best, still = best_round(scores, estimator.tol)
         return bool(len(scores) - 1 - max(self.best, still) >= estimator.n_iter_no_change)
 
-    def score(self, measure: Any, y: Array, raw: Array, w: Array | None) -> float:
-        """The metric, or without one the mean loss: greater is better."""
+    def score(self, y: Array, raw: Array, w: Array | None, stops: bool) -> float:
+        """The metric, or without one the mean loss: greater is better. ``stops``: whether training
+        stops on these rows."""
         if self.metric is None:
             loss: float = self.started.objective.mean_loss(y, bridge().margin_of(raw), w)
             return -loss
         is_ours = self.objective is not None
         f = bridge().margin_of(raw) if is_ours else bridge().prediction(self.estimator, raw)
-        value: float = measure(y, f, w)
+        value: float = (self.metric._of_everybody if stops else self.metric.score)(y, f, w)
         return value if self.metric.greater_is_better else -value
 
     def keep_best(self) -> None:
