@@ -522,6 +522,21 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
         )
 
 
+SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}
+"""Words of a class that is no event."""
+
+
+def one_rate_is_of_named_classes(facts: Facts) -> None:
+    """A rate of negatives is of the first of two classes, and the order of words is nobody's
+    choice."""
+    first = facts.classes[0]
+    if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
+        warn(
+            f"{facts.name} is of {first!r}, negative only as first in alphabetical order: "
+            f"{facts.to_name}"
+        )
+
+
 REWEIGHTING = {
     "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
     "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,

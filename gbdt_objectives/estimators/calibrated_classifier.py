@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers, positions
+from gbdt_objectives._checks import Array, Facts, group_numbers, guards, positions
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -369,10 +369,6 @@ def takes_columns(calibrator: Any) -> bool:
     return getattr(calibrator, "_takes_columns", False)
 
 
-SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}
-"""Words of a class that is no event."""
-
-
 def check_rates(
     rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
 ) -> dict[str, Any]:
@@ -385,14 +381,13 @@ def check_rates(
                 "calibrator of this package, or weigh the rows, sample_weight="
                 "numpy.where(y == 1, 1, 1 / rate)"
             )
-    first, second = classes.tolist()[:2]
-    is_said = not isinstance(first, str) or first.strip().lower() in SAYS_NO
-    if len(classes) == 2 and not is_said and given.keys() - {"class_keep_rates"}:
-        _checks.warn(
-            f"{', '.join(given)} is of {first!r}, negative only as first in alphabetical order: "
-            f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit y == "
-            f"{second!r}; if {first!r} is the event fit y == {first!r}"
-        )
+    if len(classes) == 2 and given.keys() - {"class_keep_rates"}:
+        first, second = classes.tolist()
+        guards.one_rate_is_of_named_classes(Facts(
+            name=", ".join(given), classes=[first, second],
+            to_name=f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit "
+            f"y == {second!r}; if {first!r} is the event fit y == {first!r}",
+        ))  # fmt: skip
     position, w = rows
     labels = position.astype(np.float64)
     own = _rows.weigh_rows(labels, labels, w, "y")

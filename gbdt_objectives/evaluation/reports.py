@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers, positions, shown
+from gbdt_objectives._checks import Array, Facts, group_numbers, guards, positions, shown
 from gbdt_objectives._rows.html import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
@@ -139,6 +139,8 @@ def report(
     """
     if not str(path).lower().endswith(".html"):
         raise ValueError(f"path {path} would hold a page of HTML: give a name that ends in .html")
+    if not Path(path).parent.is_dir():
+        raise ValueError(f"path {path} is in a folder that does not exist: make it first")
     of_rows = X, y, sample_weight, groups
     others = {
         "segments": segments, "threshold": threshold, "negative_keep_rate": negative_keep_rate,
@@ -235,6 +237,13 @@ def _probability(
     labels = np.arange(2) if labels is None else np.asarray(labels)
     true, w = _read(y, labels, len(p), sample_weight)
     p = p[:, 1]
+    given = [name for name, rate in rates.items() if rate is not None]
+    if given:
+        first, second = labels.tolist()
+        guards.one_rate_is_of_named_classes(Facts(
+            name=", ".join(given), classes=[first, second],
+            to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
+        ))  # fmt: skip
     known: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups, **rates}
 
     def ratios(by: Any, **bins: Any) -> SegmentRatios:

@@ -4,6 +4,7 @@ itself, which loads nothing and escapes everything."""
 from __future__ import annotations
 
 import re
+import warnings
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -228,3 +229,20 @@ def test_nonsense_is_refused(tmp_path, model, rows, name, options):
         report(model, *rows, name and tmp_path / name, **options)
     finally:
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"missing/page\.html is in a folder .* make it first"):
+        report(CUT, "no rows", None, tmp_path / "missing" / "page.html")
+
+
+@pytest.mark.parametrize(("words", "warns"), [(("fraud", "legit"), True), (("no", "yes"), False)])
+def test_a_rate_of_named_classes_is_of_the_first(words, warns, tmp_path) -> None:
+    y = np.array(words)[EVENT]
+    model = LogisticRegression().fit(X[OLD], y[OLD])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        page(tmp_path, model, X[NEW], y[NEW], negative_keep_rate=0.5)
+    said = [str(one.message) for one in told if "alphabetical" in str(one.message)]
+    assert bool(said) == warns
+    assert all("negative_keep_rate is of 'fraud'" in one and "y == 'fraud'" in one for one in said)
