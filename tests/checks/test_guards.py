@@ -239,6 +239,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),
     ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
     ("one_shift_is_of_named_classes", {"classes": [0, 1]}),
+    ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
+    ("one_rate_is_of_named_classes", {"classes": ["No", "yes"]}),
 ]  # fmt: skip
 
 
@@ -311,8 +313,17 @@ def test_one_number_for_classes_that_are_words_is_told() -> None:
         guards.one_shift_is_of_named_classes(Facts(name="shift", classes=["bad", "ok"]))
 
 
+def test_one_rate_for_classes_that_are_words_is_told() -> None:
+    facts = Facts(name="rate", classes=["fraud", "legit"], to_name="fit y == 'fraud'")
+    with pytest.warns(UserWarning, match="rate is of 'fraud', .*: fit y == 'fraud'"):
+        guards.one_rate_is_of_named_classes(facts)
+
+
 def test_every_guard_is_tried() -> None:
-    warn_only = {"one_shift_is_of_named_classes", "function_answers_positions"}
+    warn_only = {
+        "one_shift_is_of_named_classes", "one_rate_is_of_named_classes",
+        "function_answers_positions",
+    }  # fmt: skip
     assert {name for name, *_ in REFUSED} | warn_only == set(GUARDS)
 
 
