@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ from sphinx.ext.autodoc.mock import mock
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx_gallery.directives import imgsgnode
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import formulas  # beside this file
 
 import gbdt_objectives
 from gbdt_objectives._names import ROOMS
@@ -210,13 +215,31 @@ class NarrowPictures(SphinxTransform):
                 image.parent.insert(place, nodes.image(uri=f"/{narrow}", **found))
 
 
+class TypesetFormulas(SphinxTransform):
+    """A formula of a docstring, a block of plain text there, is set as mathematics."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs: Any) -> None:
+        if not self.env.docname.startswith("docs/api/"):
+            return
+        for block in list(self.document.findall(nodes.literal_block)):
+            if "language" in block:
+                continue
+            try:
+                parts = [formulas.to_latex(part) for part in block.astext().split("\n\n")]
+            except formulas.NotAFormula:
+                continue
+            block.replace_self([nodes.math_block(tex, tex, classes=["formula"]) for tex in parts])
+
+
 def inline_math(self: Any, node: nodes.math) -> None:
     self.body.append(convert(node.astext()))
     raise addnodes.nodes.SkipNode
 
 
 def block_math(self: Any, node: nodes.math_block) -> None:
-    self.body.append(self.starttag(node, "div", CLASS="math"))
+    self.body.append(self.starttag(node, "div", CLASS="math"))  # and the node's own classes
     self.body.append(convert(node.astext(), display="block") + "</div>")
     raise addnodes.nodes.SkipNode
 
@@ -226,4 +249,5 @@ def setup(app: Sphinx) -> None:
     app.connect("missing-reference", find_public_name)
     app.connect("autodoc-process-docstring", link_pages)
     app.add_transform(NarrowPictures)
+    app.add_transform(TypesetFormulas)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
