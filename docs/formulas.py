@@ -96,8 +96,6 @@ def _token(text: str, place: int) -> tuple[str, str, int]:
                 raise NotAFormula(text)  # out_of_x
             script, place = _script(text, attached.end())
             latex += f"{attached[0]}{{{script}}}"
-    if text[place : place + 1] == latex == ">":
-        raise NotAFormula(text)
     return kind, latex, place
 
 
