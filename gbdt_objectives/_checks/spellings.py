@@ -381,7 +381,10 @@ def misplaced(
 def description(doc: str, name: str) -> str:
     """What a docstring says of a parameter: its type, and the first sentence."""
     found = re.search(rf"^ *{name}(?:, \w+)* : (.+(?:\n(?! *\w+ : ).+)*)", doc, re.M)
-    return f": {' '.join(found[1].split()).partition('. ')[0].rstrip('.')}" if found else ""
+    if not found:
+        return ""
+    sentence = " ".join(found[1].split()).partition(". ")[0].rstrip(".")
+    return ": " + re.sub(r":\w+:`([^`]+)`|``([^`]+)``", r"\1\2", sentence)  # without markup
 
 
 ATTRIBUTES = {

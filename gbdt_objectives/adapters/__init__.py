@@ -261,20 +261,26 @@ def imbalance_shift(
 def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
-        remedy = ""
         if library_of_model(booster) is not None:  # of CatBoost's train
-            remedy = (
-                "; of log-odds z, InterceptCalibrator(input_space='margin').fit(z, y).shift_ is "
-                "the delta of shift_intercept"
-            )
-        raise TypeError(f"{no_booster(booster, *NAMES)}{remedy}")
+            raise no_booster(booster, *NAMES, remedy=OF_LOG_ODDS)
+        raise no_booster(booster, *NAMES)
     return library
 
 
-def no_booster(found: object, *names: str) -> TypeError:
+WITHIN = "of a pipeline pass the last step, model[-1]; of an estimator around others each of theirs"
+"""Where the booster is, of what holds one."""
+
+OF_LOG_ODDS = (
+    "of log-odds z, InterceptCalibrator(input_space='margin').fit(z, y).shift_ is the delta of "
+    "shift_intercept"
+)
+"""What to do where the model's own log-odds cannot be read."""
+
+
+def no_booster(found: object, *names: str, remedy: str = WITHIN) -> TypeError:
     return TypeError(
         f"booster must be a Booster of {' or '.join(names)}, found "
-        f"{type(found).__module__}.{type(found).__name__}"
+        f"{type(found).__module__}.{type(found).__name__}: {remedy}"
     )
 
 

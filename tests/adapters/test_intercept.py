@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from scipy.special import expit, softmax
+from sklearn.pipeline import make_pipeline
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import _arguments, imbalance_shift
@@ -315,6 +316,8 @@ def test_misuse(lib: Library):
     estimator = lib.make(plain=True).fit(X, y)
     with pytest.raises(TypeError, match="from an estimator take"):
         go.shift_intercept(estimator, delta=1)
+    with pytest.raises(TypeError, match=r"Pipeline: of a pipeline pass the last step, model\[-1\]"):
+        go.shift_intercept(make_pipeline(estimator), delta=1)
     booster = lib.booster(estimator)
     for delta in (np.nan, np.inf, "1", True, [1.0], [1.0, 2.0]):
         kind = ValueError if isinstance(delta, float) else TypeError

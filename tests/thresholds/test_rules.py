@@ -308,3 +308,8 @@ def test_a_rule_that_is_none(arguments) -> None:
 )
 def test_apply_refuses(probability) -> None:
     optimize_decisions(P8, "macro_f1").apply(probability)
+
+
+def test_what_is_missing_is_described_without_the_markup_of_docstrings() -> None:
+    with pytest.raises(TypeError, match="any that decide takes for two classes"):
+        optimize_decisions(np.full((4, 3), 1 / 3))  # type: ignore[call-arg]
