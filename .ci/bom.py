@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 from typing import Any
 
-EXTRAS = "all,array-api,autodiff,cli,dask,onnx,plot"
+EXTRAS = "all,array-api,autodiff,catboost,cli,dask,onnx,plot"
 TOOL = "cyclonedx-bom>=7.5,<8"
 PLACES = re.compile(r"\w+://|[\"@](?:/|~/|[A-Z]:\\)|localhost|site-packages")
 """What a path, an address or the name of a machine would bring in."""
