@@ -12,7 +12,7 @@ from typing import Any
 
 from gbdt_objectives import _registry
 
-__version__ = "0.1.0rc1"
+__version__ = "0.1.0rc2"
 
 _imports = [
     (node.module, alias.name)

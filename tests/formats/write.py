@@ -55,13 +55,18 @@ def classifier(model: Any) -> Any:
     return model.fit(X, (s > 0.6).astype(int))
 
 
-def downsampled() -> Any:
+def downsampled(calibrate: bool) -> Any:
     model = xgb.XGBClassifier(**XGB)
     return classifier(
         go.DownsampledClassifier(
-            model, negative_keep_rate=0.5, n_bags=2, calibrate=False, random_state=0
+            model, negative_keep_rate=0.5, n_bags=2, calibrate=calibrate, random_state=0
         )
     )
+
+
+def calibrated(ensemble: bool) -> Any:
+    model = lgb.LGBMClassifier(**LGB)
+    return classifier(go.CalibratedClassifier(model, SplineCalibrator(), cv=2, ensemble=ensemble))
 
 
 def served() -> Any:
@@ -76,10 +81,10 @@ def served() -> Any:
 
 MODELS: dict[str, Callable[[], Any]] = {
     "qwk_blend": blend,
-    "downsampled": downsampled,
-    "calibrated": lambda: classifier(
-        go.CalibratedClassifier(lgb.LGBMClassifier(**LGB), SplineCalibrator(), cv=2, ensemble=False)
-    ),
+    "downsampled": lambda: downsampled(calibrate=False),
+    "downsampled_calibrated": lambda: downsampled(calibrate=True),
+    "calibrated": lambda: calibrated(ensemble=False),
+    "calibrated_ensemble": lambda: calibrated(ensemble=True),
     "estimator": lambda: classifier(xgb.XGBClassifier(**XGB)),
     "served": served,
 }
