@@ -193,7 +193,7 @@ def link_pages(*event: Any) -> None:
     lines[:] = [re.sub(r"``((docs/[\w/]+)\.md)``", r":doc:`\1 </\2>`", line) for line in lines]
 
 
-DRAWN = re.compile(r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$")
+DRAWN = re.compile(r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001|_thumb)?\.png$")
 """Pictures of docs/make_pictures.py and the gallery; the group is their name."""
 
 
@@ -204,9 +204,7 @@ class NarrowPictures(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         for image in [*self.document.findall(nodes.image), *self.document.findall(imgsgnode)]:
-            drawn = re.search(
-                r"(?:pictures/|/sphx_glr_plot_\d_)(\w+?)(?:_001)?\.png$", image["uri"]
-            )
+            drawn = DRAWN.search(image["uri"])
             narrow = f"docs/pictures/{drawn[1]}_narrow.png" if drawn else ""
             if narrow and (Path(self.env.srcdir) / narrow).is_file():
                 image["classes"].append("wide-picture")
