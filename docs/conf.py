@@ -53,6 +53,7 @@ include_patterns = [
     "notebooks/data/README.md",
     "experiments/*/README.md",
     "benchmarks/README.md",
+    "tests/soak/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
