@@ -19,7 +19,7 @@ from tests.commands import run, write
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "command_line_json.md"
 LONG = "a name of a column that some machine made of the names of three tables: "
 COLUMNS = ("label", "score", "prediction", "word", "land", "day", "user", "rate", "key")
 LABELS = [f"a class whose name nobody would like to type: number {k}" for k in range(12)]
