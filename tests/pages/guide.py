@@ -66,7 +66,8 @@ def readme(page: Page) -> None:
         f"beside {word(number_of_recipes())} recipes of users (ahead of them all on {word(ahead)} "
         f"of {word(files)} files, behind on {word(behind)})"
     )
-    shown = "".join(shown for _, shown in outputs.blocks(outputs.ROOT / "docs/pitfalls.md"))
+    pages = sorted((outputs.ROOT / "docs").glob("pitfalls*.md"))
+    shown = "".join(shown for path in pages for _, shown in outputs.blocks(path))
     (lost, found), (worst, least, best, most), (events, predicted) = (
         re.search(pattern, shown).groups()
         for pattern in (
