@@ -446,7 +446,7 @@ def calibrators(page: Page) -> None:
     found = results("few_events", "comparison")
     page.holds(found.holds.all(), "the shrunk spline loses nothing where events are many")
     page.says(f"With few events, say two to {word(settings('few_events')['most_events_of_few'])},")
-    page.says(f"beside {word(number_of_peers())} other packages.")
+    page.says(f"compared with {word(number_of_peers())} other packages.")
 
 
 @PROBABILITIES.check
@@ -457,7 +457,7 @@ def limits(page: Page) -> None:
     page.holds(found.coverage.drop(few.index).min() > 0.92, "other limits hold as promised")
     page.says(
         "about as often as promised, but for the interval of the calibration error where few "
-        f"negatives were kept ({short(few.min(), '.2f')} instead of .95"
+        f"negatives were kept ({few.min():.2f} instead of 0.95"
     )
 
 
