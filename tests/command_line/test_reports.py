@@ -19,7 +19,7 @@ from tests.commands import run, write
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line_json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 LONG = "a name of a column that some machine made of the names of three tables: "
 COLUMNS = ("label", "score", "prediction", "word", "land", "day", "user", "rate", "key")
 LABELS = [f"a class whose name nobody would like to type: number {k}" for k in range(12)]
@@ -133,7 +133,8 @@ TYPES = {
 
 def documented() -> dict[str, dict[str, str]]:
     """Keys of each command and their types, as the page lists them."""
-    rows = re.findall(r"^\|(?: (`\w+`)|) \| (`.*?) \| ([a-z ]+) \|", PAGE.read_text(), flags=re.M)
+    text = PAGE.with_name("command_line_json.md").read_text()
+    rows = re.findall(r"^\|(?: (`\w+`)|) \| (`.*?) \| ([a-z ]+) \|", text, flags=re.M)
     found: dict[str, dict[str, str]] = {}
     for command, keys, kind in rows:
         if command:
