@@ -58,6 +58,7 @@ include_patterns = [
     "notebooks/data/README.md",
     "experiments/*/README.md",
     "benchmarks/README.md",
+    "tests/soak/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]

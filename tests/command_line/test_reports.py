@@ -133,7 +133,8 @@ TYPES = {
 
 def documented() -> dict[str, dict[str, str]]:
     """Keys of each command and their types, as the page lists them."""
-    rows = re.findall(r"^\|(?: (`\w+`)|) \| (`.*?) \| ([a-z ]+) \|", PAGE.read_text(), flags=re.M)
+    text = PAGE.with_name("command_line_json.md").read_text()
+    rows = re.findall(r"^\|(?: (`\w+`)|) \| (`.*?) \| ([a-z ]+) \|", text, flags=re.M)
     found: dict[str, dict[str, str]] = {}
     for command, keys, kind in rows:
         if command:

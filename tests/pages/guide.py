@@ -66,7 +66,8 @@ def readme(page: Page) -> None:
         f"beside {word(number_of_recipes())} recipes of users (ahead of them all on {word(ahead)} "
         f"of {word(files)} files, behind on {word(behind)})"
     )
-    shown = "".join(shown for _, shown in outputs.blocks(outputs.ROOT / "docs/pitfalls.md"))
+    pages = sorted((outputs.ROOT / "docs").glob("pitfalls*.md"))
+    shown = "".join(shown for path in pages for _, shown in outputs.blocks(path))
     (lost, found), (worst, least, best, most), (events, predicted) = (
         re.search(pattern, shown).groups()
         for pattern in (
@@ -445,7 +446,7 @@ def calibrators(page: Page) -> None:
     found = results("few_events", "comparison")
     page.holds(found.holds.all(), "the shrunk spline loses nothing where events are many")
     page.says(f"With few events, say two to {word(settings('few_events')['most_events_of_few'])},")
-    page.says(f"beside {word(number_of_peers())} other packages.")
+    page.says(f"compared with {word(number_of_peers())} other packages.")
 
 
 @PROBABILITIES.check
@@ -456,7 +457,7 @@ def limits(page: Page) -> None:
     page.holds(found.coverage.drop(few.index).min() > 0.92, "other limits hold as promised")
     page.says(
         "about as often as promised, but for the interval of the calibration error where few "
-        f"negatives were kept ({short(few.min(), '.2f')} instead of .95"
+        f"negatives were kept ({few.min():.2f} instead of 0.95"
     )
 
 
