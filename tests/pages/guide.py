@@ -340,12 +340,12 @@ def bags_that_calibrate_themselves(page: Page) -> None:
     files = five.better + five.worse
     assert set(files) == {15}
     page.says(
-        f"With five bags of LightGBM on fifteen files, the log loss was lower by "
+        f"With five bags of LightGBM on fifteen data sets, the log loss was lower by "
         f"{-five.percent[0.05]:.0f} % at a rate of 0.05 and by {-five.percent[0.02]:.0f} % at 0.02"
         f", and worse on {'some' if five.worse.any() else 'none'}"
     )
     ten = found.loc[("XGBoost", 10)]
-    page.says(f"ten bags of XGBoost got worse on {word(ten.worse.max())} files with few events")
+    page.says(f"ten bags of XGBoost got worse on {word(ten.worse.max())} data sets with few events")
 
 
 @RARE.check
@@ -355,7 +355,7 @@ def bags(page: Page) -> None:
     mean = own.groupby("average").mean_ratio.mean()
     page.says(
         f"its mean is lower for rare events ({mean.log_odds:.2f} with five bags, where that of "
-        f"probabilities is {mean.probability:.2f} in the same study)"
+        f"probabilities is {mean.probability:.2f}; [study]"
     )
     several = found[(found.bags > 1) & (found.average == "log_odds")]
     losers = set(several.model[several.loses])
@@ -378,8 +378,8 @@ def kept_negatives(page: Page) -> None:
     events = 100 * expit(normal).mean()
     page.says(
         "an overconfident model, and negatives kept at "
-        f"{short(of['rate'])} of {of['rows']:,} rows ([the study]",
-        f"in e-5, with {short(events, '.1f')} % events,",
+        f"{of['rate']} of {of['rows']:,} rows ([the study]",
+        f"in e-5, with {events:.1f} % events,",
         "| | all rows | weights 1/r |",
     )
     names = {
@@ -604,7 +604,7 @@ def served(page: Page) -> None:
     page.says(
         f"For 1,000,000 rows it took {span(ratios)} times the boosters' own prediction and a "
         "`searchsorted`, in medians over pairs on shared cores (",
-        f"These models (five folds, three bags) held at most {max(held):.0f} bytes a row beside "
+        f"These models (five folds, three bags) held at most {max(held):.0f} bytes a row beyond "
         f"the arguments, and the boosters alone {span(alone, 0)};",
     )
 
