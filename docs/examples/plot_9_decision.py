@@ -43,5 +43,6 @@ for axis, (name, action) in zip(axes, actions.items(), strict=True):
     axis.set_title(f"{name}\nmean cost {cost(fraud[30_000:], action):.2f}", fontsize="medium")
     axis.set(xlabel="decision", ylabel="")
     axis.set_xticklabels(["let through", "stop"])
+    axis.tick_params(left=False)
 axes[0].set_ylabel("truth")
 plt.show()

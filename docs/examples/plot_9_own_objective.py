@@ -3,9 +3,9 @@ What a check of an objective compares
 =====================================
 
 :func:`~gbdt_objectives.check_objective` compares the gradient of an objective with finite
-differences of its loss, and its hessian with those of the gradient. On the left they agree. On the
-right the hessian is half of what it should be, so each leaf steps twice as far as it should;
-boosters train with it and say nothing.
+differences of its loss, and its hessian with those of the gradient. In the first picture they
+agree. In the second the hessian is half of what it should be, so each leaf steps twice as far as it
+should; boosters train with it and say nothing.
 """
 
 import matplotlib.pyplot as plt
