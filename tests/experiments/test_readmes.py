@@ -16,10 +16,6 @@ from tests.pages.cited import results, settings
 FOLDER = Path(__file__).parents[2] / "experiments"
 ELSEWHERE = {
     "few_events": {(".0", ".5"), (".8", ".6")},  # the first run, which the second replaced
-    "negative_downsampling": {
-        ("1.2", ".6"), ("4.5", "5.1"), ("2.6", "9.0"),  # in results/files, with more digits
-        ("31.5", "7.4"),  # of the published table
-    },
     "segment_repair": {(".008", ".003"), (".003", ".006")},  # paired, from results/draws.csv
     "threshold_study": {(".0501", ".0022"), (".0172", ".0015")},  # of the first version of the rule
 }  # fmt: skip
