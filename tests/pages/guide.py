@@ -46,7 +46,7 @@ def recipes() -> tuple[int, int, int, list[str]]:
         results("ordinal_benchmark"), results("ordinal_benchmark", "gains"),
         settings("ordinal_benchmark"),
     )  # fmt: skip
-    behind = [line.split(": ")[0] for line in lines if line.endswith(": BEHIND")]
+    behind = [line.split(": ")[0] for line in lines if line.endswith(": WORSE")]
     return sum(line.endswith(": first") for line in lines), len(lines), len(behind), behind
 
 
