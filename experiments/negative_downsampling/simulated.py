@@ -199,8 +199,8 @@ def acceptance(cells: pd.DataFrame, configuration: Configuration) -> list[tuple[
             gain, error = _common.mean_and_error(paired(cells, booster, rate, worse, better))
             least = rule.better_by_standard_errors
             checks.append(
-                (f"{booster}: {better} is better than {worse} by {1e3 * gain:.2f} ± "
-                 f"{1e3 * error:.2f} e-3, at least {least:g} standard errors",
+                (f"{booster}: {better} is better than {worse} by {gain:.5f} ± "
+                 f"{error:.5f}, at least {least:g} standard errors",
                  bool(gain > least * error))
             )  # fmt: skip
         for method, most in (
@@ -209,7 +209,7 @@ def acceptance(cells: pd.DataFrame, configuration: Configuration) -> list[tuple[
         ):
             loss, error = _common.mean_and_error(paired(cells, booster, rate, method, ALL_ROWS))
             checks.append(
-                (f"{booster}: {method} costs {1e3 * loss:+.2f} ± {1e3 * error:.2f} e-3 more than "
-                 f"all rows, at most {1e3 * most:g} e-3", bool(loss <= most))
+                (f"{booster}: {method} costs {loss:+.5f} ± {error:.5f} more than "
+                 f"all rows, at most {most:.4f}", bool(loss <= most))
             )  # fmt: skip
     return checks

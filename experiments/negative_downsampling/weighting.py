@@ -104,7 +104,7 @@ def acceptance(summary: pd.DataFrame, configuration: Configuration) -> list[tupl
         z = -row.difference / row.difference_se
         text = (
             f"logistic regression, {row.model}, {row.rows:,} rows: weighted minus corrected "
-            f"{1e3 * row.difference:+.3f} ± {1e3 * row.difference_se:.3f} e-3, "
+            f"{row.difference:+.6f} ± {row.difference_se:.6f}, "
         )
         if row.model == RIGHT:
             checks.append((text + f"not better by {least:g} standard errors", bool(z <= least)))

@@ -118,7 +118,7 @@ def against_recipes(
     for file, of_file in own[~own.other.isin(settings["ours"])].groupby("file", sort=False):
         row = of_file.loc[of_file.gain.idxmin()]
         level = row.gain >= -row.se
-        word = "first" if row.gain >= 0 else "within one standard error" if level else "BEHIND"
+        word = "first" if row.gain >= 0 else "within one standard error" if level else "WORSE"
         lines.append(
             f"{file}: {settings['default']} less {row.other} {row.gain:+.4f} ± {row.se:.4f} "
             f"(corrected {row.se_corrected:.4f}): {word}"
@@ -143,8 +143,8 @@ def against_members(gains: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[l
     better, worse = verdicts.count("better"), verdicts.count("worse")
     holds = not worse and 3 * better >= len(verdicts)
     lines.append(
-        f"the blend against its best member: better on {better} of {len(verdicts)} files, worse on "
-        f"{worse}: {'HOLDS' if holds else 'FAILS'}"
+        f"the blend against its best member: better on {better} of {len(verdicts)} data sets, "
+        f"worse on {worse}: {'HOLDS' if holds else 'FAILS'}"
     )
     return lines, holds
 
@@ -206,7 +206,7 @@ def draw(gains: pd.DataFrame, settings: Mapping[str, Any], path: Path) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(5))
     for axis in axes.flat[len(files) :]:
         axis.axis("off")
-    figure.suptitle(f"Recipes for ordered grades beside {settings['default']}, file by file")
+    figure.suptitle(f"Recipes for ordered grades and {settings['default']}, data set by data set")
     figure.supxlabel(
         f"test QWK less that of {settings['default']} (to the left: {settings['default']} is "
         "better); thick: two plain standard errors, thin: two corrected ones; blue: this package",

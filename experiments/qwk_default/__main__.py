@@ -135,8 +135,8 @@ def decide(differences: pd.DataFrame, seconds: pd.DataFrame) -> str:
     cheaper = "None" if seconds["None"].sum() < seconds["qwk"].sum() else "qwk"
     default = "qwk" if worse > better else cheaper
     return (
-        f"objective=None is better than 'qwk' on {better} of {len(own)} files and worse on "
-        f"{worse}; {cheaper} is cheaper: the default is {default}"
+        f"objective=None is better than 'qwk' on {better} of {len(own)} data sets and "
+        f"worse on {worse}; {cheaper} is cheaper: the default is {default}"
     )
 
 
@@ -154,8 +154,8 @@ def table(differences: pd.DataFrame, seconds: pd.DataFrame) -> str:
     counts = []
     for (name, booster), own in differences.groupby(["compared", "booster"], sort=False):
         better, worse = ((own.verdict == verdict).sum() for verdict in ("better", "worse"))
-        counts.append(f"- {name}, {booster}: better on {better} of {len(own)} files, worse on "
-                      f"{worse}; {own.gain.mean():+.4f} in the mean")  # fmt: skip
+        counts.append(f"- {name}, {booster}: better on {better} of {len(own)} data sets, "
+                      f"worse on {worse}; {own.gain.mean():+.4f} in the mean")  # fmt: skip
     times = [
         [one.booster, one.parameters, "yes" if one.stopped else "no",
          f"{one.qwk:.0f}", f"{one[5]:.0f}", f"{one.ratio:.2f}"]

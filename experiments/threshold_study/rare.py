@@ -38,7 +38,7 @@ CONFIG, RESULTS = HERE / "rare.json", HERE / "results" / "rare"
 LEAVES = 8
 LEVEL = 1e-12
 """Means this close are those of the same thresholds."""
-TITLES = {"prior": "classes", "correlation": "correlation", "score": "score", "rows": "n"}
+TITLES = {"prior": "classes", "correlation": "correlation", "score": "score", "rows": "rows"}
 PLACE = list(TITLES)
 """What a row of the study is, and its name in tables."""
 SHOWN = (("curved", "plugin"), ("curved", "exact"), ("plugin", "exact"))
@@ -210,8 +210,8 @@ def label(method: str) -> str:
 
 
 def method_table(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
-    """Of each method: mean kappa, rows in which it is best in the mean, rows in which another is
-    better, draws that it leaves at nothing."""
+    """Of each method: mean kappa, settings in which it is best in the mean, or another is better,
+    and draws that it leaves with almost no kappa."""
     methods, lines = settings["methods"], []
     means = summary[methods]
     best = means.ge(means.max(axis=1) - LEVEL, axis=0)
@@ -228,12 +228,12 @@ def method_table(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
             ]
         )
     header = ["method", "mean kappa", "best in the mean", "alone", "worse than another"]
-    return _common.markdown_table([*header, "draws at nothing"], lines)
+    return _common.markdown_table([*header, "draws with almost no kappa"], lines)
 
 
 def pair_table(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
-    """In how many rows the first of two methods is worse and better, the mean difference, and the
-    row in which it loses most."""
+    """In how many settings the first of two methods is worse and better, the mean difference, and
+    the setting in which it loses most."""
     lines = []
     for first, other in pairs(settings):
         name = f"{first}_minus_{other}"
@@ -253,7 +253,7 @@ def pair_table(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
 
 
 def group_table(summary: pd.DataFrame, by: str, settings: dict[str, Any]) -> str:
-    """Mean kappa of each method and counts of rows, by one property of the rows."""
+    """Mean kappa of each method and counts of settings, by one property of theirs."""
     methods, lines = settings["methods"], []
     for value, own in summary.groupby(by, sort=False):
         counts = [
@@ -262,13 +262,13 @@ def group_table(summary: pd.DataFrame, by: str, settings: dict[str, Any]) -> str
         ]
         name = f"{value:,}" if by == "rows" else str(value)
         lines.append([name, str(len(own)), *(f"{own[m].mean():.4f}" for m in methods), *counts])
-    header = [TITLES[by], "rows", *(label(m) for m in methods)]
+    header = [TITLES[by], "settings", *(label(m) for m in methods)]
     header += [f"{label(first)} worse, better than {label(other)}" for first, other in SHOWN]
     return _common.markdown_table(header, lines)
 
 
 def row_table(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
-    """Mean kappa on new rows of every row of the study, and the best method."""
+    """Mean kappa on new rows in every setting of the study, and the best method."""
     methods, lines = settings["methods"], []
     for row in summary.to_dict("records"):
         most = max(row[method] for method in methods)
@@ -290,7 +290,7 @@ def signed(mean: float, error: float) -> str:
 
 
 def tables(summary: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
-    """What README.md shows, and last the table of all rows."""
+    """What README.md shows, and last the table of all settings."""
     refused = f"- draws that plug-in and curved refuse: {summary.refused.sum():,} of "
     return [
         method_table(summary, settings),

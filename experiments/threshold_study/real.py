@@ -144,7 +144,7 @@ def acceptance(differences: pd.DataFrame, rule: Acceptance) -> tuple[list[str], 
             said = f"at least {rule.better_on_files} needed" if counts else "not judged"
             lines.append(
                 f"{booster}, {objective}: better by more than two standard errors on {count} of "
-                f"{len(rule.files)} files ({said})"
+                f"{len(rule.files)} data sets ({said})"
             )
             holds = holds and (not counts or count >= rule.better_on_files)
     return lines, bool(holds)

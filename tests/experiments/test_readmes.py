@@ -16,10 +16,6 @@ from tests.pages.cited import results, settings
 FOLDER = Path(__file__).parents[2] / "experiments"
 ELSEWHERE = {
     "few_events": {(".0", ".5"), (".8", ".6")},  # the first run, which the second replaced
-    "negative_downsampling": {
-        ("1.2", ".6"), ("4.5", "5.1"), ("2.6", "9.0"),  # in results/files, with more digits
-        ("31.5", "7.4"),  # of the published table
-    },
     "segment_repair": {(".008", ".003"), (".003", ".006")},  # paired, from results/draws.csv
     "threshold_study": {(".0501", ".0022"), (".0172", ".0015")},  # of the first version of the rule
 }  # fmt: skip
@@ -56,8 +52,8 @@ def shows(table: Rows, written: Rows) -> bool:
 
 
 def bare(value: float, digits: int = 3) -> str:
-    """Without the zero before the point; "" for none."""
-    return "" if np.isnan(value) else re.sub(r"^0(?=\.)", "", f"{value:.{digits}f}")
+    """Rounded; "" for none."""
+    return "" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def pair(mean: float, error: float, digits: int) -> str:
@@ -92,7 +88,7 @@ def coverage() -> Rows:
         right = "error, labels drawn from the model" if fitted else "error"
         ratio = what.coverage["ratio"]
         rows.append([
-            name, "all" if rate == 1 else f"{rate:g}".removeprefix("0"), model,
+            name, "all" if rate == 1 else f"{rate:g}", model,
             f"{bare(ratio.min())} to {bare(ratio.max())}",
             bare(what.coverage["error"]) if fitted else "", bare(what.rejected[right]),
         ])  # fmt: skip
@@ -130,8 +126,7 @@ def blends() -> Rows:
         ridge = gains.other == "QWKClassifier, ridge"
         own = gains[ridge if member == "ridge regression" else boosted]
         better, worse = ((own.verdict == verdict).sum() for verdict in ("better", "worse"))
-        unit = " files" if len(rows) == 1 else ""
-        rows.append([member, f"{better}{unit}", f"{worse}", f"{own.gain.mean():+.4f}"])
+        rows.append([member, f"{better}", f"{worse}", f"{own.gain.mean():+.4f}"])
     return rows
 
 
@@ -145,7 +140,7 @@ def performance() -> Rows:
         covers = (row["naive coverage"], row["coverage"], row["of expected"])
         rows.append([
             f"{row['model']}, {row['features']} features", row["rows"], row["metric"],
-            *(value.removeprefix("0") for value in covers), f"{row['error']} / {row['rmse']}",
+            *covers, f"{row['error']} / {row['rmse']}",
         ])  # fmt: skip
     return rows
 
@@ -158,7 +153,7 @@ def priors() -> Rows:
     for model, prior, way, *cells, _ in table[1:]:
         if model != "true probabilities" and (way == "held-out rows" or prior == "unchanged"):
             name = f"unchanged ({bare(true)})" if prior == "unchanged" else bare(float(prior), 2)
-            shown = ["1" if cell == "1.000" else cell.removeprefix("0") for cell in cells]
+            shown = ["1" if cell == "1.000" else cell for cell in cells]
             rows.append([model, re.sub(r"0$", "", name), way, *shown])
     return rows
 

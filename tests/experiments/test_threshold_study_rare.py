@@ -144,27 +144,27 @@ def test_readme_says_what_the_results_say(summary):
     assert nothing["curved"] == nothing["plugin"]
     assert nothing["exact"] == 0
     for text in (
-        f"curved thresholds are worse than exact in {len(exact)} of 400 rows and better in "
+        f"curved thresholds are worse than exact in {len(exact)} of 400 settings and better in "
         f"{better['exact']}",
         f"Mean kappa is {means.curved:.4f} (exact {means.exact:.4f}, plug-in {means.plugin:.4f}, "
         f"Nelder-Mead {means['nelder-mead']:.4f}, rounding {means['rounding']:.4f})",
-        f"best in {best.curved.sum()} of 400 rows, in "
+        f"best in {best.curved.sum()} of 400 settings, in "
         f"{(best.curved & (best.sum(axis=1) == 1)).sum()} of them alone, and worse than at least "
         f"one other method in {behind}",
-        f"to exact in {len(exact)} of 400 rows**",
+        f"to exact in {len(exact)} of 400 settings**",
         f"The losses are {-exact.curved_minus_exact.max():.4f} to "
         f"{-exact.curved_minus_exact.min():.4f}",
         f"to Nelder-Mead in {len(lost['nelder-mead'])} and to rounding in {len(lost['rounding'])} "
-        f"rows**, {integers[0]} and {integers[1]} of them with integer",
+        f"settings**, {integers[0]} and {integers[1]} of them with integer",
         f"loss, {-at.curved_minus_rounding:.4f} ± {at.curved_minus_rounding_se:.4f}, is to round",
-        f"to plug-in in {len(lost['plugin'])} rows**, by 0.0001 at most; better in "
+        f"to plug-in in {len(lost['plugin'])} settings**, by 0.0001 at most; better in "
         f"{better['plugin']}",
-        f"worse than exact in {len(plugin)} of 400 rows**, {plugin_bent} of them with the bent",
+        f"worse than exact in {len(plugin)} of 400 settings**, {plugin_bent} of them with the bent",
         f"by up to {-worst.plugin_minus_exact:.4f} ± {worst.plugin_minus_exact_se:.4f}",
-        f"worse in {len(losses(summary[~bent], 'plugin', 'exact'))} of {(~bent).sum()} rows and "
-        f"better in {len(losses(summary[~bent], 'exact', 'plugin'))}",
-        f"Exact is worse than curved in {better['exact']} rows**, and falls behind Nelder-Mead in "
-        f"{len(losses(summary, 'exact', 'nelder-mead'))}, {integers[2]} of them with integer",
+        f"worse in {len(losses(summary[~bent], 'plugin', 'exact'))} of {(~bent).sum()} settings "
+        f"and better in {len(losses(summary[~bent], 'exact', 'plugin'))}",
+        f"Exact is worse than curved in {better['exact']} settings**, and worse than Nelder-Mead "
+        f"in {len(losses(summary, 'exact', 'nelder-mead'))}, {integers[2]} of them with integer",
         f"curved and plug-in {nothing['curved']} of {summary.exact_useful.sum():,}, Nelder-Mead "
         f"{nothing['nelder-mead']}, rounding {nothing['rounding']:,}",
         f"{summary.refused.sum()} of {summary.draws.sum():,} draws, "

@@ -46,7 +46,7 @@ def recipes() -> tuple[int, int, int, list[str]]:
         results("ordinal_benchmark"), results("ordinal_benchmark", "gains"),
         settings("ordinal_benchmark"),
     )  # fmt: skip
-    behind = [line.split(": ")[0] for line in lines if line.endswith(": BEHIND")]
+    behind = [line.split(": ")[0] for line in lines if line.endswith(": WORSE")]
     return sum(line.endswith(": first") for line in lines), len(lines), len(behind), behind
 
 
@@ -92,15 +92,14 @@ STUDIES = Page("docs/studies.md", exempt={"the difference of two estimators": "w
 def studies(page: Page) -> None:
     ahead, files, behind, _ = recipes()
     page.says(
-        f"`QWKClassifier` beside {word(number_of_recipes())} recipes of users, three boosters and "
-        f"their blend, {word(files)} files. It is ahead of all recipes on {word(ahead)}, behind on "
-        f"{word(behind)}.",
+        f"`QWKClassifier` against {word(number_of_recipes())} common recipes, three boosters and "
+        f"their blend: best on {word(ahead)} of {word(files)} data sets, beaten on {word(behind)}.",
         f"{word(results('comparison_level').test.nunique())} tests of the difference of",
-        f"their choice by cross-validation, and {word(number_of_peers())} peers.",
+        f"their choice by cross-validation, and {word(number_of_peers())} other packages.",
         f"scores of the {word(results('migration', 'cells').pair.nunique())} pairs of",
     )
     found = results("negative_downsampling", "files/methods_differences").data.unique()
-    page.says(f"on {word(len(set(found) - {'simulated'}))} files and both boosters.")
+    page.says(f"on {word(len(set(found) - {'simulated'}))} data sets and both boosters.")
     page.holds(results("qwk_draws").draws.eq(60).all(), "the models were tried on sixty draws")
     page.says("[its models on sixty test draws]")
 
@@ -245,7 +244,7 @@ def decision_rules(page: Page) -> None:
     mean = own[own.metric == "macro_f1"].set_index("way")["mean"]
     rule, weighed = "rule", "class_weight"
     page.says(
-        f"On {word(len(files))} files and simulated rows the rule",
+        f"On {word(len(files))} data sets and simulated rows the rule",
         f"in {better[rule]} of {cells[rule]} comparisons, and clearly worse in {worse[rule]}.",
         f"was clearly better in {better[weighed]}, worse in {worse[weighed]}.",
         f"mean gain in macro F1 was {mean[rule]:.3f} by the rule and {mean[weighed]:.3f} by class",
@@ -406,9 +405,9 @@ def kept_negatives(page: Page) -> None:
 def weights(page: Page) -> None:
     better, of, worse = bounded_against()
     page.says(
-        f'At the boosters\' defaults and rates of .1 and .01, `hessian="bounded"` was better in '
-        f"{better} of {of} comparisons and worse in {word(worse)}; `max_delta_step=1` did as well, "
-        "and with that tuned the two are mostly level."
+        f'At the boosters\' defaults and rates of 0.1 and 0.01, `hessian="bounded"` was better in '
+        f"{better} of {of} comparisons and worse in {word(worse)}. `max_delta_step=1` did as well, "
+        "and with that tuned the two mostly do not differ clearly."
     )
     found = results("curvature", "counts")
     rates = set(found.weight[found.kind == "weighted"])
@@ -428,9 +427,9 @@ def sampling(page: Page) -> None:
     one = found[(found["first"] == "corrected, tuned") & (found.second == "all rows, tuned")]
     auc = one[one.keep_rate == 0.02].auc
     page.says(
-        f"weights are {'level with' if level else 'behind'} a correction at a tenth of the "
-        f"negatives and {'lose' if lose else 'do not lose'} at a fiftieth, where one sample also "
-        "ranks a little worse than all rows."
+        f"weights are {'about as good as' if level else 'worse than'} a correction at a tenth of "
+        f"the negatives and {'lose' if lose else 'do not lose'} at a fiftieth, where one sample "
+        "also ranks a little worse than all rows."
     )
     page.holds(-0.02 < auc.mean() < 0, "one sample ranks a little worse than all rows")
 
@@ -485,7 +484,7 @@ def focal(page: Page) -> None:
 @PROBABILITIES.check
 def moved_segments(page: Page) -> None:
     of = settings("segment_repair")
-    page.says(f"Excess log loss on fresh rows in e-3, means of {of['draws']} draws (")
+    page.says(f"in thousandths, means of {of['draws']} draws (")
     found = results("segment_repair")
     at = found.set_index(["booster", "moved", "method"])
     for booster in BOOSTERS:
@@ -503,7 +502,7 @@ def moved_segments(page: Page) -> None:
     share = changed.sum() / (len(changed) * of["draws"])
     page.says(
         f"Where nothing moved, about one model in {word(round(1 / share))} is changed, by little. "
-        f"Segments that stayed get small errors, too: {shortened(span(others))} of the log ratio "
+        f"Segments that stayed get small errors, too: {span(others)} of the log ratio "
         f"in the study, from {of['rows']:,} rows."
     )
     slope = excess.loc["slope"]
@@ -511,11 +510,6 @@ def moved_segments(page: Page) -> None:
         (slope["global logit"] < 0.1 * slope.repair_segments).all(),
         "a logit is far better on slopes",
     )
-
-
-def shortened(text: str) -> str:
-    """Figures without the zero before their points."""
-    return " ".join(part.removeprefix("0") for part in text.split(" "))
 
 
 # docs/delayed_labels.md
@@ -537,7 +531,7 @@ def delays(page: Page) -> None:
     page.says(
         f"{of['rows']:,} rows of up to {of['oldest']} days, {positives:.1f} % positives in the "
         f"end, and labels that arrive within {of['window']} days.",
-        f"e-3, with LightGBM, over {of['draws']} draws (",
+        f"thousandths, with LightGBM, over {of['draws']} draws (",
     )
     summary = results("delayed_labels")
     mean = summary.set_index(["booster", "method", "delays"]).sort_index()
@@ -554,7 +548,7 @@ def delays(page: Page) -> None:
         page.says(f"| {name} | {' | '.join(shown)} |")
     own = mean.loc["LightGBM"]
     estimated, known = (
-        short(own.excess[f"objective, F {how}", "longer by a feature"], ".2f")
+        f"{own.excess[f'objective, F {how}', 'longer by a feature']:.2f}"
         for how in ("estimated", "known")
     )
     low = 1 - mean.ratio.xs("objective, F estimated", level="method").xs("longer lately", level=1)
@@ -567,12 +561,16 @@ def delays(page: Page) -> None:
     )
     found = results("delayed_labels", "comparison")
     waits = found[found.method.str.startswith("waiting")]
-    page.says(f"In both the objective is {'still' if waits.holds.all() else 'not always'} ahead of")
+    page.says(
+        "In both the log loss of the objective is "
+        f"{'still' if waits.holds.all() else 'not always'} better than that of waiting."
+    )
     age = found[found.method == "age as a feature"]
     level = age[~age.holds]
     page.says(
-        f"of {word(len(age))} comparisons it is level with the objective in {word(len(level))}, "
-        f"with {' and '.join(level.booster)}, and behind in {word(age.holds.sum())}."
+        f"Of {word(len(age))} comparisons with the objective it is worse in "
+        f"{word(age.holds.sum())}, and not clearly different in {word(len(level))}, with "
+        f"{' and '.join(level.booster)}."
     )
 
 
@@ -687,7 +685,7 @@ def rounds(page: Page) -> None:
     (metric, *_) = of.after("2 workers").numbers("metric of a row: median")
     page.says(
         f"The model's QWK is the measured squared error, {g} ns for each row of the two cores, and "
-        f"one message. It is {span(missing, 0)} ms short with several workers:",
+        f"one message. It is {span(missing, 0)} ms short with several workers,",
         f"took {metric:.2f} ms on two workers, with {metric - guarded:.2f} ms without.",
         "measures the terms for 1, 2 and 4 workers of one machine:",
     )
@@ -711,12 +709,13 @@ def rounds(page: Page) -> None:
 
 
 SCALING.exempt = {
-    "Of 100 features, depth 6, 50 us of latency and 1 GB/s: a worker has 10,000,000 rows.": "given",
+    "These are 100 features, depth 6, 50 us of latency and 1 GB/s.": "given",
+    "A worker has 10,000,000 rows.": "given",
     "nothing here was run on 100 machines": "given",
     "With 64 threads a worker h shrinks and g does not: our share of a round doubles or": "given",
     "at 1,000 workers the ring has ten times the steps. The ratio of the two stays.": "follows",
     "On GPUs h falls by another factor of ten": "an expectation, of no measurement of ours",
-    "They are of float64, of 10^9 rows: relative errors of 10^-13": "of the type",
+    "Sums of 10^9 rows in float64 have relative errors of about 10^-13": "of the type",
     "an all-reduce of 32 numbers, many times": "what to measure",
     "| workers, 10^6 rows x 10 | all-reduce of 32 numbers |": "what is measured",
     "its workers share two cores": "the machine",
@@ -753,13 +752,12 @@ def coverage(page: Page) -> None:
         f"its level for it in all of {word(levels['size'].iloc[0])} settings ("
     )
     at = {test: own["at_0.1"] for test, own in held.groupby("test")}
-    nested, naive = (shortened(span(at[test])) for test in ("nested", "naive"))
-    low, high = (short(round(end, 3)) for end in (at["corrected t"].min(), at["corrected t"].max()))
+    nested, naive = (span(at[test]) for test in ("nested", "naive"))
+    low, high = at["corrected t"].min(), at["corrected t"].max()
     page.says(
-        f"it called one better in {nested} of draws at .10. The naive error, {naive}, and the "
-        f"corrected t-test over folds, {low} to {float(high):.2f}, are no better.".replace(
-            "to 0.", "to .")
-    )  # fmt: skip
+        f"it called one better in {nested} of draws at 0.10. The naive error, {naive}, and the "
+        f"corrected t-test over folds, {low:.3f} to {high:.2f}, are no better."
+    )
 
 
 LOG_ODDS = Page("docs/theory/log_odds.md", exempt={
@@ -803,7 +801,7 @@ CALIBRATION = Page(
 
 @CALIBRATION.check
 def calibration(page: Page) -> None:
-    page.says("[How often all these limits hold]")
+    page.says("[how often all these limits hold]")
 
 
 QWK = Page("docs/theory/qwk.md")
@@ -816,7 +814,7 @@ def averages(page: Page) -> None:
     more, less = verdicts(own.verdict)
     page.says(
         "are worse by two standard errors than these with curved thresholds on "
-        f"{word(more)} of {word(len(own))} files, and better on {word(less)} ("
+        f"{word(more)} of {word(len(own))} data sets, and better on {word(less)} ("
     )
 
 
@@ -866,7 +864,7 @@ def packages(page: Page) -> None:
     counts, _ = table("ordinal_packages").split("\n\n")
     page.says(*(line.removeprefix("- ") for line in counts.splitlines()))
     files = results("ordinal_packages").file.nunique()
-    page.says(f"with equal trees, over {word(files)} files,")
+    page.says(f"with equal trees, over {word(files)} data sets,")
     measured = set(PEERS) & set(results("calibrators").calibrator)
     page.says(f"{word(len(measured)).capitalize()} calibrators of others are measured")
 
@@ -890,31 +888,33 @@ def migration(page: Page) -> None:
     seconds = plain.groupby(["pair", "way"]).seconds.mean().unstack()
     longer = seconds.index[seconds.after > 1.2 * seconds.before]
     page.says(
-        f"{word(len(ahead)).capitalize()} of the {word(len(ordinal))} ordinal pairs are ahead "
-        "afterwards by more than two errors; `lgb.train`, the downsampling module and the tuned "
-        "threshold are level; our calibration has a lower log loss than scikit-learn's. "
-        f"{word(len(longer)).capitalize()} pairs take longer afterwards, since they train more "
-        "models."
+        f"{word(len(ahead)).capitalize()} of the {word(len(ordinal))} ordinal pairs are better "
+        "afterwards by more than two standard errors. `lgb.train`, the downsampling module and the "
+        "tuned threshold do not clearly change. Our calibration has a lower log loss than "
+        f"scikit-learn's. {word(len(longer)).capitalize()} pairs take longer afterwards, because "
+        "they train more models."
     )
     own = which_one.benchmark_gains()
     own = own[(own.arm == "QWKClassifier") & (own.other == "QWKClassifier, QWK objective")]
     more, less = verdicts(own.verdict)
     page.says(
         f"squared error with thresholds was better than the QWK objective on {word(more)} of "
-        f"{word(len(own))} files and worse on {word(less)}."
+        f"{word(len(own))} data sets and worse on {word(less)}."
     )
     mean, error = paired("downsampling", "all rows, no sampling", "after")
-    page.says(f"(All rows were worse by {shortened(plus_minus(mean, error))} here,")
+    page.says(f"(All rows were worse by {plus_minus(mean, error)} here,")
     mean, error = paired("under_sampler", "after", "all rows, no sampling")
-    page.says(f"a model of all rows was better by {shortened(plus_minus(mean, error))}.")
+    page.says(f"a model of all rows was better by {plus_minus(mean, error)}.")
     mean, _ = paired("lgbm_folds", "`QWKClassifier`", "after")
     half = seconds.loc["lgbm_folds", "`QWKClassifier`"] / seconds.before["lgbm_folds"]
     page.holds(0.4 < half < 0.6, "QWKClassifier takes half the seconds")
-    page.says(f"{short(round(mean, 3))} better still, in half the seconds of the pasted block")
+    page.says(f"{round(mean, 3)} better still, in half the seconds of the pasted block")
     share = seconds.after["tuned_threshold"] / seconds.before["tuned_threshold"]
     page.holds(share < 0.5, "our threshold takes less than half of the seconds")
-    page.says("No gain in score: F1 is level.", "in less than half of the seconds.")
+    page.says("There is no gain in F1.", "in less than half of the seconds.")
     found = results("ordinal_probabilities", "differences")
     found = found[(found.file == "car") & (found.measure == "log_loss")]
     page.holds((found.verdict == "worse").any(), "multi-class boosting is better on rules")
-    page.says("the boosters' own multi-class objective has the better probabilities ([study]")
+    page.says(
+        "the boosters' own multi-class objective, which has the better probabilities ([study]"
+    )

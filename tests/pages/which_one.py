@@ -67,28 +67,28 @@ def squared_error_with_thresholds(page: Page) -> None:
     folds = results("ordinal_data", "ordinal-logit/folds")
     pairs = paired(folds, "method", "qwk", "qwk")
     page.says(
-        "*With plug-in thresholds on both*, squared error is ahead of the objective by two "
+        "*With plug-in thresholds on both*, squared error is better than the objective by two "
         f"standard errors in {count(pairs)} of {len(pairs)} comparisons "
-        f"({word(folds.file.nunique())} files, two boosters), clearly in {count(pairs, 2)}, and "
-        f"behind in {word(count(pairs, sign=-1))}: from {signed(*min(pairs)[:2])} to "
+        f"({word(folds.file.nunique())} data sets, two boosters), clearly in {count(pairs, 2)}, "
+        f"and worse in {word(count(pairs, sign=-1))}: from {signed(*min(pairs)[:2])} to "
         f"{signed(*max(pairs)[:2])} ("
     )
     folds = results("threshold_study", "folds")
     pairs = paired(folds, "objective", "plugin", "rounding")
     page.says(
-        f"ahead in {count(pairs)} of {len(pairs)} ({word(folds.file.nunique())} files, two "
-        f"boosters), clearly in {count(pairs, 2)}, by {signed(*min(pairs)[:2])} to "
-        f"{signed(*max(pairs)[:2])} ("
+        f"better in {count(pairs)} of {len(pairs)} ({word(folds.file.nunique())} data sets, two "
+        f"boosters), clearly in {count(pairs, 2)}, by {plus_minus(*min(pairs)[:2])} to "
+        f"{plus_minus(*max(pairs)[:2])} ("
     )
 
 
 NAMES = {
     "linear, 200 rows": "a linear signal in 200 rows",
     "linear, 500 rows": "a linear signal in 500 rows",
-    "rare, 5 and 1 %": "a made file with grades of 5 and 1 %",
+    "rare, 5 and 1 %": "simulated grades of 5 and 1 %",
     "rules, no noise": "rules without noise",
 }
-"""What pages call the made files."""
+"""What pages call the simulated data sets."""
 
 
 @WHICH_ONE.check
@@ -105,16 +105,17 @@ def defaults_of_qwk_classifier(page: Page) -> None:
     ]
     seconds = results("qwk_default", "seconds").ratio
     page.says(
-        f'`objective=None` is better than `"qwk"` by two errors on {len(better)} of '
-        f"{len(objective)} files ({', '.join(NAMES.get(file, file) for file in better)}) and "
-        f"worse on {len(worse)} (by {', by '.join(lost)}), and training takes "
+        f'`objective=None` is better than `"qwk"` by two standard errors on '
+        f"{len(better)} of {len(objective)} data sets "
+        f"({', '.join(NAMES.get(file, file) for file in better)}) and worse on {len(worse)} "
+        f"(by {', by '.join(lost)}), and training needs "
         f"{seconds.min():.2f} to {seconds.max():.2f} of the processor time."
     )
     stopped = own.loc["None, stopped minus not"]
     more, less = verdicts(stopped.verdict)
     of = settings("qwk_default")
     few, some = (
-        signed(*stopped.loc[f"linear, {rows} rows", ["gain", "se_corrected"]])
+        plus_minus(*stopped.loc[f"linear, {rows} rows", ["gain", "se_corrected"]])
         for rows in (200, 500)
     )
     page.holds(
@@ -123,17 +124,17 @@ def defaults_of_qwk_classifier(page: Page) -> None:
     )
     page.says(
         f"*Early stopping* ({of['stopped']}, {of['early_stopping_rounds']} without a gain) is "
-        f"better than all rounds by two errors on {more} of {len(stopped)} files, worse on {less}, "
-        f"and {stopped.gain.mean():+.4f} in the mean; most on few rows with a linear signal "
-        f"({few} at 200, {some} at 500)"
+        f"better than all rounds by two standard errors on {more} of {len(stopped)} data sets, "
+        f"worse on {less}, and gains {stopped.gain.mean():.4f} in the mean. It gains most on few "
+        f"rows with a linear signal ({few} at 200, {some} at 500)"
     )
     means = results("early_stopping", "summary").query("booster == 'both'").set_index("arm")
     auto, each = (
         plus_minus(*means.loc[arm, ["qwk", "qwk_se"]]) for arm in ("auto", "20 in each fold")
     )
     page.says(
-        "At the boosters' default 100 rounds, one number of rounds for all folds, the default, "
-        f"gains {auto} over {means.of.iloc[0]} files, a stop in each fold {each} ("
+        "At the boosters' default 100 rounds, the default, one number of rounds for all folds, "
+        f"gains {auto} over {means.of.iloc[0]} data sets, and a stop in each fold {each} ("
     )
 
 
@@ -169,17 +170,17 @@ def benchmark(page: Page) -> None:
     more, less = verdicts(own.verdict)
     files = table.file.nunique()
     page.says(
-        f'on {word(files)} such files `objective=None` is ahead of `"qwk"` by two standard '
-        f"errors on {more} and behind on {less}."
+        f'on {word(files)} such data sets `objective=None` is better than `"qwk"` by two standard '
+        f"errors on {more} and worse on {less}."
     )
     found = blend_over(table)
     light, xgb, cat = (found[name] for name in ("LightGBM", "XGBoost", "CatBoost"))
     better, worse = against_best_member()
     page.says(
-        f"three boosters and ridge regression, are ahead of LightGBM alone on {light[0]} of "
-        f"{files} files, of XGBoost on {xgb[0]}, of CatBoost on {cat[0]}, and behind on "
+        f"three boosters and ridge regression, are better than LightGBM alone on {light[0]} of "
+        f"{files} data sets, than XGBoost on {xgb[0]}, than CatBoost on {cat[0]}, and worse on "
         f"{light[1]}, {xgb[1]} and {cat[1]} (same benchmark). Against the best member, chosen on "
-        f"the test rows, it is better on {word(better)} and worse on {worse}:"
+        f"the test rows, the blend is better on {word(better)} and worse on {worse}."
     )
     gains = gains.set_index(["file", "other"])
     car = gains.loc[("car", "multi-class, argmax")]
@@ -190,16 +191,16 @@ def benchmark(page: Page) -> None:
         kappa["linear, 500 rows", arm] for arm in ("QWKClassifier, ridge", "mord LogisticAT")
     )
     page.says(
-        f"on car, multi-class boosting is {plus_minus(-car.gain, car.se)} ahead of",
+        f"on car, multi-class boosting is {plus_minus(-car.gain, car.se)} better than",
         "in 500 rows with a linear signal ordinal logistic regression is "
-        f"{plus_minus(-linear.gain, linear.se)} ahead of boosters. `QWKClassifier` on ridge "
-        f"regression has a kappa of {ridge:.3f} there, it {mord:.3f}.",
+        f"{plus_minus(-linear.gain, linear.se)} better than boosters. `QWKClassifier` on ridge "
+        f"regression reaches a kappa of {ridge:.3f} there; ordinal logistic regression {mord:.3f}.",
     )
     mae = summary[(summary.booster == "all") & (summary.file == "winequality-white")]
     mae = mae.set_index("arm").mae
     page.says(
-        f"mean absolute error {mae['QWKClassifier']:.3f} against {mae['refitted, rounded']:.3f} of "
-        "plain rounding on winequality-white."
+        f"can cost absolute error: {mae['QWKClassifier']:.3f} instead of "
+        f"{mae['refitted, rounded']:.3f} with plain rounding on winequality-white."
     )
 
 
@@ -240,11 +241,11 @@ def thresholds(page: Page) -> None:
     lost, rows = curved_losses()
     families = settings("threshold_study")["families"]
     smallest = short(100 * min(min(one["prior"]) for one in families))
-    weakest = short(min(one["correlation"] for one in families))
+    weakest = min(one["correlation"] for one in families)
     page.says(
-        "they are worse than any of plug-in, exact and Nelder-Mead by two errors in "
-        f"{lost} of {rows} rows, of which the simulated ones have classes of {smallest} % or more "
-        f"and correlations of {weakest} or more."
+        "they are worse than any of plug-in, exact and Nelder-Mead by two standard errors "
+        f"in {lost} of {rows} settings. The simulated ones have classes of {smallest} % or more "
+        f"and correlations of {weakest:g} or more."
     )
     real = results("threshold_study", "differences")
     own = real[(real.method == "plugin") & (real.other == "nelder-mead")]
@@ -281,14 +282,15 @@ def rare_classes(page: Page) -> None:
     of = rare.read()
     ends = [min(prior[0], prior[-1]) for prior in of["priors"].values()]
     page.says(
-        f"(outer classes of {short(100 * min(ends))} to {short(100 * max(ends))} %, correlations "
-        f"of {short(min(of['correlations']))} to {short(max(of['correlations']))}) no method is "
+        f"(outer classes of {100 * min(ends):g} to {100 * max(ends):g} %, correlations "
+        f"of {min(of['correlations']):g} to {max(of['correlations']):g}) no method is "
         "best everywhere.",
-        f"in how many of [{len(summary)} rows]",
+        f"in how many of [{len(summary)} settings]",
     )
     lost = rare_losses("curved", "exact")
     page.says(
-        f"lose to exact on few rows ({(lost['rows'] == 300).sum()} of the {len(lost)} have 300) "
+        f"lose to exact in few settings ({(lost['rows'] == 300).sum()} of the {len(lost)} have 300 "
+        f"rows) "
         f"and by {-lost.curved_minus_exact.min():.4f} at most."
     )
 
@@ -299,16 +301,17 @@ def probabilities_and_decisions(page: Page) -> None:
     own = {name: of.verdict for name, of in table[table.measure == "log_loss"].groupby("method")}
     curve, logit = verdicts(own["curve of squared error"]), verdicts(own["ordinal logit"])
     page.says(
-        f"log loss clearly better than that of multi-class boosting in {curve[0]} of "
-        f"{len(own['ordinal logit'])} comparisons, clearly worse in {curve[1]} (`predict_proba` of "
-        f"`QWKClassifier` on squared error), and {logit[0]} and {logit[1]} "
-        "(`ordinal_logit_objective`)"
+        "| log loss of `predict_proba`, squared error, with [multi-class boosting]"
+        "(../experiments/ordinal_probabilities/README.md) | "
+        f"{curve[0]} | {curve[1]} | {len(own['ordinal logit'])} |",
+        "| log loss of `ordinal_logit_objective`, with multi-class boosting | "
+        f"{logit[0]} | {logit[1]} | {len(own['ordinal logit'])} |",
     )
     column = results("decisions", "differences").verdict_corrected
     better, worse = verdicts(column)
     page.says(
-        f"in {len(column)} comparisons `decide` is clearly better in {better}, clearly worse in "
-        f"{worse} ("
+        "| `decide`, with [exact thresholds](../experiments/decisions/README.md) | "
+        f"{better} | {worse} | {len(column)} |"
     )
 
 
@@ -334,35 +337,32 @@ def folds(page: Page) -> None:
 def rare_events(page: Page) -> None:
     table = results("negative_downsampling", "files/methods_differences")
     weighed = table[(table["first"] == "weighted, tuned") & (table.second == "corrected, tuned")]
-    tenth, fiftieth = (weighed[weighed.keep_rate == rate].verdict for rate in (0.1, 0.02))
-    page.says(
-        "weighting is worse than correcting by two errors in "
-        f"{verdicts(tenth)[1]} of {len(tenth)} comparisons at a tenth of the negatives and in "
-        f"{verdicts(fiftieth)[1]} of {len(fiftieth)} at a fiftieth, and better in "
-        f"{verdicts(weighed.verdict)[0]} ("
-    )
     bags = table[(table["first"] == "corrected, tuned, 5 bags")
                  & (table.second == "corrected, tuned")].verdict  # fmt: skip
-    better, worse = verdicts(bags)
-    page.says(
-        f"**Bags.** Five are better in log loss than one sample in {better} of {len(bags)} "
-        f"comparisons, and worse in {worse}."
-    )
-    one, three, ten = by_row_gains()
-    page.says(
-        f"**Rates by row** are better than one rate {one} comparisons at one negative per "
-        f"positive, {three} at three and {ten} at ten."
-    )
+    by_row = results("negative_downsampling", "files/by_row_differences")
+    one, three, ten = (of.verdict for _, of in by_row.groupby("per_positive"))
+    for first, second, column in (
+        ("weights, a tenth of the negatives, both tuned", "correction",
+         weighed[weighed.keep_rate == 0.1].verdict),
+        ("weights, a fiftieth, both tuned", "correction",
+         weighed[weighed.keep_rate == 0.02].verdict),
+        ("five bags", "one sample", bags),
+        ("rates by row, one negative per positive", "one rate", one),
+        ("rates by row, three", "one rate", three),
+        ("rates by row, ten", "one rate", ten),
+    ):  # fmt: skip
+        better, worse = verdicts(column)
+        page.says(f"| {first} | {second} | {better} | {worse} | {len(column)} |")
     table = results("negative_downsampling", "published/weighting_summary")
     curve = table[table.model == "curve missing"].set_index("rows")
     few, many = (
-        signed(1e3 * curve.difference[rows], 1e3 * curve.difference_se[rows], digits)
-        for rows, digits in ((20_000, 1), (2_000_000, 2))
+        plus_minus(curve.difference[rows], curve.difference_se[rows], digits)
+        for rows, digits in ((20_000, 4), (2_000_000, 5))
     )
     terms = (table[table.model == "terms missing"].verdict == "better").any()
     page.says(
-        f"weighted minus corrected is {few} e-3 in log loss with 20,000 rows before sampling, and "
-        f"{many} e-3 with 2,000,000. Where other terms are missing, weighting "
+        f"weighted minus corrected is {few} in log loss with 20,000 rows before sampling, and "
+        f"{many} with 2,000,000. Where other terms are missing, weighting "
         f"{'wins at some' if terms else 'does not win at any'} size."
     )
 
@@ -378,15 +378,13 @@ def bounded_against(second: str = "exact", first: str = "bounded") -> tuple[int,
 @WHICH_ONE.check
 def bounded_hessians_and_focal_loss(page: Page) -> None:
     better, total, worse = bounded_against()
-    page.says(
-        f"the bounded hessian is better than the exact one in {better} of {total} comparisons, "
-        f"worse in {worse} ([study]"
-    )
+    page.says(f"| bounded hessian, large weights | exact hessian | {better} | {worse} | {total} |")
     focal = results("focal")
     focal = focal[focal.method.str.startswith("focal")]
     ahead = focal.average_precision_difference > 2 * focal.average_precision_error
     page.says(
-        f"average precision better by two errors in {ahead.sum()} of {len(focal)} comparisons ("
+        "average precision was better by two standard errors in "
+        f"{ahead.sum()} of {len(focal)} comparisons ("
     )
 
 
