@@ -63,8 +63,8 @@ README = Page("README.md")
 def readme(page: Page) -> None:
     ahead, files, behind, _ = recipes()
     page.says(
-        f"beside {word(number_of_recipes())} recipes of users (ahead of them all on {word(ahead)} "
-        f"of {word(files)} files, behind on {word(behind)})"
+        f"against {word(number_of_recipes())} common recipes (best on {word(ahead)} of "
+        f"{word(files)} data sets, beaten on {word(behind)})"
     )
     pages = sorted((outputs.ROOT / "docs").glob("pitfalls*.md"))
     shown = "".join(shown for path in pages for _, shown in outputs.blocks(path))
