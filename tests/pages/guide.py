@@ -22,7 +22,6 @@ from tests.pages.cited import (
     plus_minus,
     results,
     settings,
-    short,
     table,
     word,
 )
