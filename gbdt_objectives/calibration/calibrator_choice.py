@@ -67,12 +67,9 @@ def fit_default(
     input_space: Literal["probability", "margin"] = "probability",
     **rates: Any,
 ) -> Calibrator:
-    """The shrunk spline, fitted; a shift or Venn-Abers where no such map can be fitted.
-
-    A shift is for probabilities that are the same in all rows, Venn-Abers for those that were
-    certain and wrong, or certain in all rows of one label. What all refuse is refused in the
-    spline's words.
-    """
+    """The shrunk spline, fitted; a shift for probabilities that are the same in all rows,
+    Venn-Abers for those that were certain and wrong, or certain in all rows of one label. What all
+    refuse is refused in the spline's words."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
@@ -103,8 +100,7 @@ def choose_calibrator(
     few events leaves the probabilities nearly as they are, unless the log loss of
     ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows: then the best of those. It takes 25 fits;
-    ``CalibratedClassifier`` takes that spline without comparing unless it is told "auto".
+    of the paired difference on held-out rows: then the best of those.
 
     Parameters
     ----------
@@ -122,8 +118,8 @@ def choose_calibrator(
         Seed for shuffling the folds.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in ``LogitCalibrator.fit``: pass it there, too. The log loss
-        is then that of the kept rows, with predictions for the sample. Candidates that need one
-        rate have the loss inf if ``keep_rate`` differs by row.
+        is then that of the kept rows, and inf for candidates that need one rate where rates differ
+        by row.
     groups : array-like of shape (n,), optional
         Whose row it is, where several rows belong to one user, session or document: they are held
         out together, and count together in the standard error.
@@ -171,10 +167,7 @@ def choose_calibrator(
 
 
 def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:
-    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference.
-
-    Rows, or ``group``s of rows, are independent.
-    """
+    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference."""
     if not np.isfinite(loss).all():
         return False
     if not np.isfinite(other).all():

@@ -36,10 +36,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     _fit: Callable[[LabelledRows, Offset], None]
     score_range_: tuple[float, float] | None = None  # of margins
-    _step: Callable[[], Step]
-    """The map: the formula with its numbers, by which this class and served models predict."""
-    _takes_one_rate: ClassVar[bool] = False
-    """Whether rates of sampling that differ by row are refused."""
+    _step: Callable[[], Step]  # the formula and its numbers, by which served models predict too
+    _takes_one_rate: ClassVar[bool] = False  # and refuses rates of sampling that differ by row
 
     def fit(
         self,
@@ -55,8 +53,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
         the full population less log r. The map is fitted to the rows as they are, with that offset,
-        and ``predict`` is for the full population. Weights of 1/r instead have up to seven
-        times the error (``experiments/few_events``): they count a few kept negatives as many rows.
+        and ``predict`` is for the full population. Weights of 1/r instead would count a few kept
+        negatives as many rows.
 
         Parameters
         ----------
@@ -66,13 +64,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         y, sample_weight : array-like of shape (n,)
             Labels 0 and 1 of the kept rows, both occurring; if given, weights >= 0, where w means w
             copies of a row. They must not count the rates as well.
-        negative_keep_rate : float in (0, 1], optional
-            Rate at which negatives were kept, the same for all. Every positive was kept.
-        keep_rate : array-like of shape (n,), optional
-            Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was
-            kept anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
-        class_keep_rates : mapping, optional
-            Instead, ``{0: rate, 1: 1.0}``, as ``measured_keep_rates`` gives it.
+        negative_keep_rate, keep_rate, class_keep_rates : optional
+            How the rows were sampled, as in :func:`calibration_ratio`.
 
         Raises
         ------
@@ -117,13 +110,12 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 class LogOddsCalibrator(Calibrator):
-    """Base class of calibrators that map log-odds, given as they are or as probabilities.
+    """Base class of maps of log-odds, given as they are or as probabilities.
 
     Infinite log-odds, which are certain, are not changed.
     """
 
-    _map: Callable[[], Step]
-    """The name and the numbers of the map of finite log-odds."""
+    _map: Callable[[], Step]  # of finite log-odds: its name and numbers
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -207,10 +199,9 @@ class ROCConvexHullCalibrator(Calibrator):
         p = (n_1 + m pi_1) / (n_0 + n_1 + m)
 
     where n_i is the weight of label i in the segment. It is linear between segments, and constant
-    beyond the first and the last. With ``m=0`` it is scikit-learn's
-    ``IsotonicRegression(out_of_bounds="clip")``. With fewer than hundreds of positives the hull
-    follows chance, and without smoothing it maps scores below those of all positives to exactly 0:
-    use ``LogitCalibrator`` for few rows.
+    beyond the first and the last. With fewer than hundreds of positives the hull follows chance,
+    and without smoothing it maps scores below those of all positives to exactly 0: use
+    ``LogitCalibrator`` for few rows.
 
     Where only some negatives were kept, n_i, m and pi are of the rows that were, and p is then
     corrected by ``correct_probability``. Rates that differ by row are refused.
@@ -233,9 +224,8 @@ class ROCConvexHullCalibrator(Calibrator):
 
     References
     ----------
-    Zadrozny & Elkan (2002), "Transforming classifier scores into accurate multiclass
-    probability estimates", KDD; Fawcett & Niculescu-Mizil (2007), "PAV and the ROC convex
-    hull", Machine Learning 68.
+    Zadrozny & Elkan (2002), "Transforming classifier scores into accurate multiclass probability
+    estimates", KDD; Fawcett & Niculescu-Mizil (2007), Machine Learning 68.
 
     Examples
     --------
@@ -296,11 +286,7 @@ class InterceptCalibrator(LogOddsCalibrator):
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
 
     With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
-    is the mean of y.
-
-    Use it for a model that ranks and spreads well but whose level is off: the prior moved, or
-    negatives were dropped at an unknown rate. The ranking does not change, nor do probabilities of
-    exactly 0 and 1.
+    is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1.
 
     Parameters
     ----------
@@ -314,8 +300,8 @@ class InterceptCalibrator(LogOddsCalibrator):
 
     Notes
     -----
-    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no
-    shift reaches the mean.
+    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
+    reaches the mean.
 
     Examples
     --------
@@ -347,13 +333,10 @@ class LogitCalibrator(LogOddsCalibrator):
 
         p = sigmoid(a z + b),   a, b of greatest likelihood, without penalty
 
-    A calibrated model gives a = 1, b = 0; Platt's own form, on probabilities instead of
-    log-odds, has no such a and b. Probabilities of exactly 0 and 1 do not change and have no
-    influence.
-
-    Scores that separate the labels perfectly, or except for ties, have no greatest likelihood.
-    They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label
-    0, where N_i is the weight of label i.
+    A calibrated model gives a = 1, b = 0. Probabilities of exactly 0 and 1 do not change and have
+    no influence. Scores that separate the labels perfectly, or except for ties, have no greatest
+    likelihood. They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2)
+    for label 0, where N_i is the weight of label i.
 
     Parameters
     ----------
@@ -372,8 +355,8 @@ class LogitCalibrator(LogOddsCalibrator):
 
     References
     ----------
-    Platt (1999), "Probabilistic outputs for support vector machines", Advances in Large
-    Margin Classifiers; Cox (1958), Biometrika 45, for the test of a = 1, b = 0.
+    Platt (1999), "Probabilistic outputs for support vector machines", Advances in Large Margin
+    Classifiers; Cox (1958), Biometrika 45, for the test of a = 1, b = 0.
 
     Examples
     --------
@@ -411,9 +394,8 @@ class BetaCalibrator(LogOddsCalibrator):
 
         logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
 
-    With a = b it is ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of
-    exactly 0 and 1, and scores that separate the labels, are treated as in
-    :class:`LogitCalibrator`.
+    With a = b it is :class:`LogitCalibrator`, which treats probabilities of exactly 0 and 1, and
+    scores that separate the labels, in the same way.
 
     Parameters
     ----------
@@ -433,8 +415,8 @@ class BetaCalibrator(LogOddsCalibrator):
 
     References
     ----------
-    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily
-    implemented improvement on logistic calibration for binary classifiers", AISTATS.
+    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily implemented
+    improvement on logistic calibration for binary classifiers", AISTATS.
 
     Examples
     --------

@@ -19,20 +19,16 @@ STEPS = 200
 SMALL = 1e-11  # relative fall of the loss that rounding may hide
 NEARLY_FLAT = 1e-6  # a gradient that is enough where single rows are too far off or too light
 FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
-
 COARSE = 16  # among many rows, the start is fitted to one in so many
-
-SANE = 30.0
-"""Larger parameters, for features of spread 1, come from rows that the start nearly separates."""
-
+SANE = 30.0  # larger parameters, for spread 1, come from rows that the start nearly separates
 LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift could change
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
     """The parameters >= ``lowest`` of least loss, from the best of the ``starts``.
 
-    Each step minimises the quadratic model under the bounds, and is halved until the loss
-    falls; where rounding may hide that, steps go on as long as the gradient falls.
+    Each step minimises the quadratic model under the bounds, and is halved until the loss falls;
+    where rounding may hide that, steps go on as long as the gradient falls.
     """
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
@@ -78,10 +74,8 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
 
 
 def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
-    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,).
-
-    Targets are in [0, 1], weights have the sum 1.
-    """
+    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,). Targets
+    are in [0, 1], weights have the sum 1."""
     o = np.broadcast_to(offset, target.shape) if np.any(offset) else None
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
@@ -122,10 +116,8 @@ def fit_logistic(
     rising: bool = False,
     offset: float | Array = 0.0,
 ) -> tuple[float, ...]:
-    """The slope of each feature, and the intercept, of greatest likelihood; targets in [0, 1].
-
-    ``rising``: no slope is below 0. ``offset``: is added to the log-odds, a number or (n,).
-    """
+    """The slope of each feature, none below 0 if ``rising``, and the intercept, of greatest
+    likelihood; targets in [0, 1], and ``offset``, a number or (n,), added to the log-odds."""
     share = w / w.sum()
     mean = float(share @ target)
     n, d = len(target), len(features)
@@ -159,10 +151,10 @@ def mean_offset(offset: float | Array, share: Array) -> float:
 
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
-    """The shift b with sum w sigmoid(z + b) = sum w y.
+    """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
 
-    ``y`` are labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
-    finite ones must make up for their errors, and together give P of label 1, N of label 0.
+    Infinite log-odds stay infinite: the finite ones must make up for their errors, and together
+    give P of label 1, N of label 0.
     """
     from scipy.optimize import brentq
     from scipy.special import expit, logit

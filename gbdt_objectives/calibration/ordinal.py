@@ -18,9 +18,7 @@ from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, nu
 from gbdt_objectives._steps.steps import Steps, evaluate
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
-PENALTY = 0.01
-"""Weight of the squared coefficients beside the loss of all rows. It only matters where the score
-separates classes, and nothing else would end their growth."""
+PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +58,9 @@ def fit_ordinal_curve(
 ) -> OrdinalCurve:
     """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots.
 
-    Where a curve falls it is pooled until it does not; cumulative curves of one latent score never
-    cross. Rows must have positive weight and come in ascending order of score. These are scores of
-    one model each; the curve is for means of ``n_models`` with ``stretch``, and steeper.
+    Where a curve falls it is pooled until it does not. Rows must have positive weight and come in
+    ascending order of score. These are scores of one model each; the curve is for means of
+    ``n_models`` with ``stretch``, and steeper.
     """
     from sklearn.isotonic import isotonic_regression
 

@@ -158,11 +158,9 @@ def calibration_refinement(
 def split(
     loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
-    """The parts, from the weight and the probability of all classes, or of label 1.
-
-    ``total`` is the weight of all rows there, ``g`` the number of each one's group, or None if each
-    is a group.
-    """
+    """The parts, from the weight and the probability of all classes, or of label 1. ``total`` is
+    the weight of all rows there, ``g`` the number of each one's group, or None if each is a
+    group."""
     parts = []
     for positive, p in columns:
         parts.append(class_terms(loss, positive, p, total, g))
@@ -209,23 +207,11 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
 
 
 def number_equal_rows(p: Array) -> Array:
-    """Numbers from 0, equal where rows are equal: sorted by a random combination of columns."""
-    key = np.zeros(len(p))
-    for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
-        key += c * p[:, k]
-    order = np.argsort(key)
-    new = differ(p, order)
-    if (new & (key[order[1:]] == key[order[:-1]])).any():  # different rows of the same key
-        order = np.lexsort(p.T)
-        new = differ(p, order)
-    g = np.empty(len(p), np.intp)
-    g[order] = np.concatenate(([0], np.cumsum(new)))
-    return g
-
-
-def differ(p: Array, order: Array) -> Array:
-    new = np.zeros(len(p) - 1, bool)
+    """Numbers from 0, equal where rows are equal."""
+    order = np.lexsort(p.T)
+    new = np.zeros(len(p), bool)
     for column in p.T:
-        values = column[order]
-        new |= values[1:] != values[:-1]
-    return new
+        new[1:] |= np.diff(column[order]) != 0
+    g = np.empty(len(p), np.intp)
+    g[order] = np.cumsum(new)
+    return g

@@ -167,11 +167,8 @@ def read_rates(
     keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None,
 ) -> Any:
-    """How rows were sampled, as the rate of a negative in each row's place, of which one is given.
-
-    A float if it is the same for all rows, and 1 if nothing is given, else a column that
-    :func:`row_rates` checks.
-    """
+    """How rows were sampled: the rate of a negative in each row's place, a float if it is the same
+    for all rows, 1 if nothing is given, else a column that :func:`row_rates` checks."""
     if negative_keep_rate is not None and keep_rate is not None:
         raise ValueError(
             "negative_keep_rate and keep_rate are both given: pass negative_keep_rate, one number, "
@@ -278,8 +275,8 @@ def sampling_offset(
 ) -> float | Array:
     """What a row's log-odds in the sample are above those in the population, -log r.
 
-    It is a float if all rows have the same rate r, 0 if nothing is given, else (n,), of the
-    rows of weight above 0. A positive has the rate that a negative in its place would have.
+    It is a float if all rows have the same rate r, 0 if nothing is given, else (n,), of the rows of
+    weight above 0. A positive has the rate that a negative in its place would have.
     """
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
     if class_keep_rates is None and np.min(r) < 1:

@@ -45,10 +45,9 @@ class CalibrationErrorTest:
     p_value : float
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
-        Lower and upper end of the confidence interval of the error in the population, in the
-        same bins. Where few negatives were kept, read one of 95 % as one of 90 %: of boosters it
-        covers .89 to .90 where one negative in twenty was kept, .93 to .94 where three in ten, .92
-        to .95 where all (``experiments/calibration_coverage``).
+        Lower and upper end of the confidence interval of the error in the population, in the same
+        bins. Where few negatives were kept, read one of 95 % as one of 90 %
+        (``experiments/calibration_coverage``).
     """
 
     error: float
@@ -74,7 +73,7 @@ def calibration_error_test(
     n_resamples: int = 2000,
     random_state: RandomState = None,
 ) -> CalibrationErrorTest:
-    """The expected calibration error beside the error that chance alone makes.
+    """The expected calibration error, and the error that chance alone makes.
 
     Use it rather than the error alone, which is above 0 for perfect probabilities too.
 
@@ -92,12 +91,8 @@ def calibration_error_test(
         As in :func:`expected_calibration_error`; probabilities are those in the full population.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
-    sample_weight, counts, confidence_level
+    sample_weight, counts, groups, confidence_level
         As in :func:`calibration_ratio_by_segment`. Weights must not follow the label.
-    groups : array-like of shape (n,), optional
-        Whose row it is, of any type, where several rows belong to one user, session or document.
-        Outcomes of one group may depend on each other, which adds to the error by chance; without
-        ``groups`` the test then rejects right probabilities too often. For some 30 groups or more.
     n_resamples : int
         How many samples are simulated, at least 100.
     random_state : int, numpy Generator or RandomState, optional
@@ -110,14 +105,12 @@ def calibration_error_test(
     Raises
     ------
     ValueError
-        An argument that :func:`expected_calibration_error` refuses; a rate outside (0, 1] or with
-        (n, K), weights that follow the label, a bad confidence level, too few resamples, a
-        single group.
+        An argument that one of those functions refuses, rates with (n, K), weights that follow the
+        label, too few resamples.
 
     References
     ----------
-    Bröcker & Smith (2007), Weather and Forecasting 22(3); Vaicenavicius et al. (2019),
-    "Evaluating model calibration in classification", AISTATS.
+    Bröcker & Smith (2007), Weather and Forecasting 22(3); Vaicenavicius et al. (2019), AISTATS.
 
     Examples
     --------
@@ -145,8 +138,6 @@ def calibration_error_test(
     if isinstance(own.rate, np.ndarray):
         _checks.rates_by_row_alone("keep_rate", own.rate < 1, own.y == 1, "negative_keep_rate=")
     b = bin_numbers(own.standing(), n_bins, strategy)
-    filled = np.bincount(b) > 0
-    b = (np.cumsum(filled) - 1)[b]
     if groups is not None and b.max() >= MOST_GROUPED_BINS:
         raise ValueError(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
@@ -237,10 +228,10 @@ class BinSums:
 class SampledBins(BinSums):
     """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
 
-    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew, and
-    the more so the more of them there are. Cells of similar rows are therefore drawn one by one,
-    with a true probability of log-odds ``z`` and one shift for each bin. Cells: their ``bin``, mean
-    prediction ``cell_p``, ``rate``, ``weight`` of the rows in the sample and mean weight ``unit``.
+    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew.
+    Cells of similar rows are therefore drawn one by one, with a true probability of log-odds ``z``
+    and one shift for each bin. Cells: their ``bin``, mean prediction ``cell_p``, ``rate``,
+    ``weight`` of the rows in the sample and mean weight ``unit``.
     """
 
     bin: Array
@@ -275,7 +266,7 @@ class SampledBins(BinSums):
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
         """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
         pi = self.probability(gap)
-        n = self.stand(pi)  # of the population, which the few kept negatives tell less exactly
+        n = self.stand(pi)
         rng = np.random.default_rng(seed)
         added = self.pairs @ rng.standard_normal((self.pairs.shape[1], n_resamples))
         W, D = np.zeros(n_resamples), added
@@ -334,10 +325,8 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
 
 
 def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSums:
-    """Sum up rows in the bins 0 to max(b), none of which is empty.
-
-    ``owner``: the number of each row's group, or None.
-    """
+    """Sum up rows in the bins 0 to max(b), none empty. ``owner``: the number of each row's
+    group."""
     unit = rows.unit
 
     def terms(at: slice) -> list[Array]:
@@ -371,8 +360,8 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
 def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Array:
     """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins.
 
-    The sums over pairs of different rows of a group, of the products of their residuals, estimate
-    it. Directions in which they are negative are left out, the others shortened to the same trace.
+    The sums over such pairs of the products of their residuals estimate it. Directions in which
+    they are negative are left out, the others shortened to the same trace.
     """
     sums, alone = group_sums(rows, residual, b, owner)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)

@@ -20,8 +20,8 @@ def empirical_probability(
 
         p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i
 
-    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's
-    correction ``(n_i + 1) / (|S| + K)``.
+    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's correction
+    ``(n_i + 1) / (|S| + K)``.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def empirical_probability(
     Raises
     ------
     ValueError
-        Negative counts, a row of zeros with ``m=0``, a negative ``m``, a prior that does
-        not sum to 1 or has another number of classes.
+        Negative counts, a row of zeros with ``m=0``, a negative ``m``, a prior of another length or
+        sum.
 
     References
     ----------
@@ -53,8 +53,6 @@ def empirical_probability(
     >>> empirical_probability([[20, 40], [1, 0]], m=2)
     array([[0.33870968, 0.66129032],
            [0.66666667, 0.33333333]])
-    >>> empirical_probability([20, 40], m=10, prior=[0.3, 0.7])
-    array([0.32857143, 0.67142857])
     """
     n = _checks.real_array("counts", counts).astype(np.float64)
     if n.ndim == 0 or n.shape[-1] < 2 or n.size == 0:

@@ -47,8 +47,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         p'_k proportional to p_k^(1/T) exp(b_k),   T > 0 and b of greatest likelihood
 
     It divides log-odds by T and shifts them; T > 1 says that the model was overconfident. With
-    ``bias=False``, b = 0 and the most probable class stays. With two classes and ``bias=True`` it
-    is ``LogitCalibrator``. Probabilities of exactly 0 do not change.
+    ``bias=False``, b = 0 and the most probable class stays. Probabilities of exactly 0 do not
+    change.
 
     Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood.
     They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
@@ -75,8 +75,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     References
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), "On calibration of modern neural networks", ICML;
-    Alexandari, Kundaje & Shrikumar (2020), "Maximum likelihood with bias-corrected
-    calibration is hard-to-beat at label shift adaptation", ICML.
+    Alexandari, Kundaje & Shrikumar (2020), ICML, for the biases.
 
     Examples
     --------
@@ -119,8 +118,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             A column per class; rows sum to 1 to 1e-4. They are the model's predictions for the full
             population.
         y, sample_weight : array-like of shape (n,)
-            Classes of the kept rows; if given, weights >= 0, where w means the same as w copies of
-            the row.
+            Classes of the kept rows; if given, weights >= 0, where w means w copies of the row.
         negative_keep_rate, keep_rate : optional
             Of two classes, rates at which rows of the first of ``labels`` were kept: one for all,
             or (n,), as in ``LogitCalibrator.fit``. ``predict`` is for the full population.
@@ -251,10 +249,8 @@ def class_offset(
     rows: LabelledRows,
     classes: Array,
 ) -> Array:
-    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n, K).
-
-    Negatives, of two classes, are the first.
-    """
+    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
+    K)."""
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
         return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
@@ -277,10 +273,8 @@ def mean_loss(z: Array, y: Array, w: Array) -> float:
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
-    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels.
-
-    ``offset``: what is added to the margins of the classes, (K,) or (n, K).
-    """
+    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels, ``offset`` is what
+    is added to the margins of the classes, (K,) or (n, K)."""
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:
@@ -354,10 +348,8 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
 
 
 def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
-    """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone.
-
-    ``offset`` is added to the margins, (K,) or (n, K).
-    """
+    """Mean log loss of softmax(a x + b + offset) in a and b_1 ... b_{K-1}, b_0 = 0; or in a
+    alone."""
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
 

@@ -294,7 +294,7 @@ def _curve(
         effect: Array | float = 1.0
         owner = rows.owners(groups)
         if owner is not None:
-            b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
+            b = bin_numbers(rows, n_bins, strategy)
             effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=shift) for limit in limits)
