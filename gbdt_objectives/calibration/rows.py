@@ -147,8 +147,8 @@ def label_1_rows(
     y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None, counts: Any = None
 ) -> LabelledRows:
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
-    label_1_columns(y_true, probability, sample_weight)  # which checks the shape
-    rows = probability_rows(y_true, probability, None, sample_weight, counts)
+    columns = label_1_columns(y_true, probability, sample_weight, counts)
+    rows = probability_rows(labels=None, **columns)
     return replace(rows, rate=row_rates(keep_rate, rows))
 
 
@@ -174,41 +174,38 @@ def read_rates(
             "negative_keep_rate and keep_rate are both given: pass negative_keep_rate, one number, "
             "if all negatives were kept at the same rate, and keep_rate, (n,), if each at its own"
         )
+    by_row = keep_rate is not None
+    name, rate = ("keep_rate", keep_rate) if by_row else ("negative_keep_rate", negative_keep_rate)
     if class_keep_rates is not None:
-        if negative_keep_rate is not None or keep_rate is not None:
-            other = "keep_rate" if negative_keep_rate is None else "negative_keep_rate"
-            raise ValueError(f"class_keep_rates and {other} are both given: leave one of them out")
+        if rate is not None:
+            raise ValueError(f"class_keep_rates and {name} are both given: leave one of them out")
         return negative_rate(class_keep_rates)
-    if isinstance(negative_keep_rate, Mapping):
-        raise TypeError(
-            f"negative_keep_rate must be one number in (0, 1], found {shown(negative_keep_rate)}: "
-            "write class_keep_rates="
-        )
-    if negative_keep_rate is not None:
-        if is_dask(negative_keep_rate) or np.ndim(negative_keep_rate) > 0:
-            raise TypeError(
-                f"negative_keep_rate must be one number in (0, 1], found shape "
-                f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="
-            )
-        return _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    if keep_rate is None:
+    if rate is None:
         return 1.0
-    if isinstance(keep_rate, Mapping):
-        raise TypeError(
-            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: write "
-            "class_keep_rates="
-        )
-    if not is_dask(keep_rate) and np.ndim(keep_rate) == 0:
-        raise TypeError(
-            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: pass one rate "
-            "of all negatives as negative_keep_rate="
-        )
-    return keep_rate
+    is_map = isinstance(rate, Mapping)
+    if is_map or is_column(rate) != by_row:
+        wanted = "a rate of each row, (n,)" if by_row else "one number in (0, 1]"
+        remedy = "pass rates of each row as keep_rate="
+        if is_map:
+            remedy = "write class_keep_rates="
+        elif by_row:
+            remedy = "pass one rate of all negatives as negative_keep_rate="
+        raise TypeError(f"{name} must be {wanted}, found {shown(rate)}: {remedy}")
+    return rate if by_row else _checks.keep_rate(name, rate)
+
+
+def is_column(rate: Any) -> bool:
+    return is_dask(rate) or np.ndim(rate) > 0
+
+
+def are_sampled(rate: Any) -> bool:
+    """Whether negatives were dropped, from what ``read_rates`` gives."""
+    return is_column(rate) or rate < 1
 
 
 def check_label_1_sampled(rate: Any) -> None:
     """Raise if rows with probabilities (n, K) were sampled, from what ``read_rates`` gives."""
-    if is_dask(rate) or np.ndim(rate) > 0 or rate != 1:
+    if are_sampled(rate):
         raise ValueError(
             "negative_keep_rate, keep_rate and class_keep_rates are for probability (n,), of label "
             "1: pass one class at a time, y_true == label and its column"
@@ -229,12 +226,12 @@ def negative_rate(class_keep_rates: Mapping[Any, float], labels: Sequence[Any] =
 
 def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -> Array:
     """The rate in (0, 1] of each label, (K,)."""
-    name = "class_keep_rates"
-    remedy = "pass one rate of all negatives as negative_keep_rate="
+    name, remedy = "class_keep_rates", "pass one rate of all negatives as negative_keep_rate="
+    as_mapping = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
     if hasattr(class_keep_rates, "to_dict"):
         remedy = f"pass {name}.to_dict(), if its index are the labels"
     elif isinstance(class_keep_rates, list | tuple | np.ndarray):
-        remedy = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
+        remedy = as_mapping
     if not isinstance(class_keep_rates, Mapping):
         raise TypeError(
             f"{name} must be a mapping {{label: rate}}, as measured_keep_rates gives it, found "
@@ -243,14 +240,12 @@ def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -
     if set(class_keep_rates) != set(labels):
         raise ValueError(
             f"{name} must have a rate for each of the labels {shown(labels)} and no other, found "
-            f"{shown(sorted(class_keep_rates, key=str))}: write "
-            f"{{{', '.join(f'{shown(label)}: rate' for label in labels)}}}, 1 for a label that is "
-            "kept whole"
+            f"{shown(sorted(class_keep_rates, key=str))}: {as_mapping}, 1 for a label that is kept "
+            "whole"
         )
-    rates = [
+    return np.array([
         _checks.keep_rate(f"{name}[{shown(label)}]", class_keep_rates[label]) for label in labels
-    ]
-    return np.array(rates)
+    ])  # fmt: skip
 
 
 def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
@@ -310,11 +305,7 @@ def score_rows(
 
 
 def weigh_rows(
-    y: Array,
-    p: Array,
-    sample_weight: ArrayLike | None,
-    name: str,
-    counts: ArrayLike | None = None,
+    y: Array, p: Array, sample_weight: ArrayLike | None, name: str, counts: ArrayLike | None = None
 ) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -337,8 +328,7 @@ def check_weights_count_rows(least: float, where: str = "") -> None:
         )
 
 
-ROUND_OFF = 1e-9
-"""Scores within it, in log-odds or relative to the largest, differ by round-off only."""
+ROUND_OFF = 1e-9  # of scores, in log-odds or relative to the largest
 
 
 def is_one_score(score: Array, size: float | None = None) -> bool:
@@ -354,7 +344,6 @@ def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     s = rows.p[order]
     new = s[1:] != s[:-1]
     first = None if new.all() else np.append(0, np.flatnonzero(new) + 1)
-
     p = s if first is None else s[first]
     del s, new
 

@@ -190,7 +190,7 @@ def calibration_ratio_by_segment(
         _checks.choice("segments", segments, ("prediction",))
         n_bins = bins.check_bins(n_bins, strategy)
     columns["keep_rate"] = rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
-    dropped = is_dask(rate) or np.ndim(rate) > 0 or rate < 1
+    dropped = _rows.are_sampled(rate)
     ends = bins.equal_width_ends(n_bins) if by_prediction else None
     similar = None
     if dropped or (by_prediction and strategy != "uniform"):

@@ -34,10 +34,9 @@ class ThresholdCrossValidation(Table):
         All classes in ascending order.
     greater_is_better : bool
         Direction of the scores.
-    score : ndarray of shape (m,)
-        The metric over all rows, each classified by thresholds fitted without it.
-    fold_score : ndarray of shape (m, F)
-        The metric of each fold's held-out rows.
+    score, fold_score : ndarray of shape (m,), (m, F)
+        The metric over all rows, each classified by thresholds fitted without it, and that of each
+        fold's held-out rows.
     in_sample_score : ndarray of shape (m,)
         The metric of the rows the thresholds were fitted on: too good, for contrast only.
     thresholds : ndarray of shape (m, K-1)
@@ -63,9 +62,9 @@ class ThresholdCrossValidation(Table):
     def difference(self, method: str, other: str) -> tuple[float, float]:
         """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
-        It is paired, since both are scored on the same rows, and positive if ``method`` is better,
-        whatever the metric's direction. The standard error treats folds as independent, which is
-        not quite true (their training rows overlap).
+        It is paired, and positive if ``method`` is better, whatever the metric's direction. The
+        standard error treats folds as independent, which is not quite true (their training rows
+        overlap).
         """
         named = {"method": method, "other": other}.items()
         i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
@@ -124,21 +123,19 @@ def cross_validate_thresholds(
 ) -> ThresholdCrossValidation:
     """How good thresholds are on new rows, how certain they are, which method is best.
 
-    Thresholds look better than they are on the rows they were fitted on. Here each fold's
-    rows are classified by thresholds fitted on the other folds.
+    Thresholds look better than they are on the rows they were fitted on. Here each fold's rows are
+    classified by thresholds fitted on the other folds.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
-    score : array-like of shape (n,)
-        Out-of-fold scores of the model, rising with the class.
+    y_true, score : array-like of shape (n,)
+        Classes, and out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
         Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
         same folds and resamples.
     cv : int, splitter or iterable of splits
-        An int: that many stratified folds, shuffled; stratified group folds with
-        ``groups``. Every row must be held out exactly once.
+        An int: that many stratified folds, shuffled; stratified group folds with ``groups``. Every
+        row must be held out exactly once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional
@@ -146,8 +143,8 @@ def cross_validate_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs: all rows are
-        reweighted to it once, for placing and for scoring.
+        Label distribution where the thresholds will be used, if it differs: all rows are reweighted
+        to it once, for placing and for scoring.
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
@@ -161,21 +158,20 @@ def cross_validate_thresholds(
     Returns
     -------
     ThresholdCrossValidation
-        ``score``, ``fold_score``, ``spread``, ``thresholds``, ``interval``,
-        ``difference(method, other)``, ``best``; prints as a table with a row per method.
+        It prints as a table with a row per method.
 
     Raises
     ------
     ValueError
         What ``optimize_thresholds`` refuses; unknown or repeated methods; rows that are not held
         out exactly once; a group on both sides of a split; a fold whose score is 0/0 (a single
-        class). "plugin" needs scores that rise with the class over all rows; on a fold or
-        resample where they do not, it puts every row into one class.
+        class). "plugin" needs scores that rise with the class over all rows; on a fold or resample
+        where they do not, it puts every row into one class.
 
     References
     ----------
-    Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, for the
-    rule of one standard error.
+    Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, for the rule of
+    one standard error.
 
     Examples
     --------

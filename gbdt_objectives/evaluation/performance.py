@@ -49,11 +49,11 @@ class PerformanceEstimate(Shown):
         Interval about the estimate, and its probability. It is symmetric, so it may pass the
         metric's best value.
     naive_error : float
-        The standard error if the models were given: too small where they differ from one
-        training set to another.
+        The standard error if the models were given: too small where they differ from one training
+        set to another.
     bias : float
-        How far the estimate is off because its models are trained on a fraction (K-1)/K of
-        the rows; estimated, and part of ``standard_error``, not of ``estimate``.
+        How far the estimate is off because its models are trained on a fraction (K-1)/K of the
+        rows; estimated, and part of ``standard_error``, not of ``estimate``.
     fold_scores : ndarray of shape (R, K)
         The metric of each fold's held-out rows.
     """
@@ -92,11 +92,9 @@ class PerformanceDifference(Shown):
 
     Attributes
     ----------
-    difference : float
-        How much better the first is than the second on new rows, positive if it is better,
-        whatever the metric's direction.
-    standard_error : float
-        Standard error of the difference, paired.
+    difference, standard_error : float
+        How much better the first is than the second on new rows, positive if it is better, whatever
+        the metric's direction; and the paired standard error of that.
     interval, confidence_level : (float, float), float
         Interval about the difference, and its probability.
     first, second : PerformanceEstimate
@@ -180,10 +178,9 @@ def estimate_performance(
     metric : str, metric of classes or function
         As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
         greater is better: negate an error.
-    cv : int
-        Number of stratified, shuffled folds, at least 3.
-    n_repeats : int
-        Number of times that folds are drawn, at least 2.
+    cv, n_repeats : int
+        Number of stratified, shuffled folds, at least 3, and of times that they are drawn, at least
+        2.
     labels : array-like of shape (K,), optional
         All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional
@@ -203,7 +200,6 @@ def estimate_performance(
     Returns
     -------
     PerformanceEstimate
-        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``, ``fold_scores``.
 
     Raises
     ------
@@ -214,8 +210,8 @@ def estimate_performance(
 
     References
     ----------
-    Bates, Hastie and Tibshirani (2021), Cross-validation: what does it estimate and how well
-    does it do it?, arXiv 2104.00673.
+    Bates, Hastie and Tibshirani (2021), Cross-validation: what does it estimate and how well does
+    it do it?, arXiv 2104.00673.
 
     Examples
     --------
@@ -257,13 +253,10 @@ def compare_performance(
 
     Use it before you replace one model by another.
 
-    Both are trained and judged on the same folds, so that what is hard for both cancels. The error
-    of the difference is computed as in :func:`estimate_performance`.
-
-    The interval is for the two models trained on all rows given. There is no p-value for the
-    question which algorithm is better on training sets of this size: no test tried has the right
-    level. difference / standard_error is a conservative one: of equally good estimators it called
-    one better in .01 to .10 of draws at level .10 (``docs/theory/performance.md``).
+    Both are trained and judged on the same folds, so that what is hard for both cancels. The
+    interval is for the two models trained on all rows given. There is no p-value for the question
+    which algorithm is better on training sets of this size; difference / standard_error is a
+    conservative test (``docs/theory/performance.md``).
 
     Parameters
     ----------
@@ -277,8 +270,6 @@ def compare_performance(
     Returns
     -------
     PerformanceDifference
-        ``difference``, positive if the first is better, ``standard_error``, ``interval``, and
-        the estimates of ``first`` and ``second``.
 
     Raises
     ------

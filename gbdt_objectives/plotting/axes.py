@@ -111,8 +111,8 @@ def title_of(what: str, count: int) -> str:
 
 
 def short_names(labels: Array, width: int) -> list[str]:
-    """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones;
-    their positions instead where that would make two of them equal. A dollar is one, and begins no
+    """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones, or
+    their positions where that would make two of them equal. A dollar is one, and begins no
     formula."""
     head, tail = (width - 1) // 2, width // 2
     full = [str(label) for label in labels]

@@ -154,9 +154,9 @@ class ReliabilityDisplay(Display):
 
         where n_i is the count of label i in the bin; the limit is 0 below if n_1 = 0 and 1 above if
         n_0 = 0. With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
-        all rows of label i, and the limits' odds are multiplied by w_1/w_0: weights count as rows,
-        not as copies of rows. This is exact if all rows of a label weigh the same, as after
-        downsampling negatives, and approximate if weights differ between bins.
+        all rows of label i, and the limits' odds are multiplied by w_1/w_0. This is exact if all
+        rows of a label weigh the same, as after downsampling negatives, and approximate if weights
+        differ between bins.
 
         Parameters
         ----------
@@ -175,15 +175,10 @@ class ReliabilityDisplay(Display):
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
         negative_keep_rate, keep_rate, class_keep_rates : optional
-            How the rows were sampled, as in ``calibration_ratio``: a negative then weighs
-            w / rate.
-        counts : array-like of shape (n,), optional
-            How many identical rows the row stands for, as in ``calibration_ratio_by_segment``.
-        groups : array-like of shape (n,), optional
-            Whose row it is, of any type, where several rows belong to one user, session or
-            document and their outcomes may depend on each other. Each bin's counts are divided by
-            its design effect, the variance of its frequency with groups over that without, at
-            least 1. "isotonic" takes none.
+            How the rows were sampled, as in ``calibration_ratio``: a negative then weighs w / rate.
+        counts, groups : array-like of shape (n,), optional
+            As in ``calibration_ratio_by_segment``. Each bin's counts are divided by the variance of
+            its frequency with groups over that without, at least 1; "isotonic" takes no groups.
         ax : matplotlib Axes, optional
             Where to draw, as in ``plot``.
 
@@ -195,10 +190,9 @@ class ReliabilityDisplay(Display):
 
         References
         ----------
-        Brown, Cai & DasGupta (2001), "Interval estimation for a binomial proportion",
-        Statistical Science 16(2), section 4.1.1, for Jeffreys' interval; Dimitriadis, Gneiting &
-        Jordan (2021), "Stable reliability diagrams for probabilistic classifiers", PNAS 118(8),
-        for isotonic curves and their bands.
+        Brown, Cai & DasGupta (2001), Statistical Science 16(2), section 4.1.1, for Jeffreys'
+        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and their
+        bands.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if n_bins is not None and strategy == "isotonic":
@@ -330,10 +324,8 @@ def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right.
-
-    Moved by log w1/w0 in log-odds, it is that of rows of label i that weigh w_i.
-    """
+    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right; moved by
+    log w1/w0 in log-odds, those of rows of label i that weigh w_i."""
     from sklearn.isotonic import isotonic_regression
 
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)

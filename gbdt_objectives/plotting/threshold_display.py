@@ -88,7 +88,7 @@ class ThresholdDisplay(Display):
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in :func:`optimize_thresholds`.
+            As in :func:`optimize_thresholds`, with its errors.
         thresholds : array-like of shape (K-1,), optional
             Sorted thresholds. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}
@@ -99,12 +99,6 @@ class ThresholdDisplay(Display):
             What to draw.
         ax : matplotlib Axes, optional
             Where to draw. None: a new figure.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
-            not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels

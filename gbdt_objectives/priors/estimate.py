@@ -1,8 +1,8 @@
 """The class prior where a model is used, estimated and tested from its predictions alone.
 
-Symbols: P_ik is the model's probability of class k for row i, pi0 its training prior, pi the
-new prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in
-log-likelihood over pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is the gradient of L.
+Symbols: P_ik is the model's probability of class k for row i, pi0 its training prior, pi the new
+prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in log-likelihood over
+pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is the gradient of L.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class PriorEstimate:
 
     Parameters
     ----------
-    prior : float or ndarray of shape (K,)
-        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`.
-    standard_error : float or ndarray of shape (K,)
-        Standard error of ``prior``.
+    prior, standard_error : float or ndarray of shape (K,)
+        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`; and
+        its standard error.
     interval : ndarray of shape (2,) or (2, K)
         Lower and upper end of the confidence interval, within 0 and 1. For two classes it holds the
         priors that a test does not reject.
@@ -73,7 +72,7 @@ class PriorShiftTest:
         Probability of a statistic at least this large if the prior is that of training.
     detectable : ndarray of shape (2,) or (2, K)
         The next priors below and above ``estimate.train_prior`` that this test, with as many rows
-        and the same model, finds with probability .8 at a significance of .05; of a class, if the
+        and the same model, finds with probability 0.8 at a significance of 0.05; of a class, if the
         others keep their proportions. nan where even 0 or 1 would be missed. A large ``p_value``
         says nothing about priors in between.
     estimate : PriorEstimate
@@ -104,8 +103,8 @@ def estimate_prior(
 
     It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
     greatest likelihood is found, which takes the probabilities at face value: those of an
-    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated;
-    pi then solves ::
+    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi
+    then solves ::
 
         mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 
@@ -114,21 +113,20 @@ def estimate_prior(
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
-        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where
-        the model is used.
+        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where the
+        model is used.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
     out_of_fold : (y, probability), optional
-        Labels, 0..K-1, and the model's probabilities for rows from the training
-        distribution that it was not trained on, shaped like ``probability``.
+        Labels, 0..K-1, and the model's probabilities for rows from the training distribution that
+        it was not trained on, shaped like ``probability``.
     groups : array-like of shape (n,), optional
-        Whose row it is, of any type, where several rows belong to one user, session or document.
-        With ``out_of_fold`` a pair, of the unlabelled and of the held-out rows, either of which may
-        be None. The prior is the same; without ``groups`` its interval is then too narrow, and a
-        test finds shifts that are none. For some 30 groups or more.
+        Whose row it is, of any type, where several rows belong to one user, session or document:
+        without it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold``
+        a pair, of the unlabelled and of the held-out rows, either of which may be None.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, whole numbers >= 0, where rows come from a
-        GROUP BY. With ``out_of_fold`` a pair, as ``groups``.
+        How many identical rows the row stands for, whole numbers >= 0, where rows come from a GROUP
+        BY. With ``out_of_fold`` a pair, as ``groups``.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -190,10 +188,10 @@ def prior_shift_test(
 
     Here f_i is the likelihood of row i under the estimated prior over that under the training
     prior, d the mean of u (see :func:`estimate_prior`) over the unlabelled rows minus that over the
-    held-out rows, and C the covariance of d. The likelihood ratio takes the probabilities at face
-    value: with many rows, a model whose mean is slightly off looks like a shift, so prefer
-    ``out_of_fold``. With ``groups`` the statistic of ``train_prior`` is d' C^-1 d as well, with d
-    the sum of u, and C that of the outer products of the sums of u over each group.
+    held-out rows, and C the covariance of d. With many rows, a model whose mean is slightly off
+    looks like a shift to the likelihood ratio, so prefer ``out_of_fold``. With ``groups`` the
+    statistic of ``train_prior`` is d' C^-1 d as well, with d the sum of u, and C that of the outer
+    products of the sums of u over each group.
 
     A shift that is not found may be there: ``detectable`` says how large it would have to be, the
     next prior at which ::
@@ -201,8 +199,8 @@ def prior_shift_test(
         D' C^-1 D = q
 
     with D and C what is expected of d and its covariance at that prior, and q, 7.85 for two
-    classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its .95
-    quantile with probability .8. Four times the rows halve the shift. Calibrate the model first:
+    classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its 0.95
+    quantile with probability 0.8. Four times the rows halve the shift. Calibrate the model first:
     probabilities that are too extreme weigh a few rows too much, and find less.
 
     Parameters
@@ -348,11 +346,8 @@ Moment = Callable[[Array], tuple[Array, Array]]
 
 
 class Found(NamedTuple):
-    """What a method finds: a prior (K,), that of training, the covariance of its first K-1
-    classes, its equation.
-
-    ``expected`` maps a prior to what is expected of the test's d under it, and d's covariance.
-    """
+    """What a method finds: a prior (K,), that of training, the covariance of its first K-1 classes,
+    its equation, and what is expected of the test's d at any prior, with its covariance."""
 
     pi: Array
     pi0: Array
@@ -401,10 +396,8 @@ def invert_test(
 def mixture(
     means: Array, squares: Array, pi0: Array, n: int, held_out: Array, effect: Array
 ) -> Moment:
-    """What is expected of d, from the mean and the mean square of u in n rows by class.
-
-    ``effect``: A, (K-1, K-1), if covariances C of rows are A C A' with their groups.
-    """
+    """What is expected of d, from the mean and the mean square of u in n rows by class. ``effect``:
+    A, (K-1, K-1), if covariances C of rows are A C A' with their groups."""
 
     def expected(prior: Array) -> tuple[Array, Array]:
         mean = prior @ means
@@ -421,8 +414,8 @@ def group_effect(together: Array, alone: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner``: the number of
-    each one's group, or None."""
+    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner`` numbers their
+    groups."""
 
     r: Array
     c: Array
@@ -603,10 +596,8 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
 
 
 def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
-    """Unlabelled and, if there are any, held-out rows, with how many each stands for and groups.
-
-    There must be as many groups as classes, K, for K-1 numbers to vary between them.
-    """
+    """Unlabelled and, if there are any, held-out rows, each with at least as many groups as
+    classes, for K-1 numbers to vary between them."""
     n = [len(own) for own in r]
     found = []
     for own, (name, c), (whose, owner) in zip(

@@ -31,9 +31,9 @@ def negative_downsample(
 
     Use it before training, where there are more negatives than you have time or memory for.
 
-    Each row with label 0 is kept with probability ``negative_keep_rate``, independently
-    of all others; :func:`measured_keep_rates` gives the fraction that was kept. With the
-    same seed, lower rates keep a subset of what higher ones keep.
+    Each row with label 0 is kept with probability ``negative_keep_rate``, independently of all
+    others; :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower
+    rates keep a subset of what higher ones keep.
 
     Parameters
     ----------
@@ -41,24 +41,23 @@ def negative_downsample(
         Labels 0 and 1, both occurring.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,), or {0: rate}
         Probability of keeping a negative; one for all, or one for each row, as
-        :func:`pilot_keep_rates` makes them (positives are always kept). No shift can undo rates
-        by row: train on them with ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says
-        that negatives are meant also where they are few, as in a chunk of a larger log.
+        :func:`pilot_keep_rates` makes them. No shift can undo rates by row: train on them with
+        ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says that negatives are meant also
+        where they are few, as in a chunk of a larger log.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
     Returns
     -------
     ndarray of int64
-        Row positions in ascending order: ``X[rows]``, ``y[rows]`` for arrays,
-        ``X.iloc[rows]``, ``y.iloc[rows]`` for pandas.
+        Row positions in ascending order, for ``X[rows]``, in pandas ``X.iloc[rows]``.
 
     Raises
     ------
     ValueError
-        A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a
-        label that does not occur, a sample without a negative, or negatives that are fewer than
-        one in five rows and not named; below one half it warns.
+        A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a label
+        that does not occur, a sample without a negative, or negatives that are fewer than one in
+        five rows and not named; below one half it warns.
 
     Examples
     --------
@@ -130,8 +129,8 @@ def negative_downsample_by_key(
     y, negative_keep_rate
         The labels and rates, as in :func:`negative_downsample`.
     key : array-like of shape (n,)
-        Integers, strings or bytes, none missing. Integers of any type are hashed by their
-        value; the string "5" is another key than the integer 5.
+        Integers, strings or bytes, none missing. Integers of any type are hashed by their value;
+        the string "5" is another key than the integer 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -159,9 +158,6 @@ def negative_downsample_by_key(
     >>> rows = negative_downsample_by_key(y, user, 0.02)
     >>> int(y[rows].sum()), len(rows)
     (100, 2124)
-    >>> later = negative_downsample_by_key(y[40_000:], user[40_000:], 0.02)
-    >>> bool((later + 40_000 == rows[rows >= 40_000]).all())
-    True
     """
     seed = _checks.whole_number("random_state", random_state, 0)
     rate = of_negatives(negative_keep_rate)
@@ -265,19 +261,18 @@ def pilot_keep_rates(
         rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
                                               is negative_keep_rate
 
-    As many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but
-    more of those that are hard to tell from events. Sample with :func:`negative_downsample` and
-    train with ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
+    As many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but more of
+    those that are hard to tell from events. Sample with :func:`negative_downsample` and train with
+    ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
-        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): one
-        trained on these rows gives events a higher probability than like negatives, and the final
-        model is biased. Only ratios count; correct those of a pilot that was itself trained on a
-        sample (:func:`correct_probability`).
+        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): a
+        pilot trained on these rows makes the final model biased. Only ratios count; correct those
+        of a pilot that was itself trained on a sample (:func:`correct_probability`).
     negative_keep_rate : float in (0, 1], or {0: rate}
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
@@ -286,8 +281,8 @@ def pilot_keep_rates(
     Returns
     -------
     ndarray of shape (n,)
-        float64, in [floor, 1]; positives have the rate that a negative would have in their
-        place, which the objective needs.
+        float64, in [floor, 1]; positives have the rate that a negative would have in their place,
+        which the objective needs.
 
     Raises
     ------
@@ -296,8 +291,8 @@ def pilot_keep_rates(
 
     References
     ----------
-    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
-    rare events data", arXiv 2110.13048.
+    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with rare
+    events data", arXiv 2110.13048.
 
     Examples
     --------
@@ -356,17 +351,17 @@ def resample_classes(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample in which each label has its own rate.
 
-    A row whose label has the rate r is taken floor(r) times, and once more with
-    probability r - floor(r), independently of all others. Prefer to drop rows of the other class or
-    to weight: boosters memorise copies, and corrected probabilities are then too low.
+    A row whose label has the rate r is taken floor(r) times, and once more with probability r -
+    floor(r), independently of all others. Prefer to drop rows of the other class or to weight:
+    boosters memorise copies, and corrected probabilities are then too low.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels of any type.
     class_keep_rates : mapping of label to float > 0
-        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5
-        makes two or three copies of each.
+        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5 makes two
+        or three copies of each.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -410,22 +405,19 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
         rate_k = (rows of label k in the sample) / (rows of label k before)
 
-    With these rates, rather than those that were requested, a shift leads back to the class odds of
-    the very rows that were sampled. They also correct for a resampler whose parameter is a ratio of
-    classes. Dask Series or Arrays are taken too, each with partitions of its own.
+    With these rates a shift leads back to the class odds of the very rows that were sampled. Dask
+    Series or Arrays are taken too, each with partitions of its own.
 
     Parameters
     ----------
-    y_full : array-like of shape (n,)
-        Labels before sampling, of any type.
-    y_sampled : array-like of shape (m,)
-        Labels after sampling; more than before if rows were replicated.
+    y_full, y_sampled : array-like of shape (n,), (m,)
+        Labels before and after sampling, of any type; more after it if rows were replicated.
 
     Returns
     -------
     dict
-        Label to rate, in ascending order of labels, the order of a model's columns: pass it
-        as ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
+        Label to rate, in ascending order of labels, the order of a model's columns: pass it as
+        ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
 
     Raises
     ------
@@ -558,8 +550,8 @@ def prior_weights(
         w_k = tau_k / s_k                     "mean": the weights average to 1
         w_k = (tau_k / s_k) / (tau_1 / s_1)   "positive": label 1 weighs 1
 
-    If negatives were kept at the rate r, a negative weighs 1/r times a positive.
-    The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
+    If negatives were kept at the rate r, a negative weighs 1/r times a positive. The alternative,
+    usually no worse, is to correct afterwards (:func:`correct_probability`).
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
     ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s. "positive"
@@ -585,8 +577,8 @@ def prior_weights(
     Raises
     ------
     ValueError
-        Probabilities that do not sum to 1; 0 for a label that occurs, or above 0 for one
-        that does not; a label without a probability.
+        Probabilities that do not sum to 1; 0 for a label that occurs, or above 0 for one that does
+        not; a label without a probability.
 
     References
     ----------
@@ -597,8 +589,6 @@ def prior_weights(
     >>> from gbdt_objectives.priors import prior_weights
     >>> prior_weights([0, 0, 1, 1], 0.1)
     array([1.8, 1.8, 0.2, 0.2])
-    >>> prior_weights([0, 0, 1, 1], 0.1, normalize="positive")
-    array([9., 9., 1., 1.])
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
     counts = count_labels("y", y)

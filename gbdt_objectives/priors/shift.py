@@ -140,19 +140,17 @@ def log_odds_shift(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1], optional
-        beta, the fraction of rows with label 0 that was kept. 1 if only
-        ``positive_keep_rate`` is given. For copies of negatives use ``class_keep_rates``.
+        beta, the fraction of rows with label 0 that was kept. 1 if only ``positive_keep_rate`` is
+        given. For copies of negatives use ``class_keep_rates``.
     positive_keep_rate : float > 0, optional
         alpha, the fraction of rows with label 1 that was kept, or above 1 the number of copies of
         each (oversampling). 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
         result of :func:`measured_keep_rates`, is read in ascending order of its labels.
-    train_prior : float or array-like of shape (K,), optional
-        s, the probability of label 1, or of each class, in the training data after sampling.
-    target_prior : float or array-like of shape (K,), optional
-        tau, the probability of label 1, or of each class, where the model is used; needs
-        ``train_prior``.
+    train_prior, target_prior : float or array-like of shape (K,), optional
+        s and tau, the probability of label 1, or of each class, in the training data after
+        sampling, and where the model is used.
 
     Returns
     -------
@@ -162,23 +160,20 @@ def log_odds_shift(
     Raises
     ------
     ValueError
-        None or more than one description; a rate that is not above 0; priors that do
-        not sum to 1, contain a 0 or differ in the number of classes.
+        None or more than one description; a rate that is not above 0; priors that do not sum to 1,
+        contain a 0 or differ in the number of classes.
     TypeError
         An argument by position, or the rates of several classes given as one rate.
 
     References
     ----------
-    King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The
-    foundations of cost-sensitive learning", theorem 2; Saerens, Latinne & Decaestecker
-    (2002), Neural Computation 14(1), equation 2.4.
+    King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The foundations of
+    cost-sensitive learning", theorem 2; Saerens et al. (2002), Neural Computation 14(1), equation
+    2.4.
 
     Examples
     --------
     >>> from gbdt_objectives import correct_probability, log_odds_shift
-    >>> shift = log_odds_shift(negative_keep_rate=0.02)  # one negative in fifty was kept
-    >>> correct_probability([0.5, 0.9], shift).round(4)
-    array([0.0196, 0.1525])
     >>> shift = log_odds_shift(train_prior=[1 / 3, 1 / 3, 1 / 3], target_prior=[0.7, 0.2, 0.1])
     >>> correct_probability([[0.5, 0.3, 0.2]], shift).round(4)
     array([[0.814 , 0.1395, 0.0465]])
@@ -250,8 +245,8 @@ def correct_probability(
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
     shift : float or array-like of shape (K,), optional
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
-        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
-        position they could be rates.
+        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by position they
+        could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
         Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
@@ -263,8 +258,8 @@ def correct_probability(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
-        another number of classes, no or more than one description of the shift.
+        Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for another number
+        of classes, no or more than one description of the shift.
     TypeError
         A number by position that :func:`log_odds_shift` did not make.
 
@@ -279,8 +274,6 @@ def correct_probability(
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> correct_probability([0.0, 0.5, 0.8, 1.0], shift)
     array([0.        , 0.09090909, 0.28571429, 1.        ])
-    >>> correct_probability([[0.2, 0.8]], negative_keep_rate=0.1)
-    array([[0.71428571, 0.28571429]])
     """
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
@@ -409,10 +402,8 @@ def correct_threshold(
     --------
     A click that pays from a probability of 50 %, and a tenth of the negatives kept:
 
-    >>> from gbdt_objectives import log_odds_shift
     >>> from gbdt_objectives.priors import correct_threshold
-    >>> shift = log_odds_shift(negative_keep_rate=0.1)
-    >>> print(correct_threshold(0.5, shift).round(4))
+    >>> print(correct_threshold(0.5, negative_keep_rate=0.1).round(4))
     0.9091
     """
     d = resolve_shift(
