@@ -150,8 +150,7 @@ def choose_calibrator(
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
-            "y_true has a single row of one label: nothing can be held out, so name a calibrator, "
-            "for instance InterceptCalibrator()"
+            "y_true has a single row of one label: name a calibrator, such as InterceptCalibrator()"
         )
     _checks.generator(random_state)
     group = rows.owners(groups)

@@ -440,8 +440,7 @@ class BetaCalibrator(LogOddsCalibrator):
         target = rising_targets(y, z, w)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
-                "score has fewer than three different values besides 0 and 1, which do not tell "
-                "a from b: use LogitCalibrator"
+                "score has fewer than three different values besides 0 and 1: use LogitCalibrator"
             )
         features = -formulas.softplus(-z), formulas.softplus(z)
         self.a_, self.b_, self.c_ = fit_logistic(features, target, w, rising=True, offset=offset)
@@ -458,9 +457,8 @@ def one_shift(calibrator: Calibrator, offset: Offset) -> float:
         rates = np.exp(-offset)
         raise ValueError(
             f"keep_rate differs by row, found {rates.min():.4g} to {rates.max():.4g}, and "
-            f"{type(calibrator).__name__} can correct for one rate only: use SplineCalibrator or "
-            "another that maps log-odds, or leave keep_rate out and weigh the rows, sample_weight="
-            "numpy.where(y == 1, 1, 1 / keep_rate)"
+            f"{type(calibrator).__name__} can correct for one rate only: use SplineCalibrator, or "
+            "leave keep_rate out and pass sample_weight=numpy.where(y == 1, 1, 1 / keep_rate)"
         )
     return -offset
 
@@ -478,14 +476,12 @@ def overlap(negative: Array, positive: Array) -> bool:
     """Whether the likelihood has a maximum: the scores do not separate the labels."""
     if not len(negative) or not len(positive):
         raise ValueError(
-            "score is exactly 0 or 1 for all rows of one label: no slope can be fitted to the "
-            "others alone, use ROCConvexHullCalibrator with m > 0"
+            "score is exactly 0 or 1 for all rows of one label: no slope can be fitted, use "
+            "ROCConvexHullCalibrator with m > 0"
         )
     if negative.max() == negative.min() == positive.max() == positive.min():
-        raise ValueError(
-            f"score is {positive[0]:g} (log-odds) in all rows: no slope can be fitted, use "
-            "InterceptCalibrator"
-        )
+        found = f"score is {positive[0]:g} (log-odds) in all rows"
+        raise ValueError(f"{found}: no slope can be fitted, use InterceptCalibrator")
     return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 

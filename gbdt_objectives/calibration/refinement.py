@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array, group_numbers, number_values
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import group_ties, probability_rows, sums_by
+from gbdt_objectives.calibration.rows import ONE_CLASS, group_ties, probability_rows, sums_by
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,8 @@ def calibration_refinement(
             negative += positive
             return split(loss, [(positive, p)], negative, g)
         if partition == "isotonic":
-            raise ValueError(
-                "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
-                "time, y_true == label and its column"
-            )
+            what = "partition='isotonic' is for probability (n,), of label 1"
+            raise ValueError(f"{what}: {ONE_CLASS}")
         g = number_equal_rows(rows.p)
     else:
         g = group_numbers(partition, rows.given, "partition")

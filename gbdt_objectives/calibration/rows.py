@@ -17,6 +17,8 @@ from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
+ONE_CLASS = "pass one class at a time, y_true == label and its column"
+
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
@@ -133,10 +135,8 @@ def label_1_columns(
 ) -> dict[str, Any]:
     """The columns of rows with probabilities (n,), arrays or Dask collections."""
     if np.ndim(probability) != 1:
-        raise ValueError(
-            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
-            "class at a time, y_true == label and its column"
-        )
+        found = np.shape(probability)
+        raise ValueError(f"probability must be (n,), of label 1, found shape {found}: {ONE_CLASS}")
     return {
         "y_true": y_true, "probability": probability, "sample_weight": sample_weight,
         "counts": counts,
@@ -208,7 +208,7 @@ def check_label_1_sampled(rate: Any) -> None:
     if are_sampled(rate):
         raise ValueError(
             "negative_keep_rate, keep_rate and class_keep_rates are for probability (n,), of label "
-            "1: pass one class at a time, y_true == label and its column"
+            f"1: {ONE_CLASS}"
         )
 
 
@@ -295,13 +295,15 @@ def score_rows(
     y = _checks.vector(name, labels).astype(np.float64, copy=False)
     _checks.binary_labels(name, y)
     rows = weigh_rows(y, _checks.vector("score", score), sample_weight, "score")
-    if rows.y.min() == rows.y.max():
-        counting = "" if len(rows.y) == len(y) else " among rows of weight above 0"
-        raise ValueError(
-            f"{name} holds the single class {rows.y[0]:g}{counting}: there must be rows of both "
-            "labels"
-        )
+    check_both_labels(name, rows)
     return rows
+
+
+def check_both_labels(name: str, rows: LabelledRows) -> None:
+    if rows.y.min() == rows.y.max():
+        some = "" if len(rows.y) == rows.given else " among rows of weight above 0"
+        found = f"the single class {rows.y[0]:g}{some}"
+        raise ValueError(f"{name} holds {found}: there must be rows of both labels")
 
 
 def weigh_rows(

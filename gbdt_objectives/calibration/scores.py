@@ -136,8 +136,8 @@ def normalized_entropy(
     q = weight[weight > 0] / W
     if len(q) == 1:
         raise ValueError(
-            f"y_true holds the single class at column {classes[0]}: its entropy is 0, and nothing "
-            "can be divided by it"
+            f"y_true holds the single class at column {classes[0]}: nothing can be divided by its "
+            "entropy, 0"
         )
     return -dot(rows.w, log_likelihood(rows, classes)) / W / -float(q @ np.log(q))
 

@@ -182,8 +182,8 @@ def calibration_ratio_by_segment(
     columns = _rows.label_1_columns(y_true, probability, sample_weight, counts)
     if groups is not None and (any_dask(columns) or is_dask(groups)):
         raise TypeError(
-            "groups is for arrays in memory, as rows of one group may lie in several partitions "
-            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
+            "groups is for arrays in memory, as partitions may share a group: compute() the "
+            "columns, or a sample of whole groups, first"
         )
     by_prediction = isinstance(segments, str)
     if by_prediction:
@@ -274,10 +274,8 @@ class SegmentStatistics:
             return NotImplemented
         a, b = ([column.name for column in one.columns] for one in (self, other))
         if a != b:
-            raise ValueError(
-                f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)} do not add "
-                "up: give segments of the same names"
-            )
+            both = f"{_checks.shown(a)} and {_checks.shown(b)}"
+            raise ValueError(f"columns {both} do not add up: give segments of the same names")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
             self.rows + other.rows,

@@ -169,9 +169,8 @@ def refuse_weights_by_label(rows: LabelledRows) -> None:
             such = "For dropped positives pass 1 - y_true, 1 - probability, "
         raise ValueError(
             f"sample_weight follows the label, found {one[0]:g} for label 1 and {zero[0]:g} for "
-            "label 0: the test draws labels anew, with weights that belong to rows. "
-            f"{such}negative_keep_rate={rate:.4g} and no such weights; leave out weights that "
-            "only balanced the training"
+            f"label 0: the test draws labels anew. {such}negative_keep_rate={rate:.4g} and no such "
+            "weights; leave out weights that only balanced the training"
         )
 
 

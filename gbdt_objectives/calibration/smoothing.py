@@ -68,8 +68,7 @@ def empirical_probability(
     total = n.sum(axis=-1, keepdims=True)
     if m == 0 and not total.all():
         raise ValueError(
-            "counts are all 0 in a row: no probability can be estimated from no rows; with m above "
-            "0 it is the prior"
+            "counts are all 0 in a row, which has no frequencies: with m above 0 it has the prior's"
         )
     K = n.shape[-1]
     pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)

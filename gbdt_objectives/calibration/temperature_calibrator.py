@@ -157,9 +157,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         a, b = fit_temperature(z, rows.y, rows.w, bias, offset)
         if a == 0:
             raise ValueError(
-                "probability does not rise with the labels, or not beyond chance: no temperature "
-                "can be fitted; are its columns in the order of labels, "
-                f"{shown(order.tolist())}?"
+                "probability does not rise with the labels, or not beyond chance: are its columns "
+                f"in the order of labels, {shown(order.tolist())}?"
             )
         self.temperature_, self.bias_ = 1 / a, b
         return self
@@ -191,10 +190,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, found {temperature:g}")
         if len(biases) < 2 or (labels is not None and len(labels) != len(biases)):
-            raise ValueError(
-                f"biases must be one a class, at least two, found {len(biases)}: the text was "
-                "changed"
-            )
+            found = f"found {len(biases)}: the text was changed"
+            raise ValueError(f"biases must be one a class, at least two, {found}")
         if not data["bias"] and biases.any():
             raise ValueError("biases must be 0 if bias is false: the text was changed")
         calibrator = cls(bias=data["bias"], labels=labels)
@@ -223,8 +220,8 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
     weight = np.bincount(y, minlength=len(order))
     if (weight > 0).sum() == 1:
         raise ValueError(
-            f"y holds the single class {shown(order[y[0]])} in rows of weight above 0: there must "
-            "be rows of two classes or more"
+            f"y holds the single class {shown(order[y[0]])} in rows of weight above 0: there "
+            "must be two"
         )
     if bias and not weight.all():
         absent = order[weight.argmin()]
@@ -290,8 +287,7 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
     unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=1)))
     if not unit > ROUND_OFF or (bias and np.ptp(np.where(possible, z, 1), 0).max() <= ROUND_OFF):
         raise ValueError(
-            "probability is the same for all classes or in all rows, up to zeros: no temperature "
-            "can be fitted"
+            "probability is the same for all classes or in all rows: no temperature can be fitted"
         )
     x = np.where(possible, centered / unit, -np.inf)
     biases = K - 1 if bias else 0
@@ -322,9 +318,8 @@ def check_links(margins: Array) -> None:
     if parts > 1:
         alone = np.flatnonzero(part == part[np.argmin(np.bincount(part)[part])])
         raise ValueError(
-            f"the bias of class {alone[0]} (of 0 to K-1) has no maximum of the likelihood: "
-            "probabilities of exactly 0 tell its rows from those of others with certainty; use "
-            "bias=False"
+            f"the bias of class {alone[0]} (of 0 to K-1) has no maximum of the likelihood: zeros "
+            "tell its rows from those of others with certainty; use bias=False"
         )
 
 

@@ -247,8 +247,7 @@ class _Rows:
         for side, part in (("training", train), ("held-out", test)):
             if self.w is not None and not self.w[part].any():
                 raise ValueError(
-                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
-                    "splitter that shuffles"
+                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer, or shuffle"
                 )
         rows = self.by_score
         times = np.bincount(train, minlength=len(self.y))[rows.order]  # a split may repeat rows
@@ -305,6 +304,6 @@ def draw_resample(
         if len(y) >= len(rows.labels) and y.min() < y.max():
             return resample
     raise ValueError(
-        f"no resample of {units} rows or groups holds two classes and {len(rows.labels)} rows: "
-        "pass n_bootstrap=0"
+        f"no resample of {units} units holds two classes and {len(rows.labels)} rows: pass "
+        "n_bootstrap=0"
     )

@@ -350,8 +350,7 @@ def _read(
     target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
         raise TypeError(
-            f"cv must be a number of folds, found {shown(cv)}: nested cross-validation leaves out "
-            "pairs of folds, and draws them anew in each repeat"
+            f"cv must be a number of folds, found {shown(cv)}: pairs are left out, and drawn anew"
         )
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
@@ -388,8 +387,7 @@ def _draw_folds(
     if units < 2 * K:
         what = "rows" if group is None else "groups"
         raise ValueError(
-            f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}: use "
-            "fewer folds or more rows"
+            f"cv = {K} folds need at least {2 * K} {what}, found {units}: use fewer, or more rows"
         )
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):

@@ -118,8 +118,8 @@ class ReliabilityDisplay(Display):
         for name in curves:
             if str(name).startswith("_"):
                 raise ValueError(
-                    f"model {name!r} would be missing from the legend, as matplotlib hides names "
-                    "that begin with an underscore: rename it"
+                    f"model {name!r} begins with an underscore, which matplotlib's legends hide: "
+                    "rename it"
                 )
         _checks.choice("scale", scale, ("auto", "linear", "log"))
         if scale == "auto":
@@ -195,15 +195,12 @@ class ReliabilityDisplay(Display):
         bands.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-        if n_bins is not None and strategy == "isotonic":
+        if strategy == "isotonic" and (n_bins is not None or groups is not None):
+            named = "groups" if n_bins is None else f"n_bins={n_bins}"
+            why = "has no bins" if named != "groups" else "draws each label on its own"
             raise ValueError(
-                f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins: leave it "
-                "out, or choose 'quantile', 'uniform' or 'events'"
-            )
-        if groups is not None and strategy == "isotonic":
-            raise ValueError(
-                "groups is given, but the band of strategy='isotonic' draws each label on its own: "
-                "leave it out, or choose 'quantile', 'uniform' or 'events'"
+                f"{named} is given, but strategy='isotonic' {why}: leave it out, or choose "
+                "'quantile', 'uniform' or 'events'"
             )
         bins = 15 if n_bins is None else n_bins
         rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
@@ -212,8 +209,7 @@ class ReliabilityDisplay(Display):
             raise ValueError("probability is an empty mapping: pass at least one model")
         if len(models) > len(STYLES):
             raise ValueError(
-                f"probability holds {len(models)} models, but only {len(STYLES)} can be told "
-                "apart: draw fewer at a time"
+                f"probability holds {len(models)} models: draw at most {len(STYLES)} at a time"
             )
         curves = {}
         for name, p in models.items():
@@ -272,11 +268,7 @@ def _curve(
     plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
     rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
     y, p, w = rows.y, rows.p, rows.weight
-    if y.min() == y.max():
-        raise ValueError(
-            f"y_true holds the single class {y[0]:g} among rows of weight above 0: predicted and "
-            "observed probability are compared on rows of both labels"
-        )
+    _rows.check_both_labels("y_true", rows)
     w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
     shift = math.log(w1 / w0)
     if strategy == "isotonic":

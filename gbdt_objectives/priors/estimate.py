@@ -284,16 +284,13 @@ def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) ->
     collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
     if collapsed:
         warn(
-            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
-            "probabilities are best explained without the class, which usually means that they "
-            "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
-            "and do not correct with this prior"
+            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}), which usually "
+            "means that the probabilities are not calibrated: do not correct with this prior; pass "
+            "out_of_fold if you did not, use a better model or more rows"
         )
     elif not found.converged:
-        warn(
-            f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
-            "max_iter or tol"
-        )
+        said = f"no convergence in {found.n_iter} iterations to {tol:g} of each class"
+        warn(f"{said}: raise max_iter or tol")
     error = np.sqrt(np.append(np.diag(found.covariance), found.covariance.sum()))
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
@@ -619,8 +616,7 @@ def of_rows(name: str, given: Any, n: list[int]) -> list[tuple[str, Any]]:
     if len(n) == 1:
         if isinstance(given, tuple) and len(given) != n[0]:
             raise TypeError(
-                f"{name} must be of the n = {n[0]} rows, (n,), found {shown(given)}: a pair is for "
-                "out_of_fold"
+                f"{name} must be of {n[0]} rows, (n,), found {shown(given)}: out_of_fold has a pair"
             )
         return [(name, given)]
     if not isinstance(given, tuple) or len(given) != 2:

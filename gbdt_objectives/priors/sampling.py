@@ -21,6 +21,7 @@ from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampl
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 RATE = "negative_keep_rate"
+IN_ORDER = "First the labels before sampling, then those after"
 Rate = float | ArrayLike | Mapping[Any, Any]
 
 
@@ -87,8 +88,7 @@ def of_negatives(rate: Rate) -> Any:
     """The rate that is given, or that of label 0, if it names it."""
     if isinstance(rate, Mapping) and [*rate] != [0]:
         raise ValueError(
-            f"{RATE} must name label 0 alone, {{0: rate}}, found {shown(rate)}: use "
-            "resample_classes for others"
+            f"{RATE} must be {{0: rate}}, found {shown(rate)}: use resample_classes for others"
         )
     return rate[0] if isinstance(rate, Mapping) else rate
 
@@ -215,8 +215,7 @@ def key_bits(key: ArrayLike) -> Array:
     values = _checks.as_array("key", key)
     if values.ndim != 1:
         raise ValueError(
-            f"key must be one-dimensional, found shape {values.shape}: join several columns "
-            "into one string"
+            f"key must be one-dimensional, found shape {values.shape}: join columns into one string"
         )
     if values.dtype.kind in "iu":
         bits: Array = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
@@ -311,8 +310,7 @@ def pilot_keep_rates(
     _checks.in_unit_interval("probability", p)
     if least > mean:
         raise ValueError(
-            f"floor is {least:g}, above negative_keep_rate {mean:g}: no rates have a mean below "
-            "their lowest; lower the floor"
+            f"floor is {least:g}, above negative_keep_rate {mean:g}, the mean rate: lower the floor"
         )
     negatives = p[labels == 0]
     if len(negatives) in (0, len(p)):
@@ -337,9 +335,8 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
     low, high = math.log(floor) - 1, 1 - float(log_p.min(initial=0))  # all at the floor, or at 1
     if excess(high) < 0:
         raise ValueError(
-            f"probability is 0 in {zeros} of {len(p)} negatives, whose rate is the floor, "
-            f"{floor:g}: the mean rate is at most {excess(high) + mean:g}, below "
-            f"negative_keep_rate {mean:g}; raise the floor"
+            f"probability is 0 in {zeros} of {len(p)} negatives, which get the floor, {floor:g}: "
+            f"the mean rate is at most {excess(high) + mean:g}, below {mean:g}; raise the floor"
         )
     if excess(low) >= 0:  # only rounding sets the floor apart from the mean
         return math.exp(low)
@@ -440,7 +437,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     if new:
         raise ValueError(
             f"y_sampled holds the label {shown(new[0])}, which is not in y_full: are the arguments "
-            "swapped? First the labels before sampling, then those after"
+            f"swapped? {IN_ORDER}"
         )
     gone = [label for label in full if label not in sampled]
     if gone:
@@ -453,10 +450,9 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     others = [rate for label, rate in rates.items() if label != most]
     if min(rates.values()) >= 1 and rates[most] > max([1.0, *others]):
         raise ValueError(
-            f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, and "
-            f"y_full has {full[most]}: are the arguments swapped? First the labels before "
-            "sampling, then those after; if that label was copied on purpose, write "
-            "class_keep_rates={...} by hand"
+            f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, y_full "
+            f"{full[most]}: are the arguments swapped? {IN_ORDER}; if that label was copied on "
+            "purpose, write class_keep_rates={...} by hand"
         )
     return rates
 
@@ -601,8 +597,7 @@ def prior_weights(
     if not tau.all():
         raise ValueError(
             "target_prior must be above 0 for labels that occur in y, found 0 for "
-            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
-            "of 0"
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead"
         )
     w = tau / (n / n.sum())
     if normalize == "positive":

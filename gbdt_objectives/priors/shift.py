@@ -208,8 +208,7 @@ def log_odds_shift(
     if np.shape(train_prior) != np.shape(target_prior):
         raise ValueError(
             f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
-            f"{np.shape(target_prior)}: both must be the probability of label 1, or both of K "
-            "classes"
+            f"{np.shape(target_prior)}: give both of label 1, or both of K classes"
         )
     d = np.log(new) - np.log(old)
     return LogOddsShift(d[1] - d[0] if np.ndim(train_prior) == 0 else d)
@@ -283,8 +282,7 @@ def correct_probability(
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
         raise ValueError(
-            f"shift must be at most {LARGEST_SHIFT:g}, found {span:g}: no probability can hold "
-            "the result; use correct_margin"
+            f"shift must be at most {LARGEST_SHIFT:g}, found {span:g}: use correct_margin instead"
         )
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
@@ -494,15 +492,14 @@ def read_prior(name: str, value: ArrayLike) -> Array:
     if isinstance(value, Mapping):
         raise TypeError(
             f"{name} must be the probability of each class in the order of the columns, or that of "
-            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if its labels are "
-            "in that order"
+            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if it is in order"
         )
     if np.ndim(value) == 0:
         p = _checks.number(name, value)
         if not 0 < p < 1:
             raise ValueError(
-                f"{name} must be above 0 and below 1, found {p!r}: it is the probability of label "
-                "1, and both labels occur"
+                f"{name} must be above 0 and below 1, found {p!r}: it is that of label 1, and both "
+                "occur"
             )
         return np.array([1 - p, p])
     pi = _checks.distribution(name, value)
