@@ -24,9 +24,7 @@ from gbdt_objectives.calibration.smoothing import resolve_prior
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Offset = float | Array
-"""Log-odds in the sample less those in the population: a number, or (n,) if rates differ by row."""
-
+Offset = float | Array  # of log-odds in the sample; (n,) if rates differ by row
 INPUT_SPACES = ("probability", "margin")
 read_input_space = _json.read_one_of(*INPUT_SPACES)
 
@@ -244,12 +242,9 @@ class ROCConvexHullCalibrator(Calibrator):
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "m": read_not_negative,
-        "prior": read_prior,
-        "monotone": _json.read_flag,
-        "scores": read_rising,
-        "probabilities": read_probabilities,
-    }
+        "m": read_not_negative, "prior": read_prior, "monotone": _json.read_flag,
+        "scores": read_rising, "probabilities": read_probabilities,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         d = one_shift(self, offset)
@@ -369,10 +364,8 @@ class LogitCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": read_input_space,
-        "slope": _json.read_number,
-        "intercept": _json.read_number,
-    }
+        "input_space": read_input_space, "slope": _json.read_number, "intercept": _json.read_number,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
@@ -430,10 +423,8 @@ class BetaCalibrator(LogOddsCalibrator):
 
     _saved: ClassVar = {
         "input_space": read_input_space,
-        "a": read_not_negative,
-        "b": read_not_negative,
-        "c": _json.read_number,
-    }
+        "a": read_not_negative, "b": read_not_negative, "c": _json.read_number,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)

@@ -27,6 +27,7 @@ from gbdt_objectives.calibration.rows import LabelledRows
 
 TINY = 1e-300
 SIMILAR = 15  # the number of groups of similar predictions
+DEGREES = np.array([1, 1] + [2] * 12)  # how many weights each of segment_sums multiplies
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,20 +311,12 @@ class SegmentStatistics:
         return SegmentRatios(
             column=np.repeat(names, [len(values) for values, _ in listed]),
             segment=np.concatenate([values for values, _ in listed]),
-            weight=sums[0],
-            probability=B * (unit / sums[0]),
-            frequency=A * (unit / sums[0]),
-            ratio=ratio,
-            low=low,
-            high=high,
-            p_value=p_value,
-            p_value_holm=holm(p_value),
+            weight=sums[0], probability=B * (unit / sums[0]), frequency=A * (unit / sums[0]),
+            ratio=ratio, low=low, high=high, p_value=p_value, p_value_holm=holm(p_value),
             p_value_bh=benjamini_hochberg(p_value),
-            rest_ratio=rest_ratio,
-            rest_p_value=rest_p_value,
-            rest_p_value_holm=holm(rest_p_value),
-            rest_p_value_bh=benjamini_hochberg(rest_p_value),
-        )
+            rest_ratio=rest_ratio, rest_p_value=rest_p_value,
+            rest_p_value_holm=holm(rest_p_value), rest_p_value_bh=benjamini_hochberg(rest_p_value),
+        )  # fmt: skip
 
 
 def statistics_of(
@@ -439,10 +432,6 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     for argument, values in columns.items():
         check_column(argument, values)
     return {argument: str(name) for argument, name in names.items()}, columns
-
-
-DEGREES = np.array([1, 1] + [2] * 12)
-"""How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
 
 def segment_sums(

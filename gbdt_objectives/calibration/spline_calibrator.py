@@ -90,12 +90,9 @@ class SplineCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": calibrators.read_input_space,
-        "shrink": _json.read_flag,
-        "knots": _json.read_numbers,
-        "slopes": _json.read_numbers,
-        "start": _json.read_number,
-    }
+        "input_space": calibrators.read_input_space, "shrink": _json.read_flag,
+        "knots": _json.read_numbers, "slopes": _json.read_numbers, "start": _json.read_number,
+    }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 
     def __init__(

@@ -94,11 +94,9 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     _takes_columns = True
     _saved: ClassVar = {
-        "bias": _json.read_flag,
-        "labels": read_labels,
-        "temperature": _json.read_number,
-        "biases": _json.read_numbers,
-    }
+        "bias": _json.read_flag, "labels": read_labels,
+        "temperature": _json.read_number, "biases": _json.read_numbers,
+    }  # fmt: skip
 
     def fit(
         self,
@@ -301,13 +299,8 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
 
 def least_margins(z: Array, y: Array) -> Array:
     """min z_k - z_l over the rows of label k, (K, K); inf where no row tells."""
-    K = z.shape[1]
-    found = np.full((K, K), np.inf)
-    for k in range(K):
-        own = z[y == k]
-        if len(own):
-            found[k] = (own[:, [k]] - own).min(axis=0)
-    return found
+    own = [z[y == k] for k in range(z.shape[1])]
+    return np.array([(x[:, [k]] - x).min(axis=0, initial=np.inf) for k, x in enumerate(own)])
 
 
 def check_links(margins: Array) -> None:

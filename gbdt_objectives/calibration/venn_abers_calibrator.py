@@ -74,11 +74,9 @@ class VennAbersCalibrator(Calibrator):
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "scores": calibrators.read_rising,
-        "lower": calibrators.read_probabilities,
-        "upper": calibrators.read_probabilities,
-        "shift": _json.read_number,
-    }
+        "scores": calibrators.read_rising, "lower": calibrators.read_probabilities,
+        "upper": calibrators.read_probabilities, "shift": _json.read_number,
+    }  # fmt: skip
     _left_out: ClassVar = {"shift": 0.0}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:

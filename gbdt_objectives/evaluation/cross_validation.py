@@ -204,19 +204,16 @@ def cross_validate_thresholds(
     predicted = np.empty((len(chosen), len(y)), np.int64)
     for (_, test), (classes, _) in zip(splits, held_out, strict=True):
         predicted[:, test] = classes
-    fits = rows.resampled_fits(
-        chosen, n_bootstrap, np.arange(len(y)) if group is None else group, rng
-    )
+    unit = np.arange(len(y)) if group is None else group
+    fits = rows.resampled_fits(chosen, n_bootstrap, unit, rng)
     return ThresholdCrossValidation(
-        methods=chosen,
-        labels=order,
+        methods=chosen, labels=order,
         greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
         score=np.array([rows.score(p) for p in predicted]),
         fold_score=np.transpose([scores for _, scores in held_out]),
         in_sample_score=np.array([rows.score(rows.classes(cuts)) for cuts in found]),
-        thresholds=np.stack(found),
-        interval=percentiles(fits, level) if n_bootstrap else None,
-    )
+        thresholds=np.stack(found), interval=percentiles(fits, level) if n_bootstrap else None,
+    )  # fmt: skip
 
 
 ALL = slice(None)

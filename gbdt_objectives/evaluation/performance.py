@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,9 @@ class PerformanceEstimate(Shown):
 
     def _shown(self) -> tuple[str, dict[str, Any]]:
         R, K = self.fold_scores.shape
-        columns = _estimates([self.estimate], self) | {
-            "naive error": [self.naive_error],
-            "bias": [self.bias],
-        }
-        return f"{self.metric} of new rows: {K} folds, {R} times", columns
+        errors = {"naive error": [self.naive_error], "bias": [self.bias]}
+        title = f"{self.metric} of new rows: {K} folds, {R} times"
+        return title, _estimates([self.estimate], self) | errors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,11 +128,9 @@ def _estimates(
     low, high = zip(*(one.interval for one in found), strict=True)
     level = f"{100 * found[0].confidence_level:g} %"
     return {
-        "estimate": values,
-        "standard error": [one.standard_error for one in found],
-        f"{level} from": list(low),
-        "to": list(high),
-    }
+        "estimate": values, "standard error": [one.standard_error for one in found],
+        f"{level} from": list(low), "to": list(high),
+    }  # fmt: skip
 
 
 def estimate_performance(
@@ -296,13 +292,10 @@ def compare_performance(
     difference = sign * float(a.score.mean() - b.score.mean())
     error, _, _ = nested_error(a.outer - b.outer, a.inner - b.inner, rows.fold, rows.w, rows.unit)
     return PerformanceDifference(
-        difference=difference,
-        standard_error=error,
-        interval=normal_interval(difference, error, level),
-        confidence_level=level,
-        first=_summary(rows, a, level),
-        second=_summary(rows, b, level),
-    )
+        difference=difference, standard_error=error,
+        interval=normal_interval(difference, error, level), confidence_level=level,
+        first=_summary(rows, a, level), second=_summary(rows, b, level),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,17 +329,10 @@ class _Judged:
 
 
 def _read(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    metric: MetricArgument,
-    cv: int,
-    n_repeats: int,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None,
+    estimator: Any, X: Any, y: Any, metric: MetricArgument, cv: int, n_repeats: int,
+    labels: ArrayLike | None, sample_weight: ArrayLike | None, groups: ArrayLike | None,
     random_state: RandomState,
-) -> _Rows:
+) -> _Rows:  # fmt: skip
     target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
         raise TypeError(
@@ -374,9 +360,7 @@ def _read(
     weight = np.ones(n) if w is None else w
     if not isinstance(target, ClassMetric):
         methods.check_direction(target, classes[position], weight)
-    return _Rows(
-        X, given, position, classes, weight, w is not None, group, unit, fold, target
-    )  # fmt: skip
+    return _Rows(X, given, position, classes, weight, w is not None, group, unit, fold, target)
 
 
 def _draw_folds(
@@ -415,15 +399,10 @@ def _judge(
         if rows.weighted:
             _base.check_weights(rows.w, len(rows.w), estimator)
     verbose = _checks.is_loud("verbose", verbose)
-    R = len(rows.fold)
-    tasks = (
-        delayed(_held_out_classes)(name, estimator, rows, r)
-        for r in range(R)
-        for name, estimator in estimators
-    )
+    each = list(product(range(len(rows.fold)), estimators))
+    tasks = (delayed(_held_out_classes)(name, estimator, rows, r) for r, (name, estimator) in each)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    total = R * len(estimators)
-    found = list(_base.show_progress(done, total, "performance", "repeat") if verbose else done)
+    found = list(_base.show_progress(done, len(each), "performance", "repeat") if verbose else done)
     return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
 
 
@@ -543,15 +522,10 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
     estimate = float(judged.score.mean())
     return PerformanceEstimate(
         metric=str(getattr(rows.metric, "name", getattr(rows.metric, "__name__", "metric"))),
-        greater_is_better=rows.greater_is_better,
-        estimate=estimate,
-        standard_error=error,
-        interval=normal_interval(estimate, error, level),
-        confidence_level=level,
-        naive_error=naive,
-        bias=bias,
-        fold_scores=judged.fold_scores,
-    )
+        greater_is_better=rows.greater_is_better, estimate=estimate, standard_error=error,
+        interval=normal_interval(estimate, error, level), confidence_level=level,
+        naive_error=naive, bias=bias, fold_scores=judged.fold_scores,
+    )  # fmt: skip
 
 
 def normal_interval(centre: float, error: float, level: float) -> tuple[float, float]:

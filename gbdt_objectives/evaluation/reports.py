@@ -208,16 +208,9 @@ def _limits(
 
 
 def _probability(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-    *,
-    segments: Any,
-    threshold: Any,
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, segments: Any, threshold: Any,
     **rates: Any,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
     predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
-POINTS = 2000
-"""At most about as many points of one curve are drawn."""
+POINTS = 2000  # of one curve that are drawn, about
+MOST_NAMED = 7  # classes that a legend names; of more, evenly spaced ones
 
 
 class MadeFromPredictions(type):
@@ -93,10 +93,6 @@ def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     """Add a legend inside the axes: beside them it would lie on a neighbouring panel."""
     usual = {"loc": "best", "fontsize": "small", "title_fontsize": "small"}
     ax.legend(*args, **(usual | options))
-
-
-MOST_NAMED = 7
-"""Number of classes that a legend names; of more classes, evenly spaced ones."""
 
 
 def named(count: int) -> list[int]:

@@ -27,22 +27,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scale = Literal["auto", "linear", "log"]
-RARE = 0.05
-"""Mean outcome below which "auto" takes logarithmic axes."""
-
+RARE = 0.05  # mean outcome below which "auto" takes logarithmic axes
 STYLES = (
     (BLUE, "o"), (ORANGE, "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("black", "X"),
     ("#56B4E9", "P"), ("#E69F00", "h"),
 )  # fmt: skip
 """Colours of Okabe and Ito, and markers, one pair per model."""
-GROUPS = 1000
-"""Groups of rows of similar prediction, for the isotonic fit, if more predictions differ."""
-BAND = 0.2
-"""Opacity of consistency bands."""
-SIMULATED = 1000
-"""Samples behind a consistency band."""
-TINIEST = 1e-300
-"""The lowest start of logarithmic axes; below it the ticks underflow."""
+GROUPS = 1000  # of rows of similar prediction, for the isotonic fit, if more predictions differ
+BAND, SIMULATED = 0.2, 1000  # opacity of consistency bands, and the samples behind one
+TINIEST = 1e-300  # the lowest start of logarithmic axes, below which the ticks underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,16 +248,10 @@ class ReliabilityDisplay(Display):
 
 
 def _curve(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    n_bins: int,
-    strategy: Strategy | Literal["isotonic"],
-    level: float,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None = None,
-    rate: float | ArrayLike = 1.0,
-    counts: ArrayLike | None = None,
-) -> ReliabilityCurve:
+    y_true: ArrayLike, probability: ArrayLike, n_bins: int,
+    strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0, counts: ArrayLike | None = None,
+) -> ReliabilityCurve:  # fmt: skip
     plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
     rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
     y, p, w = rows.y, rows.p, rows.weight
@@ -285,14 +272,9 @@ def _curve(
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=shift) for limit in limits)
     return ReliabilityCurve(
-        bins=found,
-        low=low,
-        high=high,
-        ratio=calibration_ratio(y, p, sample_weight=w),
-        probability=p,
-        weight=None if plain else w,
-        isotonic=strategy == "isotonic",
-    )
+        bins=found, low=low, high=high, ratio=calibration_ratio(y, p, sample_weight=w),
+        probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
+    )  # fmt: skip
 
 
 def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:

@@ -21,14 +21,9 @@ from gbdt_objectives._checks import Array, shown, warn
 from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
-
 SIGNIFICANCE, POWER = 0.05, 0.8  # of a shift that can be detected
-
-COLLAPSED_ROWS = 0.01
-"""A class has collapsed if fewer rows than this are expected of it in the whole sample."""
-
-OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None
-"""A column of the unlabelled rows, or with out_of_fold a pair, of these and the held-out ones."""
+COLLAPSED_ROWS = 0.01  # a class of which fewer are expected in the whole sample has collapsed
+OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None  # a pair with out_of_fold
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -160,10 +155,9 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    _, estimate = find_prior(
+    return find_prior(
         probability, train_prior, out_of_fold, groups, counts, confidence_level, tol, max_iter
-    )
-    return estimate
+    )[1]
 
 
 def prior_shift_test(
@@ -242,15 +236,10 @@ def prior_shift_test(
 
 
 def find_prior(
-    probability: ArrayLike,
-    train_prior: ArrayLike | None,
-    out_of_fold: tuple[ArrayLike, ArrayLike] | None,
-    groups: OfRows,
-    counts: OfRows,
-    confidence_level: float,
-    tol: float,
-    max_iter: int,
-) -> tuple[Found, PriorEstimate]:
+    probability: ArrayLike, train_prior: ArrayLike | None,
+    out_of_fold: tuple[ArrayLike, ArrayLike] | None, groups: OfRows, counts: OfRows,
+    confidence_level: float, tol: float, max_iter: int,
+) -> tuple[Found, PriorEstimate]:  # fmt: skip
     """What was found, and the estimate that is made of it."""
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
@@ -303,14 +292,10 @@ def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) ->
         return float(values[1]) if of_label_1 else values
 
     return PriorEstimate(
-        prior=shown_as(pi),
-        standard_error=shown_as(error),
+        prior=shown_as(pi), standard_error=shown_as(error), train_prior=shown_as(found.pi0),
         interval=interval[:, 1] if of_label_1 else interval,
-        train_prior=shown_as(found.pi0),
-        n_iter=found.n_iter,
-        converged=found.converged,
-        collapsed=collapsed,
-    )
+        n_iter=found.n_iter, converged=found.converged, collapsed=collapsed,
+    )  # fmt: skip
 
 
 def detectable_priors(expected: Moment, pi0: Array) -> Array:
@@ -376,17 +361,13 @@ def invert_test(
     ends = []
     for limit, edge, sign in ((0.0, least, -1), (1.0, 1 - least, 1)):
         inner, step = start, z * error
-        while True:
-            outer = start + sign * step
+        inner = outer = start
+        while outer != edge and excess(outer) <= 0:
+            inner, outer, step = outer, start + sign * step, 1.2 * step
             if not least < outer < 1 - least:
                 outer = edge
-            if excess(outer) > 0:
-                ends.append(float(brentq(excess, inner, outer, xtol=1e-9 * error)))
-                break
-            if outer == edge:
-                ends.append(limit)
-                break
-            inner, step = outer, 1.2 * step
+        crosses = excess(outer) > 0
+        ends.append(float(brentq(excess, inner, outer, xtol=1e-9 * error)) if crosses else limit)
     return ends[0], ends[1]
 
 
@@ -597,9 +578,8 @@ def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Prediction
     classes, for K-1 numbers to vary between them."""
     n = [len(own) for own in r]
     found = []
-    for own, (name, c), (whose, owner) in zip(
-        r, of_rows("counts", counts, n), of_rows("groups", groups, n), strict=True
-    ):
+    named = of_rows("counts", counts, n), of_rows("groups", groups, n)
+    for own, (name, c), (whose, owner) in zip(r, *named, strict=True):
         c = _checks.counts(name, c, len(own))
         c = np.ones(len(own)) if c is None else c.astype(np.float64)
         if owner is not None:
@@ -611,28 +591,24 @@ def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Prediction
 
 def of_rows(name: str, given: Any, n: list[int]) -> list[tuple[str, Any]]:
     """What is given of n unlabelled and, if there are any, of held-out rows, by its name."""
-    if given is None:
-        return [("", None)] * len(n)
     if len(n) == 1:
         if isinstance(given, tuple) and len(given) != n[0]:
             raise TypeError(
                 f"{name} must be of {n[0]} rows, (n,), found {shown(given)}: out_of_fold has a pair"
             )
         return [(name, given)]
-    if not isinstance(given, tuple) or len(given) != 2:
+    both = (None, None) if given is None else given
+    if not isinstance(both, tuple) or len(both) != 2:
         raise TypeError(
             f"{name} must be a pair (of probability, of out_of_fold), each (n,) or None, found "
             f"{shown(given)}"
         )
     names = (f"the {name} of probability", f"the {name} of out_of_fold")
-    return list(zip(names, given, strict=True))
+    return list(zip(names, both, strict=True))
 
 
 def read_moments(
-    probability: ArrayLike,
-    out_of_fold: tuple[ArrayLike, ArrayLike],
-    groups: OfRows,
-    counts: OfRows,
+    probability: ArrayLike, out_of_fold: tuple[ArrayLike, ArrayLike], groups: OfRows, counts: OfRows
 ) -> Moments:
     """The unlabelled and the held-out rows, and the held-out labels."""
     if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:

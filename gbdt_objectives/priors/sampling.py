@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, RandomState, guards, is_dask, shown
 from gbdt_objectives._rows.parts import map_parts, total
+from gbdt_objectives._rows.places import blocks
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
@@ -184,7 +185,7 @@ def kept_by_key(
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
+    rates = _checks.one_rate_or_many(RATE, negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     return np.asarray((labels == 1) | (uniform < rates))
 
@@ -304,10 +305,8 @@ def pilot_keep_rates(
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
     labels = check_zero_one_labels(y_true, "y_true")
     _checks.binary_labels("y_true", labels)
-    _checks.not_classes("probability", probability)
-    p = _checks.vector("probability", probability).astype(np.float64)
+    p = _checks.probabilities("probability", _checks.vector("probability", probability))
     _checks.same_length("probability", p, "the labels", len(labels))
-    _checks.in_unit_interval("probability", p)
     if least > mean:
         raise ValueError(
             f"floor is {least:g}, above negative_keep_rate {mean:g}, the mean rate: lower the floor"
@@ -460,34 +459,27 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 def sample_rows(
     y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
-    """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
-
-    r is the rate of the row's label, a number or (n,) in (0, 1]. ``hint`` says what to do about a
-    label without a rate.
-    """
+    """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r),
+    with r the rate of its label, a number or (n,). ``hint``: about a label without a rate."""
     rng = _checks.generator(random_state)
     seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
     sample = []
-    for first in range(0, len(y), BLOCK):
-        block = y[first : first + BLOCK]
-        uniform = rng.random(len(block))
+    for at in blocks(y, BLOCK * y.itemsize):
+        uniform = rng.random(len(y[at]))
         rows = []
         for label, rate in rates.items():
-            has_label = block == label
-            seen[label] += int(np.count_nonzero(has_label))
-            r = rate[first : first + BLOCK] if isinstance(rate, np.ndarray) else rate
-            whole = 0 if isinstance(rate, np.ndarray) else math.floor(rate)
-            copies = [np.flatnonzero(has_label)] * whole
-            copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
+            r, whole = (rate[at], 0) if isinstance(rate, np.ndarray) else (rate, math.floor(rate))
+            there = y[at] == label
+            copies = [np.flatnonzero(there)] * whole
+            copies.append(np.flatnonzero(there & (uniform < r - whole)))
+            seen[label] += int(np.count_nonzero(there))
             taken[label] += sum(map(len, copies))
             rows += copies
-        sample.append(np.sort(np.concatenate(rows)) + first)
+        sample.append(np.sort(np.concatenate(rows)) + at.start)
     if sum(seen.values()) < len(y):
         row = int(np.flatnonzero(np.all([y != label for label in rates], axis=0))[0])
-        raise ValueError(
-            f"y must hold the labels {shown(list(rates))}, found {shown(y[row])} at row {row}: "
-            f"{hint}"
-        )
+        found = f"found {shown(y[row])} at row {row}"
+        raise ValueError(f"y must hold the labels {shown(list(rates))}, {found}: {hint}")
     for label, count in seen.items():
         if taken[label] == 0:
             raise ValueError(

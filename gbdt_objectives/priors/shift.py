@@ -24,15 +24,7 @@ DESCRIPTION = (
     "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
 )  # fmt: skip
 """The arguments that describe a shift."""
-
-LARGEST_SHIFT = 700.0  # the exp of it is still a float64
-
-LARGEST_FLOAT32_SHIFT = 80.0
-"""The exp of it is still a float32; beyond, the arithmetic is in float64."""
-
-
-NAMES = "a sampling rate is negative_keep_rate=..., those of several classes class_keep_rates=..."
-"""How to give rates to what does not accept them by position."""
+LARGEST_SHIFT, LARGEST_FLOAT32_SHIFT = 700.0, 80.0  # whose exp is a float64, a float32
 
 
 def read_shift_values(key: str, value: Any) -> Any:
@@ -110,7 +102,8 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
         if len(args) > 1 and args[1] is not None and not isinstance(args[1], LogOddsShift):
             raise TypeError(
                 "shift must be what log_odds_shift returned, or be given by name, found "
-                f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."
+                f"{shown(args[1])}: a sampling rate is negative_keep_rate=..., those of several "
+                "classes class_keep_rates=..., any other shift in log-odds is shift=..."
             )
         return correct(*args, **kwargs)
 
