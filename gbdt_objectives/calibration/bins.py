@@ -65,7 +65,7 @@ def reliability_bins(
     y_true, probability : array-like of shape (n,)
         Labels 0 and 1, and probabilities of label 1.
     n_bins, strategy, sample_weight
-        As in :func:`expected_calibration_error`.
+        As in :func:`expected_calibration_error`, with its errors.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; a bin's weight is then that of
         all rows that the kept ones stand for.
@@ -74,11 +74,6 @@ def reliability_bins(
     -------
     ReliabilityBins
         Bins in ascending order of ``probability``.
-
-    Raises
-    ------
-    ValueError
-        Probabilities (n, K), and what these two functions refuse.
 
     Examples
     --------

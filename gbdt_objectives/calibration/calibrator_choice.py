@@ -67,9 +67,8 @@ def fit_default(
     input_space: Literal["probability", "margin"] = "probability",
     **rates: Any,
 ) -> Calibrator:
-    """The shrunk spline, fitted; a shift for probabilities that are the same in all rows,
-    Venn-Abers for those that were certain and wrong, or certain in all rows of one label. What all
-    refuse is refused in the spline's words."""
+    """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
+    exactly 0 or 1 and wrong, or for all rows of one label."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
@@ -96,19 +95,16 @@ def choose_calibrator(
 
     Use it where events are many enough to tell calibrators apart.
 
-    The choice is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with
-    few events leaves the probabilities nearly as they are, unless the log loss of
-    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
-    ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows: then the best of those.
+    The choice is ``SplineCalibrator(shrink=True)``, unless the log loss of ``LogitCalibrator``,
+    ``BetaCalibrator``, ``VennAbersCalibrator`` or ``ROCConvexHullCalibrator(m=2,
+    prior="base_rate")`` is lower by more than three standard errors of the paired difference on
+    held-out rows: then the best of those.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, each in two rows or more.
-    score : array-like of shape (n,) or (n, 1)
-        Probabilities of label 1 in the full population: out-of-fold, or of rows the model was not
-        trained on.
+    y_true, score : array-like of shape (n,)
+        Labels 0 and 1, each in two rows or more, and probabilities of label 1 in the full
+        population, of rows the model was not trained on.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, in the fits and in the loss. In the folds and in the standard error a row
         counts as one. Weights count rows: divide amounts of money by their mean.
@@ -121,17 +117,12 @@ def choose_calibrator(
         is then that of the kept rows, and inf for candidates that need one rate where rates differ
         by row.
     groups : array-like of shape (n,), optional
-        Whose row it is, where several rows belong to one user, session or document: they are held
-        out together, and count together in the standard error.
+        Whose row it is, where outcomes of one user, session or document may depend on each other:
+        rows of one are held out together, and count together in the standard error.
 
     Returns
     -------
     CalibratorChoice
-
-    Raises
-    ------
-    ValueError, TypeError
-        One class only, a label with a single row, values outside [0, 1], bad weights or folds.
 
     Examples
     --------

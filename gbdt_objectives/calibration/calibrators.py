@@ -68,7 +68,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError, TypeError
-            What the notes of the class name, one class only, bad arguments or parameters.
+            What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
         rows = _rows.score_rows("y", y, _checks.one_score(score), sample_weight)
@@ -108,10 +108,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 class LogOddsCalibrator(Calibrator):
-    """Base class of maps of log-odds, given as they are or as probabilities.
-
-    Infinite log-odds, which are certain, are not changed.
-    """
+    """Base class of maps of log-odds, given as they are or as probabilities; infinite ones stay."""
 
     _map: Callable[[], Step]  # of finite log-odds: its name and numbers
 
@@ -283,6 +280,9 @@ class InterceptCalibrator(LogOddsCalibrator):
     With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
     is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1.
 
+    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
+    reaches the mean.
+
     Parameters
     ----------
     input_space : {"probability", "margin"}
@@ -292,11 +292,6 @@ class InterceptCalibrator(LogOddsCalibrator):
     ----------
     shift_ : float
         The number b, in log-odds; ``shift_intercept`` makes it part of a booster.
-
-    Notes
-    -----
-    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
-    reaches the mean.
 
     Examples
     --------
@@ -333,6 +328,9 @@ class LogitCalibrator(LogOddsCalibrator):
     likelihood. They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2)
     for label 0, where N_i is the weight of label i.
 
+    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
+    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
+
     Parameters
     ----------
     input_space : {"probability", "margin"}
@@ -342,11 +340,6 @@ class LogitCalibrator(LogOddsCalibrator):
     ----------
     slope_, intercept_ : float
         The numbers a and b.
-
-    Notes
-    -----
-    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
-    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
 
     References
     ----------
@@ -390,6 +383,10 @@ class BetaCalibrator(LogOddsCalibrator):
     With a = b it is :class:`LogitCalibrator`, which treats probabilities of exactly 0 and 1, and
     scores that separate the labels, in the same way.
 
+    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
+    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
+    on: rows that are all rare events do not tell b.
+
     Parameters
     ----------
     input_space : {"probability", "margin"}
@@ -399,12 +396,6 @@ class BetaCalibrator(LogOddsCalibrator):
     ----------
     a_, b_, c_ : float
         The numbers of the map.
-
-    Notes
-    -----
-    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
-    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
-    on: rows that are all rare events do not tell b.
 
     References
     ----------

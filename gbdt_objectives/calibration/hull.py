@@ -107,13 +107,11 @@ def roc_convex_hull(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, both occurring.
-    score : array-like of shape (n,)
-        Finite, on any scale, higher for label 1. Equal scores are in one segment.
+    y_true, score : array-like of shape (n,)
+        Labels 0 and 1, both occurring, and finite scores on any scale, higher for label 1.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row. Neighbouring segments of equal proportion are
-        merged, unless rounding of weights that are not whole numbers hides that they are equal.
+        merged, unless weights that are not whole numbers round them apart.
 
     Returns
     -------
@@ -161,8 +159,7 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:
     """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
-    Proportions are compared as quotients, which are equal exactly for equal proportions of whole
-    numbers."""
+    Quotients compare proportions of whole numbers exactly."""
     from sklearn.isotonic import isotonic_regression
 
     share = positive + negative

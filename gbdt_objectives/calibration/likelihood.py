@@ -25,11 +25,9 @@ LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift co
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
-    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``.
-
-    Each step minimises the quadratic model under the bounds, and is halved until the loss falls;
-    where rounding may hide that, steps go on as long as the gradient falls.
-    """
+    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Each step
+    minimises the quadratic model, and is halved until the loss falls; where rounding may hide that,
+    steps go on as long as the gradient falls."""
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
     slope = free_gradient(gradient, theta, lowest)
@@ -152,10 +150,8 @@ def mean_offset(offset: float | Array, share: Array) -> float:
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
     """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
-
-    Infinite log-odds stay infinite: the finite ones must make up for their errors, and together
-    give P of label 1, N of label 0.
-    """
+    Infinite log-odds stay: the finite ones must make up for their errors, with P of label 1 and N
+    of label 0."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 

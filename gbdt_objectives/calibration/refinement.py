@@ -96,25 +96,18 @@ def calibration_refinement(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`.
+        The rows, as in :func:`expected_calibration_error`, with its errors.
     partition : {"prediction", "isotonic"} or array-like of shape (n,)
         How rows are grouped. "prediction": by equal prediction, for models with few distinct ones.
         "isotonic": the segments of the isotonic fit, for continuous predictions (n,);
         ``miscalibration`` and ``discrimination`` are then those of CORP, both >= 0. An array: the
         group of each row, of any type, for instance its leaf.
     loss : {"brier_score", "log_loss"}
-        What is split: the halved Brier score, or the log loss in nats, which notices the
-        calibration of rare events better.
+        The halved Brier score, or the log loss in nats, which notices rare events better.
 
     Returns
     -------
     CalibrationRefinement
-
-    Raises
-    ------
-    ValueError
-        A partition of another length, "isotonic" with (n, K), unknown words; rows that
-        :func:`expected_calibration_error` refuses.
 
     References
     ----------
@@ -156,9 +149,8 @@ def calibration_refinement(
 def split(
     loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
-    """The parts, from the weight and the probability of all classes, or of label 1. ``total`` is
-    the weight of all rows there, ``g`` the number of each one's group, or None if each is a
-    group."""
+    """The parts, from the weight and the probability of all classes, or of label 1, the weight of
+    all, and the number of each row's group, or None if each is a group."""
     parts = []
     for positive, p in columns:
         parts.append(class_terms(loss, positive, p, total, g))
@@ -177,8 +169,7 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
         W_g, A_g, B_g = sums_by(
             g, int(g.max()) + 1, lambda at: (total[at], positive[at], total[at] * p[at])
         )
-        B_g /= W_g
-        sums = W_g, A_g, B_g
+        sums = W_g, A_g, B_g / W_g
     W = float(total.sum())
     q = float(positive.sum()) / W
     calibration = refinement = within = 0.0

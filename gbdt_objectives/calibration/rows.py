@@ -24,10 +24,10 @@ ONE_CLASS = "pass one class at a time, y_true == label and its column"
 class LabelledRows:
     """Rows of weight above 0, everything float64 but class positions.
 
-    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: an index of these rows among the given ones. ``rate``: the one at which negatives
-    were kept, the same for all or that of each row. ``c``: how many identical rows each row stands
-    for, or None: one. Sums over rows and numbers of rows count copies, ``w`` is of one of them.
+    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K). ``kept``: an
+    index of these rows among the given ones. ``rate``: the one at which negatives were kept, or
+    that of each row. ``c``: how many identical rows each stands for, or None; ``w`` is of one of
+    them.
     """
 
     y: Array
@@ -268,11 +268,8 @@ def sampling_offset(
     class_keep_rates: Mapping[Any, float] | None,
     rows: LabelledRows,
 ) -> float | Array:
-    """What a row's log-odds in the sample are above those in the population, -log r.
-
-    It is a float if all rows have the same rate r, 0 if nothing is given, else (n,), of the rows of
-    weight above 0. A positive has the rate that a negative in its place would have.
-    """
+    """What a row's log-odds in the sample are above those in the population, -log r: a float if all
+    rows have the same rate r, else (n,), of the rows of weight above 0."""
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
     if class_keep_rates is None and np.min(r) < 1:
         P = float(rows.w @ rows.y)

@@ -107,17 +107,13 @@ def normalized_entropy(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`; at least two classes occur.
+        The rows, as in :func:`expected_calibration_error`, with its errors; at least two classes
+        occur.
 
     Returns
     -------
     float
         0 is best, inf if a class occurs whose probability was 0.
-
-    Raises
-    ------
-    ValueError
-        One class only; rows that :func:`expected_calibration_error` refuses.
 
     References
     ----------
@@ -169,7 +165,7 @@ def brier_score(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`.
+        The rows, as in :func:`expected_calibration_error`, with its errors.
     scale_by_half : bool
         False: without the 1/2, as scikit-learn for K classes.
 
@@ -178,11 +174,6 @@ def brier_score(
     float
         In [0, 1], or [0, 2] without the 1/2. Smaller is better; its expectation is least for the
         true probabilities.
-
-    Raises
-    ------
-    ValueError
-        Rows that :func:`expected_calibration_error` refuses.
 
     References
     ----------

@@ -360,10 +360,8 @@ def statistics_of(
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (15, G), as :func:`segment_sums` makes them.
-
-    ``values``: the segments, in this order. ``order``: all categories that have their own order.
-    """
+    """Sums by segment of one column, (15, G); ``order`` has all categories, if they have their
+    own."""
 
     argument: str
     name: str
@@ -457,11 +455,9 @@ def segment_sums(
 
 
 def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
-    """Sums over the pairs i, j of different rows of one group, (6, G).
-
-    Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
-    the segment, then with i in the segment and j anywhere.
-    """
+    """Sums over the pairs i, j of different rows of one group, (6, G), of y_i y_j, (y_i p_j + y_j
+    p_i)/2 and p_i p_j, times both weights: with i and j in the segment, then with i in it and j
+    anywhere."""
     wy, vp = rows.w * rows.y, rows.standing().w * rows.p
     both = rows.copies(wy), rows.copies(vp)
     cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)
@@ -526,10 +522,8 @@ def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
 
 def rest_test(sums: Array) -> tuple[Array, Array]:
     """The ratio of all rows outside each segment, and the p-value of the same ratio inside, or nan.
-
-    Where it is the same, A/B of all rows, D = A_s - u B_s of the segment is what chance leaves of
-    (1-k) (A_s - u B_s) - k (A_r - u B_r), with k the segment's share of B.
-    """
+    D = A_s - u B_s, with u of all rows, is (1-k) (A_s - u B_s) - k (A_r - u B_r), k the segment's
+    share of B."""
     every = sums.sum(axis=1, keepdims=True)
     A, B, b, a = score_sums(sums[:8])
     A_r, B_r, b_r, a_r = score_sums(np.maximum(every - sums, 0)[:8])
@@ -553,11 +547,9 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
 
 
 def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
-    """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V.
-
-    It is the larger of that of the normal distribution and that of A/e as a binomial number of
-    A_all/e trials, e = V/(A_all k (1-k)), which has the skewness of few rare outcomes.
-    """
+    """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V:
+    the larger of that of the normal distribution and that of A/e as a binomial number of A_all/e
+    trials, e = V/(A_all k (1-k)), which has the skewness of few rare outcomes."""
     N = A_all**2 * k * (1 - k) / V
     X = np.minimum(N * (A / A_all), N)
     binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))

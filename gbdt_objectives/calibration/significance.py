@@ -88,7 +88,8 @@ def calibration_error_test(
     Parameters
     ----------
     y_true, probability, n_bins, strategy, labels
-        As in :func:`expected_calibration_error`; probabilities are those in the full population.
+        As in :func:`expected_calibration_error`, with its errors; probabilities are those in the
+        full population.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
     sample_weight, counts, groups, confidence_level
@@ -101,12 +102,6 @@ def calibration_error_test(
     Returns
     -------
     CalibrationErrorTest
-
-    Raises
-    ------
-    ValueError
-        An argument that one of those functions refuses, rates with (n, K), weights that follow the
-        label, too few resamples.
 
     References
     ----------
@@ -158,15 +153,11 @@ def calibration_error_test(
 
 def refuse_weights_by_label(rows: LabelledRows) -> None:
     """Raise for one weight for each label, which no drawn label would keep."""
-    positive = rows.y == 1
-    if not 0 < np.count_nonzero(positive) < len(positive):
-        return
-    one, zero = rows.w[positive], rows.w[~positive]
-    if np.ptp(one) == 0 and np.ptp(zero) == 0 and one[0] != zero[0]:
+    one, zero = rows.w[rows.y == 1], rows.w[rows.y != 1]
+    if len(one) and len(zero) and np.ptp(one) == 0 == np.ptp(zero) and one[0] != zero[0]:
         rate, such = one[0] / zero[0], "For dropped negatives pass "
         if rate > 1:
-            rate = 1 / rate
-            such = "For dropped positives pass 1 - y_true, 1 - probability, "
+            rate, such = 1 / rate, "For dropped positives pass 1 - y_true, 1 - probability, "
         raise ValueError(
             f"sample_weight follows the label, found {one[0]:g} for label 1 and {zero[0]:g} for "
             f"label 0: the test draws labels anew. {such}negative_keep_rate={rate:.4g} and no such "
@@ -179,9 +170,9 @@ class BinSums:
     """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome.
 
     If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
-    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi): x is 0 if all rows of the bin have the
-    same probability. ``phi`` is how much more the observed outcomes vary. ``pairs``, (B, k), times
-    k standard normal numbers is what rows of one group add to the bins' sums of outcomes.
+    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more the observed
+    outcomes vary. ``pairs``, (B, k), times k standard normal numbers is what rows of one group add
+    to the bins' sums.
     """
 
     W: Array
@@ -227,10 +218,10 @@ class BinSums:
 class SampledBins(BinSums):
     """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
 
-    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew.
-    Cells of similar rows are therefore drawn one by one, with a true probability of log-odds ``z``
-    and one shift for each bin. Cells: their ``bin``, mean prediction ``cell_p``, ``rate``,
-    ``weight`` of the rows in the sample and mean weight ``unit``.
+    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew:
+    cells of similar rows are drawn one by one, with a true probability of log-odds ``z`` and one
+    shift for each bin. Cells have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight``
+    and mean ``unit``.
     """
 
     bin: Array
@@ -308,10 +299,8 @@ def odds_of(p: Array) -> Array:
 
 
 def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[float, float]:
-    """Slope and intercept of the true log-odds on the predicted ones, from kept rows.
-
-    A prior of N(1, 1/4) on the slope and N(0, 25) on the intercept stand in for missing events.
-    """
+    """Slope and intercept of the true log-odds on the predicted ones, from kept rows. A prior of
+    N(1, 1/4) on the slope and N(0, 25) on the intercept stand in for missing events."""
     centre = float(np.average(z, weights=W))
     X = np.stack([z - centre, np.ones(len(z))])
     start = np.array([1.0, centre])
@@ -357,11 +346,9 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
 
 
 def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Array:
-    """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins.
-
-    The sums over such pairs of the products of their residuals estimate it. Directions in which
-    they are negative are left out, the others shortened to the same trace.
-    """
+    """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins,
+    estimated by the products of their residuals. Directions in which it is negative are left out,
+    the others shortened to the same trace."""
     sums, alone = group_sums(rows, residual, b, owner)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)
     size, direction = np.linalg.eigh(covariance)
@@ -373,8 +360,7 @@ def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Ar
 
 def group_sums(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> tuple[Any, Array]:
     """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
-    bins' sums, (B,), were each row a group; residuals are about the bin's mean, which takes one of
-    its groups, or rows."""
+    bins' sums, (B,), were each row a group."""
     B = int(b.max()) + 1
     sums = _rows.sums_of_groups(rows.copies(residual), owner, b, B)
     groups, there = np.bincount(sums.indices, minlength=B), np.bincount(b, rows.c, minlength=B)
@@ -412,6 +398,12 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     def simulate(c: float) -> Array:
         return bins.simulate(gaps(c), bins.phi, len(null), seed)
 
+    def reaches(c: float) -> bool:
+        return bool(np.mean(simulate(c) >= low) > tail)
+
+    def stays(c: float) -> bool:
+        return bool(np.mean(simulate(c) <= high) > tail)
+
     def solve(c: float, accepted: float, accepts: Callable[[float], bool]) -> float:
         """The error at the border between c, which is not accepted, and one that is."""
         for _ in range(HALVINGS):
@@ -423,11 +415,8 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
         return bins.population_error(gaps(accepted))
 
     none = float(np.max(np.abs(bins.d[step > 0]) / step[step > 0], initial=0.0))
-    ends = [0.0, 0.0]
-    if np.mean(null >= low) <= tail:
-        ends[0] = solve(none, 0.0, lambda c: bool(np.mean(simulate(c) >= low) > tail))
+    lowest = solve(none, 0.0, reaches) if np.mean(null >= low) <= tail else 0.0
     most = -1.0
-    while np.mean(simulate(most) <= high) > tail and most > -1e9:
+    while stays(most) and most > -1e9:
         most *= 2
-    ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
-    return ends[0], max(ends)
+    return lowest, max(lowest, solve(most, none, stays))

@@ -20,13 +20,12 @@ def empirical_probability(
 
         p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i
 
-    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's correction
-    ``(n_i + 1) / (|S| + K)``.
+    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's correction.
 
     Parameters
     ----------
     counts : array-like of shape (..., K)
-        n_i >= 0, the rows of each class or their total weight; K >= 2.
+        n_i >= 0, the rows of each class or their total weight, not all 0 with ``m=0``; K >= 2.
     m : float >= 0
         How many rows the prior is worth.
     prior : array-like of shape (K,), optional
@@ -36,12 +35,6 @@ def empirical_probability(
     -------
     ndarray of shape (..., K)
         float64; each row sums to 1.
-
-    Raises
-    ------
-    ValueError
-        Negative counts, a row of zeros with ``m=0``, a negative ``m``, a prior of another length or
-        sum.
 
     References
     ----------

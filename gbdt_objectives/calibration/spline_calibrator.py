@@ -44,6 +44,9 @@ class SplineCalibrator(LogOddsCalibrator):
     which treats probabilities of exactly 0 and 1, and scores that separate the labels, in the same
     way.
 
+    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
+    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
+
     Parameters
     ----------
     input_space : {"probability", "margin"}
@@ -52,24 +55,17 @@ class SplineCalibrator(LogOddsCalibrator):
         Draw the map towards the score as it is, which is worth most with few events
         (``experiments/few_events``). The straight line nearest to m, a (z - c) + c + b with c the
         mean of z by information, v_i = w_i p_i (1 - p_i), then has the penalty ``b^2 / 2 + (a -
-        1)^2 / (2 .5^2)``: before any row, log-odds are taken to be off by 1, and slopes by 0.5. The
-        mean of p is no longer exactly that of y, scores may separate the labels, and margins must
-        be log-odds.
+        1)^2 / (2 .5^2)``. The mean of p is no longer exactly that of y, scores may separate the
+        labels, and margins must be log-odds.
 
     Attributes
     ----------
     knots_ : ndarray of shape (k,)
         The knots in log-odds, at equal weights of rows; 12, or fewer if there are few scores.
     slopes_ : ndarray of shape (k+1,)
-        The slopes s_j: differences of the spline's coefficients over those of their places
-        (Greville's); all equal for a straight line.
+        The slopes s_j: differences of coefficients over those of their places (Greville's).
     start_ : float
         The value of m at the first knot.
-
-    Notes
-    -----
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
-    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
 
     References
     ----------
@@ -182,9 +178,8 @@ def place_knots(z: Array, w: Array, least: float) -> Array:
 def fit_rising_spline(
     z: Array, target: Array, w: Array, offset: Offset = 0.0, shrink: bool = False
 ) -> tuple[Array, Array, float]:
-    """The knots, slopes and start of greatest penalised likelihood. The penalty has the greatest
-    marginal likelihood over the slopes, Laplace's (Wood 2011): of many rows that of the means of
-    groups of neighbours."""
+    """The knots, slopes and start of greatest penalised likelihood, with the penalty of greatest
+    marginal likelihood (Wood 2011): of many rows that of the means of groups of neighbours."""
     order = np.argsort(z)
     given, target, w = z[order], target[order], w[order]
     offset = offset[order] if isinstance(offset, np.ndarray) else offset
@@ -249,11 +244,9 @@ Part = tuple[slice, Array, Array]
 
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
-    """Means of z and of the target in each group of neighbouring rows, and its sum of shares.
-
-    Equal z are a group if they are few. Otherwise half of the limits are at equal distances in z:
-    rows in the tails weigh most in a slope, and their means alone would move the penalty.
-    """
+    """Means of z and of the target in each group of neighbouring rows, and its sum of shares. Of
+    many groups half of the limits are at equal distances in z: rows in the tails weigh most in a
+    slope."""
     starts = np.append(0, np.flatnonzero(z[1:] != z[:-1]) + 1)
     if len(starts) > GROUPS:
         places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)

@@ -54,6 +54,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
     others, where N_k is the weight of label k; for two classes these are Platt's.
 
+    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
+    or which zeros tell from the others with certainty; and probabilities that do not rise with
+    their labels, as when the columns have another order.
+
     Parameters
     ----------
     bias : bool
@@ -65,12 +69,6 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     ----------
     temperature_, bias_ : float, ndarray of shape (K,)
         The temperature T, and the biases b, with mean 0.
-
-    Notes
-    -----
-    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
-    or which zeros tell from the others with certainty; and probabilities that do not rise with
-    their labels, as when the columns have another order.
 
     References
     ----------
@@ -127,7 +125,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         Raises
         ------
         ValueError, TypeError
-            What the notes of the class name, one class only, bad arguments or parameters.
+            What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
         bias = _checks.flag("bias", self.bias)

@@ -144,12 +144,12 @@ def cross_validate_thresholds(
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
         Label distribution where the thresholds will be used, if it differs: all rows are reweighted
-        to it once, for placing and for scoring.
+        to it once.
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
         Number of resamples for the intervals of the thresholds; 0 for none. Resamples of a single
-        class, or with fewer distinct rows than classes, are drawn again.
+        class are drawn again.
     confidence_level : float in (0, 1)
         Probability of the (percentile) intervals.
     random_state : int, numpy Generator or RandomState, optional
@@ -164,9 +164,8 @@ def cross_validate_thresholds(
     ------
     ValueError
         What ``optimize_thresholds`` refuses; unknown or repeated methods; rows that are not held
-        out exactly once; a group on both sides of a split; a fold whose score is 0/0 (a single
-        class). "plugin" needs scores that rise with the class over all rows; on a fold or resample
-        where they do not, it puts every row into one class.
+        out exactly once; a group on both sides of a split; a fold whose score is 0/0. On a fold or
+        resample where scores do not rise with the class "plugin" puts every row into one class.
 
     References
     ----------

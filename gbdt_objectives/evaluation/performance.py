@@ -154,9 +154,8 @@ def estimate_performance(
     Use it before you report a score.
 
     Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
-    is judged by. Nested cross-validation trains R K (K+1) / 2 models with K folds and R repeats,
-    150 by default. With V the naive variance and e_out, e_in, e_cv as
-    ``docs/theory/performance.md`` defines them ::
+    is judged by: R K (K+1) / 2 models with K folds and R repeats. With V the naive variance and
+    e_out, e_in, e_cv as ``docs/theory/performance.md`` defines them ::
 
         error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
                     - (1 - 1/R) var_r(score) + bias^2,    V <= error^2 <= K V
@@ -180,8 +179,7 @@ def estimate_performance(
     labels : array-like of shape (K,), optional
         All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0 for the estimator and the metric. A row of weight w counts as w rows of one
-        group.
+        Weights >= 0 for the estimator and the metric; w means w rows of one group.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold, and the error is that of drawing groups.
     confidence_level : float in (0, 1)
@@ -201,13 +199,13 @@ def estimate_performance(
     ------
     ValueError, TypeError
         An estimator without ``predict``, predictions that are not classes, a metric that needs
-        thresholds, fewer than two rows (groups) in each fold, training rows of one class only, a
-        fold whose metric is 0/0, and what the estimator raises.
+        thresholds or is 0/0 in a fold, fewer than two rows (groups) in each fold, training rows of
+        one class only.
 
     References
     ----------
-    Bates, Hastie and Tibshirani (2021), Cross-validation: what does it estimate and how well does
-    it do it?, arXiv 2104.00673.
+    Bates, Hastie & Tibshirani (2021), "Cross-validation: what does it estimate and how well does it
+    do it?", arXiv 2104.00673.
 
     Examples
     --------
@@ -259,18 +257,13 @@ def compare_performance(
     first, second : estimator
         With ``fit`` and ``predict`` of classes; they are cloned.
     X, y, metric, cv, n_repeats, labels, sample_weight, groups
-        As in :func:`estimate_performance`.
+        As in :func:`estimate_performance`, with its errors.
     confidence_level, random_state, n_jobs, verbose
         As in :func:`estimate_performance`.
 
     Returns
     -------
     PerformanceDifference
-
-    Raises
-    ------
-    ValueError, TypeError
-        What :func:`estimate_performance` raises.
 
     Examples
     --------
@@ -494,11 +487,9 @@ def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
 def nested_error(
     outer: Array, inner: Array, fold: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
-    """The standard error, the naive one and the bias; see :func:`estimate_performance`.
-
-    ``outer`` (R, n): losses of rows by models trained without their fold; ``inner`` (R, K, n):
-    without fold k as well.
-    """
+    """The standard error, the naive one and the bias; see :func:`estimate_performance`. Losses:
+    ``outer`` (R, n) by models trained without the row's fold; ``inner`` (R, K, n) without fold k as
+    well."""
     R, K, _ = inner.shape
     naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
     shift, excess = np.empty((2, R, K))

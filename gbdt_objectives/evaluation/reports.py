@@ -77,8 +77,8 @@ def report(
 ) -> Path:
     """Write a page of HTML that shows how a fitted model does on new rows.
 
-    Use it for the check of a model, each month or before it is served: somebody who has no Python
-    can look at it. The page is one file that loads nothing, and the same input gives the same page.
+    Use it for the check of a model, each month or before it is served. The page is one file that
+    loads nothing, and the same input gives the same page.
 
     - ``QWKClassifier`` and ``ThresholdClassifier``: quadratic weighted kappa, and the classifier's
       own metric of classes, with limits; the scores of each class with the thresholds; the share
@@ -118,8 +118,8 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        A model of another kind, a path of another ending, labels that the model does not know or
-        that are all equal, options of another kind of model, and what the functions above refuse.
+        A model of another kind, a path of another ending, unknown or equal labels, options of
+        another kind of model, and what the functions above refuse.
 
     Examples
     --------

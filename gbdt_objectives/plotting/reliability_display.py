@@ -156,7 +156,7 @@ class ReliabilityDisplay(Display):
         y_true, sample_weight : array-like of shape (n,)
             Labels 0 and 1, both occurring, and weights >= 0, or None for all ones.
         probability : array-like of shape (n,), or a mapping of names to such
-            Probabilities of label 1, from one model or from each of several.
+            Probabilities of label 1, from one model or from each of several, at most 7.
         n_bins : int from 1 to 1,000,000, optional
             Number of bins, 15 if None; "isotonic" has none.
         strategy : {"quantile", "uniform", "events", "isotonic"}
@@ -174,12 +174,6 @@ class ReliabilityDisplay(Display):
             its frequency with groups over that without, at least 1; "isotonic" takes no groups.
         ax : matplotlib Axes, optional
             Where to draw, as in ``plot``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            One class only, probabilities outside [0, 1], lengths that differ, no model or more than
-            7, bad arguments or weights, an ``ax`` that is not Axes.
 
         References
         ----------

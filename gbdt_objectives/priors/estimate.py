@@ -116,12 +116,12 @@ def estimate_prior(
         Labels, 0..K-1, and the model's probabilities for rows from the training distribution that
         it was not trained on, shaped like ``probability``.
     groups : array-like of shape (n,), optional
-        Whose row it is, of any type, where several rows belong to one user, session or document:
-        without it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold``
-        a pair, of the unlabelled and of the held-out rows, either of which may be None.
+        Whose row it is, of any type, where rows of one user, session or document are alike: without
+        it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold`` a pair,
+        of the unlabelled and of the held-out rows, either of which may be None.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, whole numbers >= 0, where rows come from a GROUP
-        BY. With ``out_of_fold`` a pair, as ``groups``.
+        How many identical rows the row stands for, as after a GROUP BY. With ``out_of_fold`` a
+        pair.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -139,9 +139,8 @@ def estimate_prior(
     Raises
     ------
     ValueError
-        Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
-        fewer than two held-out rows of a class, or equal predictions for all; fewer groups than
-        classes.
+        Bad probabilities or priors; neither or both of ``train_prior`` and ``out_of_fold``; fewer
+        than two held-out rows of a class, equal predictions for all, fewer groups than classes.
 
     References
     ----------
@@ -194,8 +193,8 @@ def prior_shift_test(
 
     with D and C what is expected of d and its covariance at that prior, and q, 7.85 for two
     classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its 0.95
-    quantile with probability 0.8. Four times the rows halve the shift. Calibrate the model first:
-    probabilities that are too extreme weigh a few rows too much, and find less.
+    quantile with probability 0.8. Four times the rows halve the shift. A model that is not
+    calibrated finds less.
 
     Parameters
     ----------
@@ -344,11 +343,9 @@ class Found(NamedTuple):
 def invert_test(
     moment: Moment, estimate: float, error: float, least: float, z: float
 ) -> tuple[float, float]:
-    """Ends of the interval: where the moment is z of its standard errors away from 0.
-
-    Near 0 and 1 its noise is so large that it comes within z errors again: the first crossing on
-    each side counts. If a prior at the edge is rejected itself, the ends are z errors away.
-    """
+    """Ends of the interval: where the moment is first z of its standard errors away from 0, as near
+    0 and 1 noise brings it back. If the prior at the edge is rejected, the ends are z errors
+    away."""
     from scipy.optimize import brentq
 
     def excess(p: float) -> float:

@@ -58,8 +58,8 @@ def negative_downsample(
     ------
     ValueError
         A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a label
-        that does not occur, a sample without a negative, or negatives that are fewer than one in
-        five rows and not named; below one half it warns.
+        that does not occur or is not in the sample; negatives that are fewer than one in five rows
+        and not named, of which it warns below one half.
 
     Examples
     --------
@@ -110,17 +110,15 @@ def negative_downsample_by_key(
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
 
-    Use it where files or machines must agree on the sample, or new rows of a key must share its
-    fate.
+    Use it where files or machines must agree on the sample, or new rows of a key share its fate.
 
     ::
 
         kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
-    The fate of a row depends on its key alone, on every machine and every time. Negatives that
-    share a key, such as a user's id, are kept or dropped together. Lower rates keep a subset of
-    what higher ones keep. The hash, SplitMix64 over the integer or over BLAKE2b of the string, is
-    part of the interface and will not change.
+    Negatives that share a key, such as a user's id, are kept or dropped together, on every machine
+    and every time. Lower rates keep a subset of what higher ones keep. The hash, SplitMix64 over
+    the integer or over BLAKE2b of the string, is part of the interface and will not change.
 
     For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
@@ -128,10 +126,10 @@ def negative_downsample_by_key(
     Parameters
     ----------
     y, negative_keep_rate
-        The labels and rates, as in :func:`negative_downsample`.
+        The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
-        Integers, strings or bytes, none missing. Integers of any type are hashed by their value;
-        the string "5" is another key than the integer 5.
+        Integers, strings or bytes, none missing, no floats. Integers of any type are hashed by
+        their value; the string "5" is another key than the integer 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -139,12 +137,6 @@ def negative_downsample_by_key(
     -------
     ndarray of int64
         Row positions in ascending order (``.iloc`` in pandas).
-
-    Raises
-    ------
-    ValueError, TypeError
-        Keys that are missing or of another type, such as floats; an argument that
-        :func:`negative_downsample` refuses.
 
     References
     ----------
@@ -253,16 +245,16 @@ def pilot_keep_rates(
 ) -> Array:
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
-    Use it where one to three negatives are kept per positive and an earlier model can say which
-    ones matter.
+    Use it where one to three negatives are kept per positive and an earlier model knows the hard
+    ones.
 
     ::
 
         rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
                                               is negative_keep_rate
 
-    As many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but more of
-    those that are hard to tell from events. Sample with :func:`negative_downsample` and train with
+    As many negatives are kept, on average, as at the one rate, but more of those that are hard to
+    tell from events. Sample with :func:`negative_downsample` and train with
     ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
     Parameters
@@ -305,7 +297,7 @@ def pilot_keep_rates(
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
     labels = check_zero_one_labels(y_true, "y_true")
     _checks.binary_labels("y_true", labels)
-    p = _checks.probabilities("probability", _checks.vector("probability", probability))
+    p = _checks.vector("probability", _checks.probabilities("probability", probability))
     _checks.same_length("probability", p, "the labels", len(labels))
     if least > mean:
         raise ValueError(
@@ -356,8 +348,8 @@ def resample_classes(
     y : array-like of shape (n,)
         Labels of any type.
     class_keep_rates : mapping of label to float > 0
-        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5 makes two
-        or three copies of each.
+        A rate for every label that occurs and no other: 0.02 keeps one row in fifty, 1 keeps all,
+        2.5 makes two or three copies of each. A label without a row in the sample is refused.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -365,11 +357,6 @@ def resample_classes(
     -------
     ndarray of int64
         Row positions in ascending order (``.iloc`` in pandas), repeated for copies.
-
-    Raises
-    ------
-    ValueError
-        A rate not above 0, a label without a rate or a row in the sample, a rate without a row.
 
     Examples
     --------
@@ -407,18 +394,14 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Parameters
     ----------
     y_full, y_sampled : array-like of shape (n,), (m,)
-        Labels before and after sampling, of any type; more after it if rows were replicated.
+        Labels before and after sampling, of any type, with the same different ones; more after it
+        if rows were replicated.
 
     Returns
     -------
     dict
         Label to rate, in ascending order of labels, the order of a model's columns: pass it as
         ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
-
-    Raises
-    ------
-    ValueError
-        A label that occurs in one of the two only.
 
     Examples
     --------
@@ -542,8 +525,8 @@ def prior_weights(
     usually no worse, is to correct afterwards (:func:`correct_probability`).
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
-    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s. "positive"
-    hardly changes their strength (``docs/theory/log_odds.md``).
+    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s, or use
+    "positive" (``docs/theory/log_odds.md``).
 
     A Dask Series or Array is taken too: its weights are one like it, computed lazily.
 
@@ -565,8 +548,8 @@ def prior_weights(
     Raises
     ------
     ValueError
-        Probabilities that do not sum to 1; 0 for a label that occurs, or above 0 for one that does
-        not; a label without a probability.
+        Probabilities that do not sum to 1, are missing or 0 for a label that occurs, or above 0 for
+        one that does not.
 
     References
     ----------

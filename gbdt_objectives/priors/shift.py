@@ -120,8 +120,8 @@ def log_odds_shift(
 ) -> Any:
     """What to add to a model's log-odds for a population other than the training data.
 
-    Use it for the number itself: for :func:`shift_intercept`, or to add it elsewhere. The
-    corrections work it out by themselves.
+    Use it for the number itself, as for :func:`shift_intercept`: the corrections work it out by
+    themselves.
 
     Give exactly one description of the difference::
 
@@ -249,11 +249,9 @@ def correct_probability(
 
     Raises
     ------
-    ValueError
-        Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for another number
-        of classes, no or more than one description of the shift.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+    ValueError, TypeError
+        Probabilities outside [0, 1] or whose rows do not sum to 1, a shift for another number of
+        classes, no or more than one description of it, or a number by position.
 
     References
     ----------
@@ -315,19 +313,14 @@ def correct_margin(
     Parameters
     ----------
     margin : array-like of shape (n,) or (n, K), or float
-        z_s: log-odds of label 1, or log-probabilities up to a constant per row.
+        z_s, finite: log-odds of label 1, or log-probabilities up to a constant per row.
     shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`; d may be any finite number.
+        As in :func:`correct_probability`, with its errors; d may be any finite number.
 
     Returns
     -------
     ndarray
         Shaped like ``margin``, float32 if that is, otherwise float64.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Margins that are not finite; a shift that :func:`correct_probability` refuses.
 
     Examples
     --------
@@ -376,18 +369,12 @@ def correct_threshold(
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
     shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`, for two classes.
+        As in :func:`correct_probability`, with its errors, for two classes.
 
     Returns
     -------
     float or ndarray of shape (m,)
         t_s, for the probabilities that the model predicts.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A threshold outside [0, 1], shifts of more than two classes, a shift that
-        :func:`correct_probability` refuses.
 
     Examples
     --------
