@@ -297,8 +297,10 @@ def pilot_keep_rates(
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
     labels = check_zero_one_labels(y_true, "y_true")
     _checks.binary_labels("y_true", labels)
-    p = _checks.vector("probability", _checks.probabilities("probability", probability))
+    _checks.not_classes("probability", probability)
+    p = _checks.vector("probability", probability).astype(np.float64)
     _checks.same_length("probability", p, "the labels", len(labels))
+    _checks.in_unit_interval("probability", p)
     if least > mean:
         raise ValueError(
             f"floor is {least:g}, above negative_keep_rate {mean:g}, the mean rate: lower the floor"
