@@ -247,14 +247,12 @@ class SampledBins(BinSums):
         return np.asarray(expit(self.z + ((low + high) / 2)[self.bin]))
 
     def population_error(self, gap: Array) -> float:
-        """The error in a population whose gaps are ``gap``."""
         pi = self.probability(gap)
         n = self.stand(pi)
         gaps = np.bincount(self.bin, n * (self.cell_p - pi))
         return float(np.abs(gaps).sum() / n.sum())
 
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
-        """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
         pi = self.probability(gap)
         n = self.stand(pi)
         rng = np.random.default_rng(seed)
@@ -313,8 +311,7 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
 
 
 def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSums:
-    """Sum up rows in the bins 0 to max(b), none empty. ``owner``: the number of each row's
-    group."""
+    """Sum up rows in the bins 0 to max(b), none empty; ``owner`` numbers each row's group."""
     unit = rows.unit
 
     def terms(at: slice) -> list[Array]:

@@ -357,8 +357,7 @@ def invert_test(
         return max(start - z * error, 0.0), min(start + z * error, 1.0)
     ends = []
     for limit, edge, sign in ((0.0, least, -1), (1.0, 1 - least, 1)):
-        inner, step = start, z * error
-        inner = outer = start
+        inner, outer, step = start, start, z * error
         while outer != edge and excess(outer) <= 0:
             inner, outer, step = outer, start + sign * step, 1.2 * step
             if not least < outer < 1 - least:

@@ -341,9 +341,9 @@ def resample_classes(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample in which each label has its own rate.
 
-    A row whose label has the rate r is taken floor(r) times, and once more with probability r -
-    floor(r), independently of all others. Prefer to drop rows of the other class or to weight:
-    boosters memorise copies, and corrected probabilities are then too low.
+    A row whose label has the rate r is taken floor(r) times, and once more with the probability
+    left, independently of all others. Prefer to drop rows of the other class or to weight: boosters
+    memorise copies, and corrected probabilities are then too low.
 
     Parameters
     ----------
