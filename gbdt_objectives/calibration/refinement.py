@@ -196,11 +196,13 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
 
 
 def number_equal_rows(p: Array) -> Array:
-    """Numbers from 0, equal where rows are equal."""
-    order = np.lexsort(p.T)
-    new = np.zeros(len(p), bool)
-    for column in p.T:
-        new[1:] |= np.diff(column[order]) != 0
-    g = np.empty(len(p), np.intp)
-    g[order] = np.cumsum(new)
+    """Numbers from 0, equal where rows are equal: those of a random combination of columns."""
+    key = np.zeros(len(p))
+    for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
+        key += c * p[:, k]
+    g = number_values(key)[1]
+    one = np.empty(g.max() + 1, np.intp)
+    one[g] = np.arange(len(g))
+    if (p != p[one[g]]).any():  # different rows of the same number
+        g = np.unique(p, axis=0, return_inverse=True)[1].ravel()
     return g

@@ -111,8 +111,8 @@ class ReliabilityDisplay(Display):
         for name in curves:
             if str(name).startswith("_"):
                 raise ValueError(
-                    f"model {name!r} begins with an underscore, which matplotlib's legends hide: "
-                    "rename it"
+                    f"model {name!r} would be missing from the legend, as matplotlib hides names "
+                    "that begin with an underscore: rename it"
                 )
         _checks.choice("scale", scale, ("auto", "linear", "log"))
         if scale == "auto":
@@ -183,12 +183,10 @@ class ReliabilityDisplay(Display):
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if strategy == "isotonic" and (n_bins is not None or groups is not None):
-            named = "groups" if n_bins is None else f"n_bins={n_bins}"
-            why = "has no bins" if named != "groups" else "draws each label on its own"
-            raise ValueError(
-                f"{named} is given, but strategy='isotonic' {why}: leave it out, or choose "
-                "'quantile', 'uniform' or 'events'"
-            )
+            why = "groups is given, but the band of strategy='isotonic' draws each label on its own"
+            if n_bins is not None:
+                why = f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins"
+            raise ValueError(f"{why}: leave it out, or choose 'quantile', 'uniform' or 'events'")
         bins = 15 if n_bins is None else n_bins
         rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
@@ -196,7 +194,8 @@ class ReliabilityDisplay(Display):
             raise ValueError("probability is an empty mapping: pass at least one model")
         if len(models) > len(STYLES):
             raise ValueError(
-                f"probability holds {len(models)} models: draw at most {len(STYLES)} at a time"
+                f"probability holds {len(models)} models, but only {len(STYLES)} can be told "
+                "apart: draw fewer at a time"
             )
         curves = {}
         for name, p in models.items():

@@ -589,9 +589,8 @@ def of_rows(name: str, given: Any, n: list[int]) -> list[tuple[str, Any]]:
     """What is given of n unlabelled and, if there are any, of held-out rows, by its name."""
     if len(n) == 1:
         if isinstance(given, tuple) and len(given) != n[0]:
-            raise TypeError(
-                f"{name} must be of {n[0]} rows, (n,), found {shown(given)}: out_of_fold has a pair"
-            )
+            found = f"found {shown(given)}: a pair is for out_of_fold"
+            raise TypeError(f"{name} must be of the n = {n[0]} rows, (n,), {found}")
         return [(name, given)]
     both = (None, None) if given is None else given
     if not isinstance(both, tuple) or len(both) != 2:
