@@ -275,8 +275,8 @@ class SegmentStatistics:
             return NotImplemented
         a, b = ([column.name for column in one.columns] for one in (self, other))
         if a != b:
-            both = f"{_checks.shown(a)} and {_checks.shown(b)}"
-            raise ValueError(f"columns {both} do not add up: give segments of the same names")
+            both = f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)}"
+            raise ValueError(f"{both} do not add up: give segments of the same names")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
             self.rows + other.rows,
