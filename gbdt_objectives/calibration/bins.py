@@ -153,8 +153,7 @@ def expected_calibration_error(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1] or whose rows do not sum to 1, a bad number of bins, bad
-        weights.
+        Probabilities outside [0, 1] or whose rows do not sum to 1, bad bins or weights.
 
     References
     ----------

@@ -143,7 +143,9 @@ def calibration_refinement(
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
             g = number_values(g[rows.kept])[1]
-    return split(loss, ((rows.w * y, p) for y, p in rows.columns()), rows.w, g)
+    if rows.p.ndim == 1:
+        return split(loss, [(rows.w * rows.y, rows.p)], rows.w, g)
+    return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
 
 
 def split(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,14 +59,6 @@ class LabelledRows:
     def sums(self, g: Array, G: int, terms: Callable[[slice], Sequence[Array]]) -> Array:
         """:func:`sums_by`, over all copies of the rows."""
         return sums_by(g, G, lambda at: [self.copies(x, at) for x in terms(at)])
-
-    def columns(self) -> Iterator[tuple[Array, Array]]:
-        """Yield whether rows are of a class, and its probability: label 1 or all K classes."""
-        if self.p.ndim == 1:
-            yield self.y, self.p
-        else:
-            for k, p in enumerate(self.p.T):
-                yield (self.y == k).astype(np.float64), p
 
     def part(self, at: slice, unit: float = 1.0) -> tuple[Array, Array, Array, Any, Array]:
         """y, p, w, the rate and v, which rows stand for, of some rows; weights in units."""

@@ -13,7 +13,6 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.parts import total
 from gbdt_objectives._rows.places import dot
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.rows import LabelledRows
 
 
 def calibration_ratio(
@@ -135,14 +134,12 @@ def normalized_entropy(
             f"y_true holds the single class at column {classes[0]}: nothing can be divided by its "
             "entropy, 0"
         )
-    return -dot(rows.w, log_likelihood(rows, classes)) / W / -float(q @ np.log(q))
-
-
-def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:
-            return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
-        return np.log(rows.p[np.arange(len(classes)), classes])
+            log_p = np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
+        else:
+            log_p = np.log(rows.p[np.arange(len(classes)), classes])
+    return dot(rows.w, log_p) / W / float(q @ np.log(q))
 
 
 def brier_score(

@@ -158,7 +158,6 @@ def cross_validate_thresholds(
     Returns
     -------
     ThresholdCrossValidation
-        It prints as a table with a row per method.
 
     Raises
     ------
@@ -169,8 +168,7 @@ def cross_validate_thresholds(
 
     References
     ----------
-    Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, for the rule of
-    one standard error.
+    Breiman, Friedman, Olshen & Stone (1984), for the rule of one standard error.
 
     Examples
     --------
@@ -207,7 +205,7 @@ def cross_validate_thresholds(
     fits = rows.resampled_fits(chosen, n_bootstrap, unit, rng)
     return ThresholdCrossValidation(
         methods=chosen, labels=order,
-        greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
+        greater_is_better=is_greater_better(target),
         score=np.array([rows.score(p) for p in predicted]),
         fold_score=np.transpose([scores for _, scores in held_out]),
         in_sample_score=np.array([rows.score(rows.classes(cuts)) for cuts in found]),
@@ -274,6 +272,10 @@ def percentiles(fits: Array, level: float) -> Array:
     draws, n = np.sort(fits, axis=0), len(fits)
     outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - .9)/2 is 9.999 in floats
     return np.stack([draws[outside], draws[n - 1 - outside]], axis=1)
+
+
+def is_greater_better(metric: Target) -> bool:
+    return not isinstance(metric, ClassMetric) or metric.greater_is_better
 
 
 def score_classes(

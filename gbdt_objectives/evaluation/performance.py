@@ -26,7 +26,7 @@ from gbdt_objectives._checks import Array, RandomState, check_order, group_numbe
 from gbdt_objectives._checks.folds import held_out_once
 from gbdt_objectives._rows.html import Shown
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.evaluation.cross_validation import score_classes
+from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import MetricArgument, Target, row_losses
@@ -174,8 +174,7 @@ def estimate_performance(
         As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
         greater is better: negate an error.
     cv, n_repeats : int
-        Number of stratified, shuffled folds, at least 3, and of times that they are drawn, at least
-        2.
+        Number of stratified, shuffled folds, at least 3, and how often they are drawn, at least 2.
     labels : array-like of shape (K,), optional
         All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional
@@ -198,14 +197,12 @@ def estimate_performance(
     Raises
     ------
     ValueError, TypeError
-        An estimator without ``predict``, predictions that are not classes, a metric that needs
-        thresholds or is 0/0 in a fold, fewer than two rows (groups) in each fold, training rows of
-        one class only.
+        Predictions that are not classes, a metric that needs thresholds or is 0/0 in a fold, fewer
+        than two rows (groups) in each fold, training rows of one class only.
 
     References
     ----------
-    Bates, Hastie & Tibshirani (2021), "Cross-validation: what does it estimate and how well does it
-    do it?", arXiv 2104.00673.
+    Bates, Hastie & Tibshirani (2021), arXiv 2104.00673, for nested cross-validation.
 
     Examples
     --------
@@ -281,7 +278,7 @@ def compare_performance(
     rows = _read(first, X, y, metric, cv, n_repeats, labels, sample_weight, groups, random_state)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     a, b = _judge([("first", first), ("second", second)], rows, n_jobs, verbose)
-    sign = 1.0 if rows.greater_is_better else -1.0
+    sign = 1.0 if is_greater_better(rows.metric) else -1.0
     difference = sign * float(a.score.mean() - b.score.mean())
     error, _, _ = nested_error(a.outer - b.outer, a.inner - b.inner, rows.fold, rows.w, rows.unit)
     return PerformanceDifference(
@@ -305,10 +302,6 @@ class _Rows:
     unit: Array
     fold: Array
     metric: Target
-
-    @property
-    def greater_is_better(self) -> bool:
-        return not isinstance(self.metric, ClassMetric) or self.metric.greater_is_better
 
 
 @dataclass(frozen=True, eq=False)
@@ -513,7 +506,7 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
     estimate = float(judged.score.mean())
     return PerformanceEstimate(
         metric=str(getattr(rows.metric, "name", getattr(rows.metric, "__name__", "metric"))),
-        greater_is_better=rows.greater_is_better, estimate=estimate, standard_error=error,
+        greater_is_better=is_greater_better(rows.metric), estimate=estimate, standard_error=error,
         interval=normal_interval(estimate, error, level), confidence_level=level,
         naive_error=naive, bias=bias, fold_scores=judged.fold_scores,
     )  # fmt: skip

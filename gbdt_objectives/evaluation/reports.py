@@ -82,9 +82,8 @@ def report(
 
     - ``QWKClassifier`` and ``ThresholdClassifier``: quadratic weighted kappa, and the classifier's
       own metric of classes, with limits; the scores of each class with the thresholds; the share
-      and the confusion matrix of the classes. The limits are those of estimate +- 1.96 sqrt(V) with
-      the naive variance V of :func:`estimate_performance`, as the model is given: symmetric, so
-      that they may pass 1, and left out if every row is right.
+      and the confusion matrix of the classes. Limits are estimate +- 1.96 sqrt(V) with the naive
+      variance V of :func:`estimate_performance`; they may pass 1, and are left out if V is 0.
     - Other classifiers of two classes, whose second one, ``classes_[1]``, is label 1:
       :func:`calibration_ratio_by_segment` of all rows, of the ``segments``, and of the alerts from
       ``threshold``, with their share of label 1; a ``ReliabilityDisplay``. All limits are of 95 %.

@@ -48,8 +48,8 @@ class ReliabilityCurve:
         Weight, mean prediction and observed frequency of label 1 in each bin; with an isotonic fit,
         which is then the frequency, the bins are groups of similar predictions.
     low, high : ndarray of shape (B,)
-        Confidence limits of the frequency that would be observed among many more rows; with an
-        isotonic fit, the limits of the fit that right probabilities would have.
+        Confidence limits of the frequency among many more rows; with an isotonic fit, the limits of
+        the fit that right probabilities would have.
     ratio : float
         The ``calibration_ratio``: mean prediction over mean outcome.
     probability, weight : ndarray of shape (n,)

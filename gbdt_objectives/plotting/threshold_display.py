@@ -34,12 +34,10 @@ class ThresholdDisplay(Display):
       them the class predicted between two thresholds.
     - ``kind="profile"``: quadratic weighted kappa as each threshold moves between its two
       neighbours while the others stay in place.
-    - ``kind="hull"``: why the exact method is exact (``docs/theory/thresholds.md``). With the
-      rows sorted by score, N is the cumulative weight and S the cumulative class position
-      (0..K-1), as shares of the total weight, and mu the mean position. Shown are the curve
-      S - mu N against N and its lower convex hull. With R = 1 - kappa at the optimum, the tangent
-      of slope (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at c-1
-      and c. A threshold whose dot is elsewhere is not optimal.
+    - ``kind="hull"``: why the exact method is exact (``docs/theory/thresholds.md``). For rows
+      sorted by score the cumulative class position less its mean is drawn against the cumulative
+      weight, with its lower convex hull, which tangents touch at the exact cuts. A threshold whose
+      dot is elsewhere is not optimal.
 
     Parameters
     ----------

@@ -57,20 +57,17 @@ def negative_downsample(
     Raises
     ------
     ValueError
-        A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a label
-        that does not occur or is not in the sample; negatives that are fewer than one in five rows
-        and not named, of which it warns below one half.
+        A bad rate, labels other than 0 and 1, a label that does not occur or is not in the sample;
+        negatives that are fewer than one in five rows and not named (below one half it warns).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import log_odds_shift, negative_downsample
-    >>> from gbdt_objectives.priors import measured_keep_rates
+    >>> from gbdt_objectives import negative_downsample
     >>> y = (np.arange(100_000) % 1000 == 0).astype(int)
     >>> rows = negative_downsample(y, 0.02, random_state=0)
     >>> int(y[rows].sum()), len(rows)
     (100, 2044)
-    >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
     if is_dask(y):
         raise TypeError(

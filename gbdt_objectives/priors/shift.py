@@ -48,9 +48,8 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
     Examples
     --------
     >>> from gbdt_objectives import log_odds_shift
-    >>> shift = log_odds_shift(negative_keep_rate=0.1)
-    >>> f"{shift:.3f}", round(float(-shift), 3)
-    ('-2.303', 2.303)
+    >>> f"{log_odds_shift(negative_keep_rate=0.1):.3f}"
+    '-2.303'
     >>> LogOddsShift.from_json(LogOddsShift(-2.5).to_json())
     LogOddsShift(-2.5)
     """
@@ -152,17 +151,14 @@ def log_odds_shift(
 
     Raises
     ------
-    ValueError
-        None or more than one description; a rate that is not above 0; priors that do not sum to 1,
-        contain a 0 or differ in the number of classes.
-    TypeError
-        An argument by position, or the rates of several classes given as one rate.
+    ValueError, TypeError
+        None or more than one description, or one by position; a rate that is not above 0; priors
+        that do not sum to 1, contain a 0 or differ in the number of classes.
 
     References
     ----------
     King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The foundations of
-    cost-sensitive learning", theorem 2; Saerens et al. (2002), Neural Computation 14(1), equation
-    2.4.
+    cost-sensitive learning", theorem 2; Saerens et al. (2002), equation 2.4.
 
     Examples
     --------
@@ -362,7 +358,7 @@ def correct_threshold(
 
         correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
 
-    Decisions then need no corrected probabilities. Negate the shift for the way back.
+    Negate the shift for the way back.
 
     Parameters
     ----------
@@ -378,8 +374,6 @@ def correct_threshold(
 
     Examples
     --------
-    A click that pays from a probability of 50 %, and a tenth of the negatives kept:
-
     >>> from gbdt_objectives.priors import correct_threshold
     >>> print(correct_threshold(0.5, negative_keep_rate=0.1).round(4))
     0.9091
