@@ -6,6 +6,7 @@ Newton's method finds them: for a convex loss of a few parameters, some of which
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -121,25 +122,21 @@ def fit_logistic(
     n, d = len(target), len(features)
     X, units, centers = np.ones((d + 1, n)), np.ones(d), np.zeros(d)
     for k, u in enumerate(features):
-        units[k] = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
-        x = u / units[k]
-        centers[k] = share @ x
-        x -= centers[k]
+        largest = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
+        x = u / largest
+        center = share @ x
+        x -= center
         spread = np.sqrt(share @ (x * x)) or 1
-        X[k] = x / spread
-        units[k] *= spread
-        centers[k] /= spread
+        X[k], units[k], centers[k] = x / spread, largest * spread, center / spread
     lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
     starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)) - mean_offset(offset, share))]
     if n > 10_000 * COARSE:
         some = slice(None, None, COARSE)
         x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
-        try:
+        with suppress(ValueError):  # of too few rows of a label
             own = np.broadcast_to(offset, n)[some]
             coarse = minimize_convex(logistic_loss(x, target[some], part, own), starts, lowest)
             starts = [coarse] if np.abs(coarse).max() < SANE else starts
-        except ValueError:
-            pass  # too few rows of a label
     *slopes, c = minimize_convex(logistic_loss(X, target, share, offset), starts, lowest)
     return *map(float, slopes / units), float(c - slopes @ centers)
 

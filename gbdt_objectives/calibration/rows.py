@@ -136,7 +136,7 @@ def label_1_columns(
 
 
 def label_1_rows(
-    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None, counts: Any = None
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = 1.0, counts: Any = None
 ) -> LabelledRows:
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
     columns = label_1_columns(y_true, probability, sample_weight, counts)
@@ -242,10 +242,9 @@ def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -
 
 def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
     """The rate of each row of weight above 0, from what :func:`read_rates` gives for all rows."""
-    found: float | Array = 1.0
-    if rate is not None and np.ndim(rate) == 0:
-        found = float(rate)
-    elif rate is not None:
+    if np.ndim(rate) == 0:
+        found: float | Array = float(rate)
+    else:
         rates = _checks.keep_rates("keep_rate", rate)
         _checks.same_length("keep_rate", rates, "the labels", rows.given)
         found = np.asarray(rates[rows.kept])

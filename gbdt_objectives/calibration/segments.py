@@ -327,7 +327,7 @@ def statistics_of(
     y_true: Any,
     probability: Any,
     sample_weight: Any,
-    keep_rate: Any = None,
+    keep_rate: Any = 1.0,
     counts: Any = None,
     **segments: Any,
 ) -> SegmentStatistics:
