@@ -54,9 +54,9 @@ class SplineCalibrator(LogOddsCalibrator):
     shrink : bool
         Draw the map towards the score as it is, which is worth most with few events
         (``experiments/few_events``). The straight line nearest to m, a (z - c) + c + b with c the
-        mean of z by information, v_i = w_i p_i (1 - p_i), then has the penalty ``b^2 / 2 + (a -
-        1)^2 / (2 .5^2)``. The mean of p is no longer exactly that of y, scores may separate the
-        labels, and margins must be log-odds.
+        mean of z by information, v_i = w_i p_i (1 - p_i), then has the penalty
+        ``b^2 / 2 + (a - 1)^2 / (2 0.5^2)``. The mean of p is no longer exactly that of y, scores
+        may separate the labels, and margins must be log-odds.
 
     Attributes
     ----------

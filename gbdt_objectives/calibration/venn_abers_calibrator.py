@@ -70,7 +70,7 @@ class VennAbersCalibrator(Calibrator):
     """
 
     def __init__(self) -> None:
-        """It has no parameters; with this, a call with some is answered as everywhere."""
+        """Take no parameters; a call with some is answered with a remedy, as this exists."""
 
     _takes_one_rate = True
     _saved: ClassVar = {

@@ -270,7 +270,7 @@ class _Rows:
 def percentiles(fits: Array, level: float) -> Array:
     """Lower and upper ends, (m, 2, K-1): order statistics, since cuts may be infinite."""
     draws, n = np.sort(fits, axis=0), len(fits)
-    outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - .9)/2 is 9.999 in floats
+    outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - 0.9)/2 is 9.999 in floats
     return np.stack([draws[outside], draws[n - 1 - outside]], axis=1)
 
 

@@ -92,7 +92,8 @@ class ThresholdDisplay(Display):
         method : {"plugin", "exact", "nelder-mead"}
             Algorithm that places the thresholds if none are given.
         labels : array-like of shape (K,), optional
-            All classes in ascending order. None: those that ``thresholds`` carry, else as there.
+            All classes in ascending order. None: those that ``thresholds`` carry, else as in
+            ``optimize_thresholds``.
         kind : {"histogram", "profile", "hull"}
             What to draw.
         ax : matplotlib Axes, optional
