@@ -55,8 +55,7 @@ def calibration_ratio(
     -------
     float
         1 is best; above 1 predictions are too high on average. It says nothing about single rows.
-        Its limits are those of :func:`calibration_ratio_by_segment` with ``"prediction",
-        n_bins=1``.
+        Its limits are those of :func:`calibration_ratio_by_segment` with a single bin.
 
     Raises
     ------
