@@ -362,7 +362,7 @@ class LogitCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
+        target = finite_targets(y, z, w)
         self.slope_, self.intercept_ = fit_logistic([z], target, w, offset=offset)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
@@ -419,7 +419,7 @@ class BetaCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        target = rising_targets(y, z, w)
+        target = finite_targets(y, z, w, rising=True)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
                 "score has fewer than three different values besides 0 and 1: use LogitCalibrator"
@@ -467,16 +467,11 @@ def overlap(negative: Array, positive: Array) -> bool:
     return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 
-def platt_targets(y: Array, w: Array) -> Array:
-    """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
+def finite_targets(y: Array, z: Array, w: Array, *, rising: bool = False) -> Array:
+    """y, or Platt's targets where a map, or one that is ``rising``, could separate the labels."""
+    negative, positive = z[y == 0], z[y == 1]
+    if overlap(negative, positive) or (rising and positive.max() <= negative.min()):
+        return y
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
     _rows.check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
     return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
-
-
-def rising_targets(y: Array, z: Array, w: Array) -> Array:
-    """y, or Platt's targets where a rising map could separate the labels."""
-    negative, positive = z[y == 0], z[y == 1]
-    if overlap(negative, positive) or positive.max() <= negative.min():
-        return y
-    return platt_targets(y, w)

@@ -102,7 +102,7 @@ class SplineCalibrator(LogOddsCalibrator):
         shrink = _checks.flag("shrink", self.shrink)
         if shrink:
             calibrators.overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
-        target = y if shrink else calibrators.rising_targets(y, z, w)
+        target = y if shrink else calibrators.finite_targets(y, z, w, rising=True)
         self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset, shrink)
         if not self.slopes_.any():
             calibrators.warn_of_no_rise("the fitted map is constant")
