@@ -59,8 +59,7 @@ class ThresholdDisplay(Display):
     def __init__(
         self, *, rows: ScoredRows, thresholds: Thresholds, kind: Kind = "histogram"
     ) -> None:
-        self.rows = rows
-        self.thresholds = thresholds
+        self.rows, self.thresholds = rows, thresholds
         self.kind = _checks.choice("kind", kind, tuple(KINDS))
 
     @property
@@ -102,12 +101,10 @@ class ThresholdDisplay(Display):
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels
         rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
+        known: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         if thresholds is None:
-            found = optimize_thresholds(
-                y_true, score, method=method, labels=labels, sample_weight=sample_weight
-            )
-        else:
-            found = with_labels(thresholds, rows.labels)
+            thresholds = optimize_thresholds(y_true, score, method=method, **known)
+        found = with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -129,12 +126,9 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     of_class = [rows.position == k for k in range(K)]
     edges = np.histogram_bin_edges(rows.score.astype(np.float64), bins=50)
     bars: Any = ax.hist(
-        [rows.score[chosen] for chosen in of_class],
-        bins=edges.tolist(),
-        weights=[weight[chosen] for chosen in of_class],
-        stacked=True,
-        color=list(_colors(K)),
-    )[2]
+        [rows.score[chosen] for chosen in of_class], edges.tolist(), stacked=True,
+        weights=[weight[chosen] for chosen in of_class], color=list(_colors(K)),
+    )[2]  # fmt: skip
     finite = thresholds[np.isfinite(thresholds)]
     edged = [patheffects.withStroke(linewidth=4, foreground="white")]
     lines = [ax.axvline(cut, color="black", lw=1.4, path_effects=edged) for cut in finite]
@@ -218,18 +212,12 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         if k in axes.named(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
-                names[k],
-                (N[cut], D[cut]),
-                xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
-                textcoords="offset points",
-                ha=("left", "center", "right")[side],
-                va="bottom",
-                fontsize="small",
-                path_effects=[edged],
-            )
-    ax.plot(
-        N[cuts], D[cuts], "o", color="black", mfc="none", mew=1.5, ms=8, label="thresholds shown"
-    )
+                names[k], (N[cut], D[cut]), xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
+                textcoords="offset points", ha=("left", "center", "right")[side], va="bottom",
+                fontsize="small", path_effects=[edged],
+            )  # fmt: skip
+    circles: dict[str, Any] = {"color": "black", "mfc": "none", "mew": 1.5, "ms": 8}
+    ax.plot(N[cuts], D[cuts], "o", label="thresholds shown", **circles)
     ax.set_xlabel("share of rows with a lower score")
     ax.set_ylabel("cumulative label position\nminus mean, per row")
     ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")

@@ -226,12 +226,10 @@ def prior_shift_test(
     degrees = len(found.pi0) - 1
     detectable = detectable_priors(found.expected, found.pi0)
     return PriorShiftTest(
-        statistic=found.statistic,
-        degrees_of_freedom=degrees,
-        p_value=float(chdtrc(degrees, found.statistic)),
+        statistic=found.statistic, degrees_of_freedom=degrees,
+        p_value=float(chdtrc(degrees, found.statistic)), estimate=estimate,
         detectable=detectable[:, 1] if np.ndim(estimate.prior) == 0 else detectable,
-        estimate=estimate,
-    )
+    )  # fmt: skip
 
 
 def find_prior(
