@@ -215,16 +215,12 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
     """Raise unless there are several labels, none of which had the probability 0."""
     weight = np.bincount(y, minlength=len(order))
     if (weight > 0).sum() == 1:
-        raise ValueError(
-            f"y holds the single class {shown(order[y[0]])} in rows of weight above 0: there "
-            "must be two"
-        )
+        found = f"y holds the single class {shown(order[y[0]])} in rows of weight above 0"
+        raise ValueError(f"{found}: there must be rows of two classes or more")
     if bias and not weight.all():
         absent = order[weight.argmin()]
-        raise ValueError(
-            f"y has no row of class {shown(absent)}, whose bias cannot be fitted: add such rows, "
-            "or use bias=False"
-        )
+        found = f"y has no row of class {shown(absent)}, whose bias cannot be fitted"
+        raise ValueError(f"{found}: add such rows, or use bias=False")
     wrong = p[np.arange(len(y)), y] == 0
     if wrong.any():
         row = int(wrong.argmax())

@@ -240,9 +240,8 @@ class _Rows:
         """Classes of the rows that fold ``f`` holds out, and their score, by each method."""
         for side, part in (("training", train), ("held-out", test)):
             if self.w is not None and not self.w[part].any():
-                raise ValueError(
-                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer, or shuffle"
-                )
+                found = f"sample_weight is 0 in all {side} rows of fold {f}"
+                raise ValueError(f"{found}: use fewer folds, or a splitter that shuffles")
         rows = self.by_score
         times = np.bincount(train, minlength=len(self.y))[rows.order]  # a split may repeat rows
         at = np.repeat(np.arange(len(times)), times)
@@ -301,7 +300,5 @@ def draw_resample(
         y = resample.position
         if len(y) >= len(rows.labels) and y.min() < y.max():
             return resample
-    raise ValueError(
-        f"no resample of {units} units holds two classes and {len(rows.labels)} rows: pass "
-        "n_bootstrap=0"
-    )
+    wanted = f"two classes and {len(rows.labels)} rows"
+    raise ValueError(f"no resample of {units} rows or groups holds {wanted}: pass n_bootstrap=0")

@@ -321,9 +321,8 @@ def _read(
 ) -> _Rows:  # fmt: skip
     target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
-        raise TypeError(
-            f"cv must be a number of folds, found {shown(cv)}: pairs are left out, and drawn anew"
-        )
+        found = f"cv must be a number of folds, found {shown(cv)}"
+        raise TypeError(f"{found}: nested cross-validation leaves out pairs, and draws them anew")
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
     rng = _checks.generator(random_state)
@@ -356,9 +355,8 @@ def _draw_folds(
     units = int(unit.max()) + 1
     if units < 2 * K:
         what = "rows" if group is None else "groups"
-        raise ValueError(
-            f"cv = {K} folds need at least {2 * K} {what}, found {units}: use fewer, or more rows"
-        )
+        needed = f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}"
+        raise ValueError(f"{needed}: use fewer folds or more rows")
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):
         splits = held_out_once(position, K, group, random_state=seed)
