@@ -398,16 +398,11 @@ def correct_threshold(
 def resolve_shift(shift: Any, *description: Any) -> Any:
     """The shift given, or the one described by the arguments of :func:`log_odds_shift`."""
     found = {name: v for name, v in zip(DESCRIPTION, description, strict=True) if v is not None}
-    if shift is not None and found:
-        raise ValueError(
-            "exactly one description of the shift is needed, found shift and "
-            f"{', '.join(found)}: leave one out"
-        )
-    if shift is None and not found:
-        raise ValueError(
-            "exactly one description of the shift is needed, found none: pass the result of "
-            f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
-        )
+    if (shift is None) != bool(found):
+        said = f"shift and {', '.join(found)}: leave one out"
+        if shift is None:
+            said = f"none: pass the shift of log_odds_shift, or by name {', '.join(DESCRIPTION)}"
+        raise ValueError(f"exactly one description of the shift is needed, found {said}")
     d = log_odds_shift(**found) if shift is None else shift
     return plain(d) if np.ndim(d) == 0 else d
 
@@ -472,8 +467,7 @@ def read_prior(name: str, value: ArrayLike) -> Array:
         p = _checks.number(name, value)
         if not 0 < p < 1:
             raise ValueError(
-                f"{name} must be above 0 and below 1, found {p!r}: it is that of label 1, and both "
-                "occur"
+                f"{name} must be above 0 and below 1, found {p!r}: both labels must occur"
             )
         return np.array([1 - p, p])
     pi = _checks.distribution(name, value)
