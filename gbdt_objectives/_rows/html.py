@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gbdt_objectives._checks import shown
-from gbdt_objectives._rows.values import printed_rows
+from gbdt_objectives._rows.values import printed_rows, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,6 +36,10 @@ class Table(Shown):
 
     def _columns(self) -> Mapping[str, Any]:
         return vars(self)
+
+    def __repr__(self) -> str:
+        title, columns = self._shown()
+        return f"{title}\n{table(**columns)}"
 
     def to_frame(self) -> DataFrame:
         """The table as a pandas DataFrame, with all columns, rows and digits."""

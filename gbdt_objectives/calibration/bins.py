@@ -14,7 +14,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, total
-from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.thresholds import ThresholdStatistics
@@ -39,10 +38,6 @@ class ReliabilityBins(Table):
     probability: Array
     frequency: Array
 
-    def __repr__(self) -> str:
-        title, columns = self._shown()
-        return f"{title}\n{table(**columns)}"
-
     def _shown(self) -> tuple[str, dict[str, Array]]:
         return f"ReliabilityBins: {len(self.weight)} bins", vars(self)
 
@@ -63,17 +58,14 @@ def reliability_bins(
     Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws.
 
     Dask Series or Arrays are taken too. If they hold more than 131,072 different probabilities,
-    very similar ones stay together as equal ones do: what the bins hold is exact, and their
-    weights, or events, are as equal as that allows.
+    very similar ones share a bin, as equal ones do.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1.
-    probability : array-like of shape (n,)
-        Probability of label 1.
+    y_true, probability : array-like of shape (n,)
+        Labels 0 and 1, and probabilities of label 1.
     n_bins, strategy, sample_weight
-        Bins, and weights >= 0, as in :func:`expected_calibration_error`.
+        As in :func:`expected_calibration_error`, with its errors.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; a bin's weight is then that of
         all rows that the kept ones stand for.
@@ -81,14 +73,7 @@ def reliability_bins(
     Returns
     -------
     ReliabilityBins
-        Bins in ascending order of ``probability``. ``ReliabilityDisplay`` has their confidence
-        limits, also for rows in groups.
-
-    Raises
-    ------
-    ValueError
-        Probabilities (n, K); an argument that :func:`expected_calibration_error` or
-        :func:`calibration_ratio` refuses.
+        Bins in ascending order of ``probability``.
 
     Examples
     --------
@@ -136,10 +121,10 @@ def expected_calibration_error(
 
         ECE = sum_b W_b/W |mean p_b - mean y_b|
 
-    It depends on the bins, is above 0 by chance even for perfect probabilities, and is 0
-    if the base rate is predicted for everyone: do not choose models by it.
-    For several classes y is whether the most probable class (the first of equals) is right, and p
-    its probability. For a single class pass ``y_true == label`` and its column.
+    It depends on the bins, is above 0 by chance even for perfect probabilities, and is 0 if the
+    base rate is predicted for everyone: do not choose models by it. For several classes y is
+    whether the most probable class (the first of equals) is right, and p its probability. For a
+    single class pass ``y_true == label`` and its column.
 
     Parameters
     ----------
@@ -152,7 +137,7 @@ def expected_calibration_error(
     strategy : {"quantile", "uniform", "events"}
         "quantile": nearly equal total weight in each bin; equal predictions stay together.
         "uniform": ((b-1)/n_bins, b/n_bins], the first including 0. "events": equal sums of
-        predictions in each bin, for rare events on logarithmic axes, which show the relative error.
+        predictions in each bin, and so about the same relative error, for rare events.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     negative_keep_rate, keep_rate, class_keep_rates : optional
@@ -168,14 +153,12 @@ def expected_calibration_error(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, too few or too many bins,
-        bad weights.
+        Probabilities outside [0, 1] or whose rows do not sum to 1, bad bins or weights.
 
     References
     ----------
-    Naeini, Cooper & Hauskrecht (2015), AAAI; Guo et al. (2017), "On calibration of modern
-    neural networks", section 2; Nixon et al. (2019), "Measuring calibration in deep
-    learning", for bins of equal mass.
+    Naeini, Cooper & Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, section 2; Nixon et al.
+    (2019), "Measuring calibration in deep learning", for bins of equal mass.
 
     Examples
     --------
@@ -183,8 +166,6 @@ def expected_calibration_error(
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
     >>> round(expected_calibration_error(y, p, n_bins=2), 4)
     0.0833
-    >>> round(expected_calibration_error(y, p, n_bins=10, strategy="uniform"), 4)
-    0.35
     """
     rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     given = {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
@@ -211,10 +192,8 @@ def predicted_class(rows: LabelledRows) -> LabelledRows:
 
 @dataclass(frozen=True, eq=False)
 class PredictionCounts:
-    """Weights at the distinct predictions of rows, or in narrow bins of them, rising.
-
-    ``high``, ``p``: the highest and the mean prediction of each bin. ``rows``: the number of rows.
-    """
+    """Weights at the distinct predictions of rows, or in narrow bins of them, rising: ``high`` and
+    ``p`` are the highest and the mean prediction of each, ``rows`` the number of rows."""
 
     high: Array
     p: Array
@@ -241,10 +220,8 @@ class PredictionCounts:
 
 
 def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
-    """Counts of rows that weigh what they stand for.
-
-    Arrays have each prediction on its own; those of Dask share bins if they are many.
-    """
+    """Counts of rows that weigh what they stand for; of many predictions of Dask, in narrow
+    bins."""
     if not any_dask(columns):
         return PredictionCounts.of(_rows.read_standing_rows(**columns))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
@@ -266,13 +243,15 @@ def uniform_sums(n_bins: int, **columns: Any) -> Array:
 
 
 def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
-    """The bin of each row, numbered by rising probability; equal widths leave empty ones."""
+    """The bin of each row, numbered by rising probability, without the empty ones."""
     n_bins = check_bins(n_bins, strategy)
     if strategy == "uniform":
         ends = equal_width_ends(n_bins)
     else:
         ends = PredictionCounts.of(rows).ends(n_bins, strategy)
-    return np.searchsorted(ends, rows.p)
+    b = np.searchsorted(ends, rows.p)
+    filled = np.bincount(b) > 0
+    return np.asarray((np.cumsum(filled) - 1)[b])
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> int:

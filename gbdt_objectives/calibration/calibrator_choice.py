@@ -67,12 +67,8 @@ def fit_default(
     input_space: Literal["probability", "margin"] = "probability",
     **rates: Any,
 ) -> Calibrator:
-    """The shrunk spline, fitted; a shift or Venn-Abers where no such map can be fitted.
-
-    A shift is for probabilities that are the same in all rows, Venn-Abers for those that were
-    certain and wrong, or certain in all rows of one label. What all refuse is refused in the
-    spline's words.
-    """
+    """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
+    exactly 0 or 1 and wrong, or for all rows of one label."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
@@ -99,20 +95,16 @@ def choose_calibrator(
 
     Use it where events are many enough to tell calibrators apart.
 
-    The choice is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with
-    few events leaves the probabilities nearly as they are, unless the log loss of
-    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
-    ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows: then the best of those. It takes 25 fits;
-    ``CalibratedClassifier`` takes that spline without comparing unless it is told "auto".
+    The choice is ``SplineCalibrator(shrink=True)``, unless the log loss of another calibrator is
+    lower by more than three standard errors of the paired difference on held-out rows: then the
+    best of those. The others are ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator``
+    and ``ROCConvexHullCalibrator(m=2, prior="base_rate")``.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, each in two rows or more.
-    score : array-like of shape (n,) or (n, 1)
-        Probabilities of label 1 in the full population: out-of-fold, or of rows the model was not
-        trained on.
+    y_true, score : array-like of shape (n,)
+        Labels 0 and 1, each in two rows or more, and probabilities of label 1 in the full
+        population, of rows the model was not trained on.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, in the fits and in the loss. In the folds and in the standard error a row
         counts as one. Weights count rows: divide amounts of money by their mean.
@@ -122,20 +114,15 @@ def choose_calibrator(
         Seed for shuffling the folds.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in ``LogitCalibrator.fit``: pass it there, too. The log loss
-        is then that of the kept rows, with predictions for the sample. Candidates that need one
-        rate have the loss inf if ``keep_rate`` differs by row.
+        is then that of the kept rows, and inf for candidates that need one rate where rates differ
+        by row.
     groups : array-like of shape (n,), optional
-        Whose row it is, where several rows belong to one user, session or document: they are held
-        out together, and count together in the standard error.
+        Whose row it is, where outcomes of one user, session or document may depend on each other:
+        rows of one are held out together, and count together in the standard error.
 
     Returns
     -------
     CalibratorChoice
-
-    Raises
-    ------
-    ValueError, TypeError
-        One class only, a label with a single row, values outside [0, 1], bad weights or folds.
 
     Examples
     --------
@@ -154,8 +141,7 @@ def choose_calibrator(
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
-            "y_true has a single row of one label: nothing can be held out, so name a calibrator, "
-            "for instance InterceptCalibrator()"
+            "y_true has a single row of one label: name a calibrator, such as InterceptCalibrator()"
         )
     _checks.generator(random_state)
     group = rows.owners(groups)
@@ -171,10 +157,7 @@ def choose_calibrator(
 
 
 def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:
-    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference.
-
-    Rows, or ``group``s of rows, are independent.
-    """
+    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference."""
     if not np.isfinite(loss).all():
         return False
     if not np.isfinite(other).all():

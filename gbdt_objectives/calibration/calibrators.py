@@ -24,9 +24,7 @@ from gbdt_objectives.calibration.smoothing import resolve_prior
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Offset = float | Array
-"""Log-odds in the sample less those in the population: a number, or (n,) if rates differ by row."""
-
+Offset = float | Array  # of log-odds in the sample; (n,) if rates differ by row
 INPUT_SPACES = ("probability", "margin")
 read_input_space = _json.read_one_of(*INPUT_SPACES)
 
@@ -36,10 +34,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     _fit: Callable[[LabelledRows, Offset], None]
     score_range_: tuple[float, float] | None = None  # of margins
-    _step: Callable[[], Step]
-    """The map: the formula with its numbers, by which this class and served models predict."""
-    _takes_one_rate: ClassVar[bool] = False
-    """Whether rates of sampling that differ by row are refused."""
+    _step: Callable[[], Step]  # the formula and its numbers, by which served models predict too
+    _takes_one_rate: ClassVar[bool] = False  # and refuses rates of sampling that differ by row
 
     def fit(
         self,
@@ -55,8 +51,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
         the full population less log r. The map is fitted to the rows as they are, with that offset,
-        and ``predict`` is for the full population. Weights of 1/r instead have up to seven
-        times the error (``experiments/few_events``): they count a few kept negatives as many rows.
+        and ``predict`` is for the full population. Weights of 1/r instead would count a few kept
+        negatives as many rows.
 
         Parameters
         ----------
@@ -66,18 +62,13 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         y, sample_weight : array-like of shape (n,)
             Labels 0 and 1 of the kept rows, both occurring; if given, weights >= 0, where w means w
             copies of a row. They must not count the rates as well.
-        negative_keep_rate : float in (0, 1], optional
-            Rate at which negatives were kept, the same for all. Every positive was kept.
-        keep_rate : array-like of shape (n,), optional
-            Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was
-            kept anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
-        class_keep_rates : mapping, optional
-            Instead, ``{0: rate, 1: 1.0}``, as ``measured_keep_rates`` gives it.
+        negative_keep_rate, keep_rate, class_keep_rates : optional
+            How the rows were sampled, as in :func:`calibration_ratio`.
 
         Raises
         ------
         ValueError, TypeError
-            What the notes of the class name, one class only, bad arguments or parameters.
+            What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
         rows = _rows.score_rows("y", y, _checks.one_score(score), sample_weight)
@@ -117,13 +108,9 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 class LogOddsCalibrator(Calibrator):
-    """Base class of calibrators that map log-odds, given as they are or as probabilities.
+    """Base class of maps of log-odds, given as they are or as probabilities; infinite ones stay."""
 
-    Infinite log-odds, which are certain, are not changed.
-    """
-
-    _map: Callable[[], Step]
-    """The name and the numbers of the map of finite log-odds."""
+    _map: Callable[[], Step]  # of finite log-odds: its name and numbers
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -207,10 +194,9 @@ class ROCConvexHullCalibrator(Calibrator):
         p = (n_1 + m pi_1) / (n_0 + n_1 + m)
 
     where n_i is the weight of label i in the segment. It is linear between segments, and constant
-    beyond the first and the last. With ``m=0`` it is scikit-learn's
-    ``IsotonicRegression(out_of_bounds="clip")``. With fewer than hundreds of positives the hull
-    follows chance, and without smoothing it maps scores below those of all positives to exactly 0:
-    use ``LogitCalibrator`` for few rows.
+    beyond the first and the last. With fewer than hundreds of positives the hull follows chance,
+    and without smoothing it maps scores below those of all positives to exactly 0: use
+    ``LogitCalibrator`` for few rows.
 
     Where only some negatives were kept, n_i, m and pi are of the rows that were, and p is then
     corrected by ``correct_probability``. Rates that differ by row are refused.
@@ -233,9 +219,8 @@ class ROCConvexHullCalibrator(Calibrator):
 
     References
     ----------
-    Zadrozny & Elkan (2002), "Transforming classifier scores into accurate multiclass
-    probability estimates", KDD; Fawcett & Niculescu-Mizil (2007), "PAV and the ROC convex
-    hull", Machine Learning 68.
+    Zadrozny & Elkan (2002), "Transforming classifier scores into accurate multiclass probability
+    estimates", KDD; Fawcett & Niculescu-Mizil (2007), Machine Learning 68.
 
     Examples
     --------
@@ -254,12 +239,9 @@ class ROCConvexHullCalibrator(Calibrator):
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "m": read_not_negative,
-        "prior": read_prior,
-        "monotone": _json.read_flag,
-        "scores": read_rising,
-        "probabilities": read_probabilities,
-    }
+        "m": read_not_negative, "prior": read_prior, "monotone": _json.read_flag,
+        "scores": read_rising, "probabilities": read_probabilities,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         d = one_shift(self, offset)
@@ -296,11 +278,10 @@ class InterceptCalibrator(LogOddsCalibrator):
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
 
     With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
-    is the mean of y.
+    is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1.
 
-    Use it for a model that ranks and spreads well but whose level is off: the prior moved, or
-    negatives were dropped at an unknown rate. The ranking does not change, nor do probabilities of
-    exactly 0 and 1.
+    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
+    reaches the mean.
 
     Parameters
     ----------
@@ -311,11 +292,6 @@ class InterceptCalibrator(LogOddsCalibrator):
     ----------
     shift_ : float
         The number b, in log-odds; ``shift_intercept`` makes it part of a booster.
-
-    Notes
-    -----
-    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no
-    shift reaches the mean.
 
     Examples
     --------
@@ -347,13 +323,13 @@ class LogitCalibrator(LogOddsCalibrator):
 
         p = sigmoid(a z + b),   a, b of greatest likelihood, without penalty
 
-    A calibrated model gives a = 1, b = 0; Platt's own form, on probabilities instead of
-    log-odds, has no such a and b. Probabilities of exactly 0 and 1 do not change and have no
-    influence.
+    A calibrated model gives a = 1, b = 0. Probabilities of exactly 0 and 1 do not change and have
+    no influence. Scores that separate the labels perfectly, or except for ties, have no greatest
+    likelihood. They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2)
+    for label 0, where N_i is the weight of label i.
 
-    Scores that separate the labels perfectly, or except for ties, have no greatest likelihood.
-    They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label
-    0, where N_i is the weight of label i.
+    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
+    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
 
     Parameters
     ----------
@@ -365,15 +341,10 @@ class LogitCalibrator(LogOddsCalibrator):
     slope_, intercept_ : float
         The numbers a and b.
 
-    Notes
-    -----
-    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
-    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
-
     References
     ----------
-    Platt (1999), "Probabilistic outputs for support vector machines", Advances in Large
-    Margin Classifiers; Cox (1958), Biometrika 45, for the test of a = 1, b = 0.
+    Platt (1999), "Probabilistic outputs for support vector machines", Advances in Large Margin
+    Classifiers; Cox (1958), Biometrika 45, for the test of a = 1, b = 0.
 
     Examples
     --------
@@ -386,14 +357,12 @@ class LogitCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": read_input_space,
-        "slope": _json.read_number,
-        "intercept": _json.read_number,
-    }
+        "input_space": read_input_space, "slope": _json.read_number, "intercept": _json.read_number,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
+        target = finite_targets(y, z, w)
         self.slope_, self.intercept_ = fit_logistic([z], target, w, offset=offset)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
@@ -411,9 +380,12 @@ class BetaCalibrator(LogOddsCalibrator):
 
         logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
 
-    With a = b it is ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of
-    exactly 0 and 1, and scores that separate the labels, are treated as in
-    :class:`LogitCalibrator`.
+    With a = b it is :class:`LogitCalibrator`, which treats probabilities of exactly 0 and 1, and
+    scores that separate the labels, in the same way.
+
+    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
+    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
+    on: rows that are all rare events do not tell b.
 
     Parameters
     ----------
@@ -425,16 +397,10 @@ class BetaCalibrator(LogOddsCalibrator):
     a_, b_, c_ : float
         The numbers of the map.
 
-    Notes
-    -----
-    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
-    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
-    on: rows that are all rare events do not tell b.
-
     References
     ----------
-    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily
-    implemented improvement on logistic calibration for binary classifiers", AISTATS.
+    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily implemented
+    improvement on logistic calibration for binary classifiers", AISTATS.
 
     Examples
     --------
@@ -448,18 +414,15 @@ class BetaCalibrator(LogOddsCalibrator):
 
     _saved: ClassVar = {
         "input_space": read_input_space,
-        "a": read_not_negative,
-        "b": read_not_negative,
-        "c": _json.read_number,
-    }
+        "a": read_not_negative, "b": read_not_negative, "c": _json.read_number,
+    }  # fmt: skip
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        target = rising_targets(y, z, w)
+        target = finite_targets(y, z, w, rising=True)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
-                "score has fewer than three different values besides 0 and 1, which do not tell "
-                "a from b: use LogitCalibrator"
+                "score has fewer than three different values besides 0 and 1: use LogitCalibrator"
             )
         features = -formulas.softplus(-z), formulas.softplus(z)
         self.a_, self.b_, self.c_ = fit_logistic(features, target, w, rising=True, offset=offset)
@@ -476,9 +439,8 @@ def one_shift(calibrator: Calibrator, offset: Offset) -> float:
         rates = np.exp(-offset)
         raise ValueError(
             f"keep_rate differs by row, found {rates.min():.4g} to {rates.max():.4g}, and "
-            f"{type(calibrator).__name__} can correct for one rate only: use SplineCalibrator or "
-            "another that maps log-odds, or leave keep_rate out and weigh the rows, sample_weight="
-            "numpy.where(y == 1, 1, 1 / keep_rate)"
+            f"{type(calibrator).__name__} can correct for one rate only: use SplineCalibrator, or "
+            "leave keep_rate out and pass sample_weight=numpy.where(y == 1, 1, 1 / keep_rate)"
         )
     return -offset
 
@@ -496,27 +458,20 @@ def overlap(negative: Array, positive: Array) -> bool:
     """Whether the likelihood has a maximum: the scores do not separate the labels."""
     if not len(negative) or not len(positive):
         raise ValueError(
-            "score is exactly 0 or 1 for all rows of one label: no slope can be fitted to the "
-            "others alone, use ROCConvexHullCalibrator with m > 0"
+            "score is exactly 0 or 1 for all rows of one label: no slope can be fitted, use "
+            "ROCConvexHullCalibrator with m > 0"
         )
     if negative.max() == negative.min() == positive.max() == positive.min():
-        raise ValueError(
-            f"score is {positive[0]:g} (log-odds) in all rows: no slope can be fitted, use "
-            "InterceptCalibrator"
-        )
+        found = f"score is {positive[0]:g} (log-odds) in all rows"
+        raise ValueError(f"{found}: no slope can be fitted, use InterceptCalibrator")
     return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 
-def platt_targets(y: Array, w: Array) -> Array:
-    """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
+def finite_targets(y: Array, z: Array, w: Array, *, rising: bool = False) -> Array:
+    """y, or Platt's targets where a map, or one that is ``rising``, could separate the labels."""
+    negative, positive = z[y == 0], z[y == 1]
+    if overlap(negative, positive) or (rising and positive.max() <= negative.min()):
+        return y
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
     _rows.check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
     return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
-
-
-def rising_targets(y: Array, z: Array, w: Array) -> Array:
-    """y, or Platt's targets where a rising map could separate the labels."""
-    negative, positive = z[y == 0], z[y == 1]
-    if overlap(negative, positive) or positive.max() <= negative.min():
-        return y
-    return platt_targets(y, w)

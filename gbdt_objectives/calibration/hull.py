@@ -1,8 +1,8 @@
 """The ROC curve's convex hull, which is the isotonic regression of the labels on the score.
 
-Symbols: P and Q the weight of positives and negatives up to a score, from the lowest.
-The segments of the isotonic fit are the edges of the convex hull of (Q, P), and the ROC
-curve is the same picture seen from its upper end.
+The segments of the isotonic fit are the edges of the convex hull of (Q, P), the weights of
+negatives and positives up to a score from the lowest. The ROC curve is the same picture seen from
+its upper end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from gbdt_objectives.calibration.smoothing import empirical_probability
 class ROCConvexHull:
     """Segments of the ROC curve's convex hull, from the lowest score to the highest.
 
-    Made by :func:`roc_convex_hull`. S segments; in the ROC plane they join S+1 points,
-    which are listed from (0, 0) to (1, 1), so the last segment is the first edge.
+    Made by :func:`roc_convex_hull`. S segments; in the ROC plane they join S+1 points, which are
+    listed from (0, 0) to (1, 1), so the last segment is the first edge.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ROCConvexHull:
     def probability(
         self, *, m: float = 0, prior: ArrayLike | None = None, monotone: bool = False
     ) -> Array:
-        """The calibration map: the probability of label 1 in each segment.
+        """The calibration map: the probability of label 1 in each segment, (S,).
 
         Parameters
         ----------
@@ -81,16 +81,6 @@ class ROCConvexHull:
         monotone : bool
             Smoothing can reverse the order of segments, as it moves small ones further. True: take
             the nearest rising probabilities, by squared error over the rows.
-
-        Returns
-        -------
-        ndarray of shape (S,)
-            Probabilities, strictly rising without smoothing.
-
-        Raises
-        ------
-        ValueError
-            An argument that ``empirical_probability`` refuses.
         """
         from sklearn.isotonic import isotonic_regression
 
@@ -117,13 +107,11 @@ def roc_convex_hull(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, both occurring.
-    score : array-like of shape (n,)
-        Finite, on any scale, higher for label 1. Equal scores are in one segment.
+    y_true, score : array-like of shape (n,)
+        Labels 0 and 1, both occurring, and finite scores on any scale, higher for label 1.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row. Neighbouring segments of equal proportion are
-        merged, unless rounding of weights that are not whole numbers hides that they are equal.
+        merged, unless weights that are not whole numbers round them apart.
 
     Returns
     -------
@@ -171,10 +159,7 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:
     """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
-
-    Proportions are compared as quotients, which are equal exactly for equal proportions of
-    whole numbers, and where only one label occurs.
-    """
+    Quotients compare proportions of whole numbers exactly."""
     from sklearn.isotonic import isotonic_regression
 
     share = positive + negative

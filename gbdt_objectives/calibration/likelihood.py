@@ -6,6 +6,7 @@ Newton's method finds them: for a convex loss of a few parameters, some of which
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -19,21 +20,15 @@ STEPS = 200
 SMALL = 1e-11  # relative fall of the loss that rounding may hide
 NEARLY_FLAT = 1e-6  # a gradient that is enough where single rows are too far off or too light
 FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
-
 COARSE = 16  # among many rows, the start is fitted to one in so many
-
-SANE = 30.0
-"""Larger parameters, for features of spread 1, come from rows that the start nearly separates."""
-
+SANE = 30.0  # larger parameters, for spread 1, come from rows that the start nearly separates
 LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift could change
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
-    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``.
-
-    Each step minimises the quadratic model under the bounds, and is halved until the loss
-    falls; where rounding may hide that, steps go on as long as the gradient falls.
-    """
+    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Each step
+    minimises the quadratic model, and is halved until the loss falls; where rounding may hide that,
+    steps go on as long as the gradient falls."""
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
     slope = free_gradient(gradient, theta, lowest)
@@ -78,10 +73,8 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
 
 
 def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
-    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,).
-
-    Targets are in [0, 1], weights have the sum 1.
-    """
+    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,). Targets
+    are in [0, 1], weights have the sum 1."""
     o = np.broadcast_to(offset, target.shape) if np.any(offset) else None
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
@@ -122,34 +115,28 @@ def fit_logistic(
     rising: bool = False,
     offset: float | Array = 0.0,
 ) -> tuple[float, ...]:
-    """The slope of each feature, and the intercept, of greatest likelihood; targets in [0, 1].
-
-    ``rising``: no slope is below 0. ``offset``: is added to the log-odds, a number or (n,).
-    """
+    """The slope of each feature, none below 0 if ``rising``, and the intercept, of greatest
+    likelihood; targets in [0, 1], and ``offset``, a number or (n,), added to the log-odds."""
     share = w / w.sum()
     mean = float(share @ target)
     n, d = len(target), len(features)
     X, units, centers = np.ones((d + 1, n)), np.ones(d), np.zeros(d)
     for k, u in enumerate(features):
-        units[k] = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
-        x = u / units[k]
-        centers[k] = share @ x
-        x -= centers[k]
+        largest = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
+        x = u / largest
+        center = share @ x
+        x -= center
         spread = np.sqrt(share @ (x * x)) or 1
-        X[k] = x / spread
-        units[k] *= spread
-        centers[k] /= spread
+        X[k], units[k], centers[k] = x / spread, largest * spread, center / spread
     lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
     starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)) - mean_offset(offset, share))]
     if n > 10_000 * COARSE:
         some = slice(None, None, COARSE)
         x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
-        try:
+        with suppress(ValueError):  # of too few rows of a label
             own = np.broadcast_to(offset, n)[some]
             coarse = minimize_convex(logistic_loss(x, target[some], part, own), starts, lowest)
             starts = [coarse] if np.abs(coarse).max() < SANE else starts
-        except ValueError:
-            pass  # too few rows of a label
     *slopes, c = minimize_convex(logistic_loss(X, target, share, offset), starts, lowest)
     return *map(float, slopes / units), float(c - slopes @ centers)
 
@@ -159,11 +146,9 @@ def mean_offset(offset: float | Array, share: Array) -> float:
 
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
-    """The shift b with sum w sigmoid(z + b) = sum w y.
-
-    ``y`` are labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
-    finite ones must make up for their errors, and together give P of label 1, N of label 0.
-    """
+    """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
+    Infinite log-odds stay: the finite ones must make up for their errors, with P of label 1 and N
+    of label 0."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 

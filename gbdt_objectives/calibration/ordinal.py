@@ -18,9 +18,7 @@ from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, nu
 from gbdt_objectives._steps.steps import Steps, evaluate
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
-PENALTY = 0.01
-"""Weight of the squared coefficients beside the loss of all rows. It only matters where the score
-separates classes, and nothing else would end their growth."""
+PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +33,8 @@ class OrdinalCurve:
 
 
 class LaterCurve:
-    """What :func:`fit_ordinal_curve` makes of these arguments when it is first called.
-
-    Fitting takes as long as a few models, and classes do not need it. A pickle has the curve, not
-    the rows.
-    """
+    """What :func:`fit_ordinal_curve` makes of these arguments when it is first called, as it takes
+    as long as a few models. A pickle has the curve, not the rows."""
 
     def __init__(self, *rows: Any) -> None:
         self.rows = rows
@@ -58,12 +53,9 @@ class LaterCurve:
 def fit_ordinal_curve(
     position: Array, score: Array, w: Array | None, K: int, stretch: float = 1.0, n_models: int = 1
 ) -> OrdinalCurve:
-    """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots.
-
-    Where a curve falls it is pooled until it does not; cumulative curves of one latent score never
-    cross. Rows must have positive weight and come in ascending order of score. These are scores of
-    one model each; the curve is for means of ``n_models`` with ``stretch``, and steeper.
-    """
+    """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots,
+    pooled where it falls. Rows have weight above 0 and rising scores, of one model each; the curve
+    is for means of ``n_models`` with ``stretch``, and steeper."""
     from sklearn.isotonic import isotonic_regression
 
     v = np.ones(len(score)) if w is None else w.astype(np.float64)
@@ -88,12 +80,9 @@ def fit_ordinal_curve(
 
 
 def steeper(covariance: Array, stretch: float, n_models: int) -> float:
-    """The slope of log-odds by the stretched mean of M models, over that by the score of one.
-
-    It is stretch sqrt((1 - rho^2) / (1 - stretch^2 rho^2)), with rho the correlation of class and
-    score, from their covariance; ``docs/theory/qwk.md`` derives it. M models leave at least 1/M of
-    the share 1 - rho^2, whatever the sampling of rho and of the stretch.
-    """
+    """The slope of log-odds by the stretched mean of M models, over that by the score of one:
+    stretch sqrt((1 - rho^2) / (1 - stretch^2 rho^2)), with rho the correlation of class and score
+    (``docs/theory/qwk.md``). M models leave at least 1/M of the share 1 - rho^2."""
     explained = covariance[0, 1] ** 2
     left = covariance[0, 0] * covariance[1, 1] - explained
     if left <= 0:  # one class or score, or each class has a score of its own

@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array, group_numbers, number_values
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import group_ties, probability_rows, sums_by
+from gbdt_objectives.calibration.rows import ONE_CLASS, group_ties, probability_rows, sums_by
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,18 @@ def calibration_refinement(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`.
+        The rows, as in :func:`expected_calibration_error`, with its errors.
     partition : {"prediction", "isotonic"} or array-like of shape (n,)
         How rows are grouped. "prediction": by equal prediction, for models with few distinct ones.
         "isotonic": the segments of the isotonic fit, for continuous predictions (n,);
         ``miscalibration`` and ``discrimination`` are then those of CORP, both >= 0. An array: the
         group of each row, of any type, for instance its leaf.
     loss : {"brier_score", "log_loss"}
-        What is split: the halved Brier score, or the log loss in nats, which notices the
-        calibration of rare events better.
+        The halved Brier score, or the log loss in nats, which notices rare events better.
 
     Returns
     -------
     CalibrationRefinement
-
-    Raises
-    ------
-    ValueError
-        A partition of another length, "isotonic" with (n, K), unknown words; rows that
-        :func:`expected_calibration_error` refuses.
 
     References
     ----------
@@ -143,26 +136,23 @@ def calibration_refinement(
             negative += positive
             return split(loss, [(positive, p)], negative, g)
         if partition == "isotonic":
-            raise ValueError(
-                "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
-                "time, y_true == label and its column"
-            )
+            what = "partition='isotonic' is for probability (n,), of label 1"
+            raise ValueError(f"{what}: {ONE_CLASS}")
         g = number_equal_rows(rows.p)
     else:
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
             g = number_values(g[rows.kept])[1]
-    return split(loss, ((rows.w * y, p) for y, p in rows.columns()), rows.w, g)
+    if rows.p.ndim == 1:
+        return split(loss, [(rows.w * rows.y, rows.p)], rows.w, g)
+    return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
 
 
 def split(
     loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
-    """The parts, from the weight and the probability of all classes, or of label 1.
-
-    ``total`` is the weight of all rows there, ``g`` the number of each one's group, or None if each
-    is a group.
-    """
+    """The parts, from the weight and the probability of all classes, or of label 1, the weight of
+    all, and the number of each row's group, or None if each is a group."""
     parts = []
     for positive, p in columns:
         parts.append(class_terms(loss, positive, p, total, g))
@@ -181,8 +171,7 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
         W_g, A_g, B_g = sums_by(
             g, int(g.max()) + 1, lambda at: (total[at], positive[at], total[at] * p[at])
         )
-        B_g /= W_g
-        sums = W_g, A_g, B_g
+        sums = W_g, A_g, B_g / W_g
     W = float(total.sum())
     q = float(positive.sum()) / W
     calibration = refinement = within = 0.0
@@ -209,23 +198,13 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
 
 
 def number_equal_rows(p: Array) -> Array:
-    """Numbers from 0, equal where rows are equal: sorted by a random combination of columns."""
+    """Numbers from 0, equal where rows are equal: those of a random combination of columns."""
     key = np.zeros(len(p))
     for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
         key += c * p[:, k]
-    order = np.argsort(key)
-    new = differ(p, order)
-    if (new & (key[order[1:]] == key[order[:-1]])).any():  # different rows of the same key
-        order = np.lexsort(p.T)
-        new = differ(p, order)
-    g = np.empty(len(p), np.intp)
-    g[order] = np.concatenate(([0], np.cumsum(new)))
+    g = number_values(key)[1]
+    one = np.empty(g.max() + 1, np.intp)
+    one[g] = np.arange(len(g))
+    if (p != p[one[g]]).any():  # different rows of the same number
+        g = np.unique(p, axis=0, return_inverse=True)[1].ravel()
     return g
-
-
-def differ(p: Array, order: Array) -> Array:
-    new = np.zeros(len(p) - 1, bool)
-    for column in p.T:
-        values = column[order]
-        new |= values[1:] != values[:-1]
-    return new

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +17,17 @@ from gbdt_objectives._checks.guards import thins_the_frequent_class
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
+ONE_CLASS = "pass one class at a time, y_true == label and its column"
+
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
     """Rows of weight above 0, everything float64 but class positions.
 
-    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: an index of these rows among the given ones. ``rate``: the one at which negatives
-    were kept, the same for all or that of each row. ``c``: how many identical rows each row stands
-    for, or None: one. Sums over rows and numbers of rows count copies, ``w`` is of one of them.
+    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K). ``kept``: an
+    index of these rows among the given ones. ``rate``: the one at which negatives were kept, or
+    that of each row. ``c``: how many identical rows each stands for, or None; ``w`` is of one of
+    them.
     """
 
     y: Array
@@ -57,14 +59,6 @@ class LabelledRows:
     def sums(self, g: Array, G: int, terms: Callable[[slice], Sequence[Array]]) -> Array:
         """:func:`sums_by`, over all copies of the rows."""
         return sums_by(g, G, lambda at: [self.copies(x, at) for x in terms(at)])
-
-    def columns(self) -> Iterator[tuple[Array, Array]]:
-        """Yield whether rows are of a class, and its probability: label 1 or all K classes."""
-        if self.p.ndim == 1:
-            yield self.y, self.p
-        else:
-            for k, p in enumerate(self.p.T):
-                yield (self.y == k).astype(np.float64), p
 
     def part(self, at: slice, unit: float = 1.0) -> tuple[Array, Array, Array, Any, Array]:
         """y, p, w, the rate and v, which rows stand for, of some rows; weights in units."""
@@ -133,10 +127,8 @@ def label_1_columns(
 ) -> dict[str, Any]:
     """The columns of rows with probabilities (n,), arrays or Dask collections."""
     if np.ndim(probability) != 1:
-        raise ValueError(
-            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
-            "class at a time, y_true == label and its column"
-        )
+        found = np.shape(probability)
+        raise ValueError(f"probability must be (n,), of label 1, found shape {found}: {ONE_CLASS}")
     return {
         "y_true": y_true, "probability": probability, "sample_weight": sample_weight,
         "counts": counts,
@@ -144,11 +136,11 @@ def label_1_columns(
 
 
 def label_1_rows(
-    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None, counts: Any = None
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = 1.0, counts: Any = None
 ) -> LabelledRows:
     """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
-    label_1_columns(y_true, probability, sample_weight)  # which checks the shape
-    rows = probability_rows(y_true, probability, None, sample_weight, counts)
+    columns = label_1_columns(y_true, probability, sample_weight, counts)
+    rows = probability_rows(labels=None, **columns)
     return replace(rows, rate=row_rates(keep_rate, rows))
 
 
@@ -167,54 +159,48 @@ def read_rates(
     keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None,
 ) -> Any:
-    """How rows were sampled, as the rate of a negative in each row's place, of which one is given.
-
-    A float if it is the same for all rows, and 1 if nothing is given, else a column that
-    :func:`row_rates` checks.
-    """
+    """How rows were sampled: the rate of a negative in each row's place, a float if it is the same
+    for all rows, 1 if nothing is given, else a column that :func:`row_rates` checks."""
     if negative_keep_rate is not None and keep_rate is not None:
         raise ValueError(
             "negative_keep_rate and keep_rate are both given: pass negative_keep_rate, one number, "
             "if all negatives were kept at the same rate, and keep_rate, (n,), if each at its own"
         )
+    by_row = keep_rate is not None
+    name, rate = ("keep_rate", keep_rate) if by_row else ("negative_keep_rate", negative_keep_rate)
     if class_keep_rates is not None:
-        if negative_keep_rate is not None or keep_rate is not None:
-            other = "keep_rate" if negative_keep_rate is None else "negative_keep_rate"
-            raise ValueError(f"class_keep_rates and {other} are both given: leave one of them out")
+        if rate is not None:
+            raise ValueError(f"class_keep_rates and {name} are both given: leave one of them out")
         return negative_rate(class_keep_rates)
-    if isinstance(negative_keep_rate, Mapping):
-        raise TypeError(
-            f"negative_keep_rate must be one number in (0, 1], found {shown(negative_keep_rate)}: "
-            "write class_keep_rates="
-        )
-    if negative_keep_rate is not None:
-        if is_dask(negative_keep_rate) or np.ndim(negative_keep_rate) > 0:
-            raise TypeError(
-                f"negative_keep_rate must be one number in (0, 1], found shape "
-                f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="
-            )
-        return _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    if keep_rate is None:
+    if rate is None:
         return 1.0
-    if isinstance(keep_rate, Mapping):
-        raise TypeError(
-            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: write "
-            "class_keep_rates="
-        )
-    if not is_dask(keep_rate) and np.ndim(keep_rate) == 0:
-        raise TypeError(
-            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: pass one rate "
-            "of all negatives as negative_keep_rate="
-        )
-    return keep_rate
+    is_map = isinstance(rate, Mapping)
+    if is_map or is_column(rate) != by_row:
+        wanted = "a rate of each row, (n,)" if by_row else "one number in (0, 1]"
+        remedy = "pass rates of each row as keep_rate="
+        if is_map:
+            remedy = "write class_keep_rates="
+        elif by_row:
+            remedy = "pass one rate of all negatives as negative_keep_rate="
+        raise TypeError(f"{name} must be {wanted}, found {shown(rate)}: {remedy}")
+    return rate if by_row else _checks.keep_rate(name, rate)
+
+
+def is_column(rate: Any) -> bool:
+    return is_dask(rate) or np.ndim(rate) > 0
+
+
+def are_sampled(rate: Any) -> bool:
+    """Whether negatives were dropped, from what ``read_rates`` gives."""
+    return is_column(rate) or rate < 1
 
 
 def check_label_1_sampled(rate: Any) -> None:
     """Raise if rows with probabilities (n, K) were sampled, from what ``read_rates`` gives."""
-    if is_dask(rate) or np.ndim(rate) > 0 or rate != 1:
+    if are_sampled(rate):
         raise ValueError(
             "negative_keep_rate, keep_rate and class_keep_rates are for probability (n,), of label "
-            "1: pass one class at a time, y_true == label and its column"
+            f"1: {ONE_CLASS}"
         )
 
 
@@ -232,12 +218,12 @@ def negative_rate(class_keep_rates: Mapping[Any, float], labels: Sequence[Any] =
 
 def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -> Array:
     """The rate in (0, 1] of each label, (K,)."""
-    name = "class_keep_rates"
-    remedy = "pass one rate of all negatives as negative_keep_rate="
+    name, remedy = "class_keep_rates", "pass one rate of all negatives as negative_keep_rate="
+    as_mapping = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
     if hasattr(class_keep_rates, "to_dict"):
         remedy = f"pass {name}.to_dict(), if its index are the labels"
     elif isinstance(class_keep_rates, list | tuple | np.ndarray):
-        remedy = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
+        remedy = as_mapping
     if not isinstance(class_keep_rates, Mapping):
         raise TypeError(
             f"{name} must be a mapping {{label: rate}}, as measured_keep_rates gives it, found "
@@ -246,22 +232,19 @@ def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -
     if set(class_keep_rates) != set(labels):
         raise ValueError(
             f"{name} must have a rate for each of the labels {shown(labels)} and no other, found "
-            f"{shown(sorted(class_keep_rates, key=str))}: write "
-            f"{{{', '.join(f'{shown(label)}: rate' for label in labels)}}}, 1 for a label that is "
-            "kept whole"
+            f"{shown(sorted(class_keep_rates, key=str))}: {as_mapping}, 1 for a label that is kept "
+            "whole"
         )
-    rates = [
+    return np.array([
         _checks.keep_rate(f"{name}[{shown(label)}]", class_keep_rates[label]) for label in labels
-    ]
-    return np.array(rates)
+    ])  # fmt: skip
 
 
 def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
     """The rate of each row of weight above 0, from what :func:`read_rates` gives for all rows."""
-    found: float | Array = 1.0
-    if rate is not None and np.ndim(rate) == 0:
-        found = float(rate)
-    elif rate is not None:
+    if np.ndim(rate) == 0:
+        found: float | Array = float(rate)
+    else:
         rates = _checks.keep_rates("keep_rate", rate)
         _checks.same_length("keep_rate", rates, "the labels", rows.given)
         found = np.asarray(rates[rows.kept])
@@ -276,11 +259,8 @@ def sampling_offset(
     class_keep_rates: Mapping[Any, float] | None,
     rows: LabelledRows,
 ) -> float | Array:
-    """What a row's log-odds in the sample are above those in the population, -log r.
-
-    It is a float if all rows have the same rate r, 0 if nothing is given, else (n,), of the
-    rows of weight above 0. A positive has the rate that a negative in its place would have.
-    """
+    """What a row's log-odds in the sample are above those in the population, -log r: a float if all
+    rows have the same rate r, else (n,), of the rows of weight above 0."""
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
     if class_keep_rates is None and np.min(r) < 1:
         P = float(rows.w @ rows.y)
@@ -303,21 +283,19 @@ def score_rows(
     y = _checks.vector(name, labels).astype(np.float64, copy=False)
     _checks.binary_labels(name, y)
     rows = weigh_rows(y, _checks.vector("score", score), sample_weight, "score")
-    if rows.y.min() == rows.y.max():
-        counting = "" if len(rows.y) == len(y) else " among rows of weight above 0"
-        raise ValueError(
-            f"{name} holds the single class {rows.y[0]:g}{counting}: there must be rows of both "
-            "labels"
-        )
+    check_both_labels(name, rows)
     return rows
 
 
+def check_both_labels(name: str, rows: LabelledRows) -> None:
+    if rows.y.min() == rows.y.max():
+        some = "" if len(rows.y) == rows.given else " among rows of weight above 0"
+        found = f"the single class {rows.y[0]:g}{some}"
+        raise ValueError(f"{name} holds {found}: there must be rows of both labels")
+
+
 def weigh_rows(
-    y: Array,
-    p: Array,
-    sample_weight: ArrayLike | None,
-    name: str,
-    counts: ArrayLike | None = None,
+    y: Array, p: Array, sample_weight: ArrayLike | None, name: str, counts: ArrayLike | None = None
 ) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -340,8 +318,7 @@ def check_weights_count_rows(least: float, where: str = "") -> None:
         )
 
 
-ROUND_OFF = 1e-9
-"""Scores within it, in log-odds or relative to the largest, differ by round-off only."""
+ROUND_OFF = 1e-9  # of scores, in log-odds or relative to the largest
 
 
 def is_one_score(score: Array, size: float | None = None) -> bool:
@@ -357,7 +334,6 @@ def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     s = rows.p[order]
     new = s[1:] != s[:-1]
     first = None if new.all() else np.append(0, np.flatnonzero(new) + 1)
-
     p = s if first is None else s[first]
     del s, new
 

@@ -13,7 +13,6 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.parts import total
 from gbdt_objectives._rows.places import dot
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.rows import LabelledRows
 
 
 def calibration_ratio(
@@ -38,17 +37,15 @@ def calibration_ratio(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1; 1 must occur.
-    probability : array-like of shape (n,)
-        Probability of label 1 in the full population. For one of several classes pass
-        ``y_true == label`` and its column.
+    y_true, probability : array-like of shape (n,)
+        Labels 0 and 1; 1 must occur. Probabilities of label 1 in the full population. For one of
+        several classes pass ``y_true == label`` and its column.
     negative_keep_rate : float in (0, 1], optional
         How the rows were sampled, if negatives were dropped: the rate at which each was kept, the
         same for all. Every positive was kept. ``sample_weight`` must not count the rate as well.
     keep_rate : array-like of shape (n,), optional
-        Instead, the rate in (0, 1] of each row; a positive was kept anyway, but has the rate of a
-        negative in its place, as ``pilot_keep_rates`` gives.
+        Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was kept
+        anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
     class_keep_rates : mapping, optional
         Instead, ``{0: rate, 1: 1.0}``, as ``measured_keep_rates`` gives it.
     sample_weight : array-like of shape (n,), optional
@@ -57,20 +54,17 @@ def calibration_ratio(
     Returns
     -------
     float
-        1 is best; above 1 predictions are too high on average. It says nothing about single
-        rows: the base rate predicted for everyone gives 1. :func:`calibration_ratio_by_segment`
-        with ``"prediction", n_bins=1`` gives its confidence limits, also for rows in groups.
+        1 is best; above 1 predictions are too high on average. It says nothing about single rows.
+        Its limits are those of :func:`calibration_ratio_by_segment` with a single bin.
 
     Raises
     ------
     ValueError
-        No row of label 1, probabilities outside [0, 1], shape (n, K), bad weights, two
-        descriptions of the sample, rates outside (0, 1].
+        No row of label 1, probabilities outside [0, 1] or (n, K), bad weights or rates.
 
     References
     ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
-    section 3 (there "calibration").
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3.
 
     Examples
     --------
@@ -111,18 +105,13 @@ def normalized_entropy(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`; at least two classes occur.
+        The rows, as in :func:`expected_calibration_error`, with its errors; at least two classes
+        occur.
 
     Returns
     -------
     float
-        0 is best, 1 is no better than the class frequencies, inf if a class occurs whose
-        probability was 0.
-
-    Raises
-    ------
-    ValueError
-        One class only; rows that :func:`expected_calibration_error` refuses.
+        0 is best, inf if a class occurs whose probability was 0.
 
     References
     ----------
@@ -131,8 +120,6 @@ def normalized_entropy(
     Examples
     --------
     >>> from gbdt_objectives.calibration import normalized_entropy
-    >>> round(normalized_entropy([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
-    1.0
     >>> round(normalized_entropy([1, 0, 0, 0], [0.7, 0.1, 0.1, 0.1]), 4)
     0.2991
     """
@@ -143,17 +130,15 @@ def normalized_entropy(
     q = weight[weight > 0] / W
     if len(q) == 1:
         raise ValueError(
-            f"y_true holds the single class at column {classes[0]}: its entropy is 0, and nothing "
-            "can be divided by it"
+            f"y_true holds the single class at column {classes[0]}: nothing can be divided by its "
+            "entropy, 0"
         )
-    return -dot(rows.w, log_likelihood(rows, classes)) / W / -float(q @ np.log(q))
-
-
-def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:
-            return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
-        return np.log(rows.p[np.arange(len(classes)), classes])
+            log_p = np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
+        else:
+            log_p = np.log(rows.p[np.arange(len(classes)), classes])
+    return dot(rows.w, log_p) / W / float(q @ np.log(q))
 
 
 def brier_score(
@@ -176,20 +161,15 @@ def brier_score(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`.
+        The rows, as in :func:`expected_calibration_error`, with its errors.
     scale_by_half : bool
         False: without the 1/2, as scikit-learn for K classes.
 
     Returns
     -------
     float
-        In [0, 1], or [0, 2] without the 1/2. Smaller is better; its expectation is
-        least for the true probabilities.
-
-    Raises
-    ------
-    ValueError
-        Rows that :func:`expected_calibration_error` refuses.
+        In [0, 1], or [0, 2] without the 1/2. Smaller is better; its expectation is least for the
+        true probabilities.
 
     References
     ----------
@@ -198,8 +178,6 @@ def brier_score(
     Examples
     --------
     >>> from gbdt_objectives.calibration import brier_score
-    >>> round(brier_score([1, 0], [0.8, 0.5]), 4)
-    0.145
     >>> round(brier_score(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"]), 4)
     0.39
     """

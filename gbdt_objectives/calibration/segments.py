@@ -1,8 +1,8 @@
 """Mean prediction over mean outcome, segment by segment, with its uncertainty.
 
-Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like
-it were kept, and v, what the row stands for, is w for a positive and w/r for a negative. Within
-a segment A = sum v y, B = sum v p, R = B/A its ratio, u = 1/R.
+Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like it
+were kept, and v, what the row stands for, is w for a positive and w/r for a negative. Within a
+segment A = sum v y, B = sum v p, R = B/A its ratio, u = 1/R.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, check_column, total
-from gbdt_objectives._rows.values import table
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.calibration import bins, rows as _rows
 from gbdt_objectives.calibration.bins import Strategy
@@ -28,6 +27,7 @@ from gbdt_objectives.calibration.rows import LabelledRows
 
 TINY = 1e-300
 SIMILAR = 15  # the number of groups of similar predictions
+DEGREES = np.array([1, 1] + [2] * 12)  # how many weights each of segment_sums multiplies
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,28 +40,22 @@ class SegmentRatios(Table):
     ----------
     column, segment : ndarray of shape (G,)
         The name of a column, and its value there, or the lowest and highest prediction of a bin.
-    weight : ndarray of shape (G,)
-        How many rows the segment stands for: their total weight.
-    probability, frequency : ndarray of shape (G,)
-        Mean prediction, mean outcome.
+    weight, probability, frequency : ndarray of shape (G,)
+        Weight of the rows that the segment stands for, mean prediction, mean outcome.
     ratio, low, high : ndarray of shape (G,)
-        The first over the second, and its confidence limits: ``ratio`` and ``high`` are inf without
-        an outcome, ``ratio`` nan if the prediction is 0 as well. Limits of 95 % cover .93 to .97 in
-        50 of 54 segments of 20 outcomes or more of a study, and .92 to .98 in all
-        (``experiments/calibration_coverage``).
-    p_value : ndarray of shape (G,)
-        p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
-        where the limits exclude 1.
-    p_value_holm, p_value_bh : ndarray of shape (G,)
-        ``p_value`` adjusted for looking at G segments. Holm: if all segments are flagged in which
-        it is below .05, one of them is flagged by mistake with probability .05 at most. Benjamini
-        & Hochberg: at most 5 % of the flagged ones are mistakes on average.
+        Mean prediction over mean outcome, and its confidence limits: ``ratio`` and ``high`` are inf
+        without an outcome, ``ratio`` nan if the prediction is 0 as well.
+    p_value, rest_p_value : ndarray of shape (G,)
+        p-values of the hypotheses that the ratio is 1, and that it is ``rest_ratio``. A model that
+        is off by one factor everywhere fails the first in all segments, and the second in none. The
+        first is below 1 - confidence_level exactly where the limits exclude 1.
+    p_value_holm, p_value_bh, rest_p_value_holm, rest_p_value_bh : ndarray of shape (G,)
+        The same adjusted for looking at G segments. Of the segments in which it is below 0.05,
+        Holm's flags one by mistake with probability 0.05 at most; with Benjamini & Hochberg's, at
+        most 5 % are mistakes on average.
     rest_ratio : ndarray of shape (G,)
-        The ratio of all rows outside the segment, nan if there are none.
-    rest_p_value, rest_p_value_holm, rest_p_value_bh : ndarray of shape (G,)
-        p-value of the hypothesis that both have the same ratio, and the same adjusted. A model that
-        is off by one factor everywhere fails the hypothesis of ``p_value`` in all segments, and
-        this one in none. nan if there are no other rows.
+        The ratio of all rows outside the segment. It and ``rest_p_value`` are nan if there are
+        none.
     """
 
     column: Array
@@ -81,26 +75,19 @@ class SegmentRatios(Table):
     rest_p_value_bh: Array
 
     def by_evidence(self) -> SegmentRatios:
-        """Sort the segments by ``rest_p_value``, lowest first.
-
-        Equal ones are sorted by ``p_value``.
-        """
+        """Sort the segments by ``rest_p_value``, lowest first, and equal ones by ``p_value``."""
         equal = np.around(np.log(np.maximum(self.rest_p_value, TINY)), 6)  # but for rounding
         order = np.lexsort((self.p_value, equal))
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
-    def __repr__(self) -> str:
-        title, columns = self._shown()
-        return f"{title}\n{table(**columns)}"
-
     def _shown(self) -> tuple[str, dict[str, Array]]:
         by_prediction = (self.column == "prediction").all()
         shown = self if by_prediction or len(self.segment) == 1 else self.by_evidence()
-        words = [  # of times without the zeros behind
-            np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value
+        words = np.array([  # of times without the zeros behind
+            np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else str(value)
             for value in shown.segment
-        ]
-        columns = {"column": shown.column, "segment": np.array(list(map(str, words)))}
+        ])  # fmt: skip
+        columns = {"column": shown.column, "segment": words}
         columns |= {name: getattr(shown, name) for name in ("weight", "ratio", "low", "high")}
         title = f"SegmentRatios: {len(self.segment)} segments"
         if len(self.segment) == 1:
@@ -142,52 +129,44 @@ def calibration_ratio_by_segment(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1. Segments, or all rows, may be without label 1.
-    probability : array-like of shape (n,)
-        Probability of label 1 in the full population. For one of several classes pass
-        ``y_true == label`` and its column.
+    y_true, probability : array-like of shape (n,)
+        As in :func:`calibration_ratio`, but segments, or all rows, may be without label 1.
     segments : array-like of shape (n,), mapping or data frame of such, or "prediction"
         The segment of each row, of any type but float NaN. Categories keep their order; several
         named columns are taken one after the other. "prediction": bins of the prediction, with
         ``n_bins=1`` all rows together.
     n_bins, strategy
-        Bins of "prediction", as in :func:`expected_calibration_error`. "events" bins have the same
-        expected number of outcomes, and so about the same uncertainty.
+        Bins of "prediction", as in :func:`expected_calibration_error`.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
         row counts as one.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, whole numbers >= 0, where rows come from a
-        GROUP BY (``docs/from_sql.md``). A weight is then that of each of them, and everything is
-        as if they were written out.
+        How many identical rows the row stands for, whole numbers >= 0, where rows come from a GROUP
+        BY (``docs/from_sql.md``). A weight is then that of each of them.
     groups : array-like of shape (n,), optional
-        Whose row it is, of any type, where several rows belong to one user, session or document.
-        Outcomes of one group may depend on each other; without ``groups`` limits are then too
-        narrow and p-values too small. For some 30 groups or more, and not with Dask collections.
+        Whose row it is, of any type, where outcomes of one user, session or document may depend on
+        each other: without it limits are then too narrow and p-values too small. For some 30 groups
+        or more, and not with Dask collections.
     confidence_level : float in (0, 1)
         Confidence level of the limits.
 
     Returns
     -------
     SegmentRatios
-        Segments in their own order; it prints as a table with those first that differ most surely
-        from the rest, but bins of the prediction as they rise.
+        Segments in their own order. The most certain differences from the rest are printed first.
 
     Raises
     ------
     ValueError, TypeError
-        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level, a single
-        group; rows and bins that :func:`reliability_bins` refuses.
+        Missing segments or mixed types, a bad rate or confidence level, a single group; rows and
+        bins that :func:`reliability_bins` refuses.
 
     References
     ----------
     He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3; Holm
-    (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics 6(2); Benjamini & Hochberg (1995), "Controlling the false discovery rate", Journal of
-    the Royal Statistical Society B 57(1).
+    (1979), Scandinavian Journal of Statistics 6(2); Benjamini & Hochberg (1995), JRSS B 57(1).
 
     Examples
     --------
@@ -204,15 +183,15 @@ def calibration_ratio_by_segment(
     columns = _rows.label_1_columns(y_true, probability, sample_weight, counts)
     if groups is not None and (any_dask(columns) or is_dask(groups)):
         raise TypeError(
-            "groups is for arrays in memory, as rows of one group may lie in several partitions "
-            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
+            "groups is for arrays in memory, as partitions may share a group: compute() the "
+            "columns, or a sample of whole groups, first"
         )
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
         n_bins = bins.check_bins(n_bins, strategy)
     columns["keep_rate"] = rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
-    dropped = is_dask(rate) or np.ndim(rate) > 0 or rate < 1
+    dropped = _rows.are_sampled(rate)
     ends = bins.equal_width_ends(n_bins) if by_prediction else None
     similar = None
     if dropped or (by_prediction and strategy != "uniform"):
@@ -231,8 +210,8 @@ def calibration_ratio_by_segment(
         columns |= values
     found = total(partial(statistics_of, names, ends, similar, groups), columns)
     if found.kinds:
-        below_1, positive = np.array(sorted(found.kinds), bool).T
-        _checks.rates_by_row_alone("keep_rate", below_1, positive, "negative_keep_rate=")
+        kinds = np.array([*found.kinds])
+        _checks.rates_by_row_alone("keep_rate", kinds >= 2, kinds % 2 == 1, "negative_keep_rate=")
     return found.ratios(confidence_level=level)
 
 
@@ -240,8 +219,7 @@ def calibration_ratio_by_segment(
 class SegmentStatistics:
     """The sums over rows that the calibration ratios of segments need; statistics of parts add up.
 
-    For files that are read chunk by chunk, and for engines other than Dask: make one of each part
-    of the rows with :meth:`of`, add them, and ask for the :meth:`ratios`.
+    Use it for files that are read chunk by chunk, and for engines other than Dask.
 
     Attributes
     ----------
@@ -263,7 +241,7 @@ class SegmentStatistics:
     rows: int
     weight: float
     columns: tuple[ColumnSums, ...]
-    kinds: frozenset[tuple[bool, bool]]
+    kinds: frozenset[int]  # of rows with own rates: 1 of a positive, and 2 more if the rate is < 1
 
     @staticmethod
     def of(
@@ -279,13 +257,8 @@ class SegmentStatistics:
         Parameters
         ----------
         y_true, probability, segments, sample_weight, counts
-            The columns of :func:`calibration_ratio_by_segment`. Bins of the prediction are not
-            possible: only all rows together have them.
-
-        Raises
-        ------
-        ValueError, TypeError
-            An argument that :func:`calibration_ratio_by_segment` refuses.
+            The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins of the
+            prediction: only all rows together have them.
         """
         if isinstance(segments, str):
             raise ValueError(
@@ -302,10 +275,8 @@ class SegmentStatistics:
             return NotImplemented
         a, b = ([column.name for column in one.columns] for one in (self, other))
         if a != b:
-            raise ValueError(
-                f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)} do not add "
-                "up: give segments of the same names"
-            )
+            both = f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)}"
+            raise ValueError(f"{both} do not add up: give segments of the same names")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
             self.rows + other.rows,
@@ -321,11 +292,6 @@ class SegmentStatistics:
         ----------
         confidence_level : float in (0, 1)
             Confidence level of the limits.
-
-        Raises
-        ------
-        ValueError
-            No row has weight.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if not self.rows:
@@ -345,20 +311,12 @@ class SegmentStatistics:
         return SegmentRatios(
             column=np.repeat(names, [len(values) for values, _ in listed]),
             segment=np.concatenate([values for values, _ in listed]),
-            weight=sums[0],
-            probability=B * (unit / sums[0]),
-            frequency=A * (unit / sums[0]),
-            ratio=ratio,
-            low=low,
-            high=high,
-            p_value=p_value,
-            p_value_holm=holm(p_value),
+            weight=sums[0], probability=B * (unit / sums[0]), frequency=A * (unit / sums[0]),
+            ratio=ratio, low=low, high=high, p_value=p_value, p_value_holm=holm(p_value),
             p_value_bh=benjamini_hochberg(p_value),
-            rest_ratio=rest_ratio,
-            rest_p_value=rest_p_value,
-            rest_p_value_holm=holm(rest_p_value),
-            rest_p_value_bh=benjamini_hochberg(rest_p_value),
-        )
+            rest_ratio=rest_ratio, rest_p_value=rest_p_value,
+            rest_p_value_holm=holm(rest_p_value), rest_p_value_bh=benjamini_hochberg(rest_p_value),
+        )  # fmt: skip
 
 
 def statistics_of(
@@ -369,24 +327,19 @@ def statistics_of(
     y_true: Any,
     probability: Any,
     sample_weight: Any,
-    keep_rate: Any = None,
+    keep_rate: Any = 1.0,
     counts: Any = None,
     **segments: Any,
 ) -> SegmentStatistics:
-    """The statistics of a part of the rows.
-
-    ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
-    the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
-    of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
+    """The statistics of a part of the rows. ``names``: the names of the columns of segments, by
+    argument, or none for bins of the prediction with these ``ends``. ``similar``: where negatives
+    were dropped, the ends of bins of similar predictions and the outcomes over predictions in each.
     """
     own = _rows.label_1_rows(y_true, probability, sample_weight, keep_rate, counts)
     owner, r = own.owners(groups), own.rate
-    kinds: frozenset[tuple[bool, bool]] = frozenset()
+    kinds: list[int] = []
     if isinstance(r, np.ndarray):
-        sides = [(d, r < 1 if d else r == 1) for d in (False, True)]
-        kinds = frozenset(
-            (d, label == 1) for d, here in sides for label in (0, 1) if (own.y[here] == label).any()
-        )
+        kinds = np.flatnonzero(np.bincount(2 * (r < 1) + (own.y == 1))).tolist()
     found: list[ColumnSums] = []
     if ends is not None:
         b, B = np.searchsorted(ends, own.p), len(ends) + 1
@@ -402,16 +355,13 @@ def statistics_of(
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
-    return SegmentStatistics(own.number, float(own.weight.sum()), tuple(found), kinds)
+    return SegmentStatistics(own.number, float(own.weight.sum()), tuple(found), frozenset(kinds))
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (15, G), as :func:`segment_sums` makes them.
-
-    ``values``: the segments, in this order. ``order``: all categories, if they have their own
-    order.
-    """
+    """Sums by segment of one column, (15, G); ``order`` has all categories, if they have their
+    own."""
 
     argument: str
     name: str
@@ -464,11 +414,8 @@ class PredictionSums(ColumnSums):
 
 def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     """What columns are called in the result, and the columns, by argument."""
-    if isinstance(segments, Mapping):
-        columns = {name: segments[name] for name in segments}
-    elif hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2:
-        columns = {name: segments[name] for name in segments.columns}
-    else:
+    is_frame = hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2
+    if not is_frame and not isinstance(segments, Mapping):
         if np.ndim(segments) == 2:
             raise ValueError(
                 f"segments must be one column, (n,), found shape {np.shape(segments)}: pass "
@@ -476,29 +423,19 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
             )
         check_column("segments", segments)
         return {"segments": "segment"}, {"segments": segments}
-    if not columns:
+    names = {f"segments[{name!r}]": name for name in (segments.columns if is_frame else segments)}
+    if not names:
         raise ValueError("segments has no column: pass at least one")
-    named = {f"segments[{name!r}]": values for name, values in columns.items()}
-    for argument, values in named.items():
+    columns = {argument: segments[name] for argument, name in names.items()}
+    for argument, values in columns.items():
         check_column(argument, values)
-    return {f"segments[{name!r}]": str(name) for name in columns}, named
-
-
-DEGREES = np.array([1, 1] + [2] * 12)
-"""How many weights are multiplied in each of :func:`segment_sums` but the first."""
+    return {argument: str(name) for argument, name in names.items()}, columns
 
 
 def segment_sums(
-    rows: LabelledRows,
-    similar: tuple[Array, Array] | None,
-    owner: Array | None,
-    g: Array,
-    G: int,
+    rows: LabelledRows, similar: tuple[Array, Array] | None, owner: Array | None, g: Array, G: int
 ) -> Array:
-    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (15, G).
-
-    ``similar`` is as in :func:`statistics_of`, ``owner`` the number of each row's group, or None.
-    """
+    """Sums over the rows of each segment: of v, and of what follows from them, (15, G)."""
 
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = rows.part(at)
@@ -518,11 +455,9 @@ def segment_sums(
 
 
 def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
-    """Sums over the pairs i, j of different rows of one group, (6, G).
-
-    Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
-    the segment, then with i in the segment and j anywhere.
-    """
+    """Sums over the pairs i, j of different rows of one group, (6, G), of y_i y_j, (y_i p_j + y_j
+    p_i)/2 and p_i p_j, times both weights: with i and j in the segment, then with i in it and j
+    anywhere."""
     wy, vp = rows.w * rows.y, rows.standing().w * rows.p
     both = rows.copies(wy), rows.copies(vp)
     cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)
@@ -542,13 +477,9 @@ def products(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Arra
 
 
 def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
-    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment.
-
-    ``sums`` are those of :func:`segment_sums` without the first row and the last three; without the
-    last six for rows of no groups.
-
-    With few kept negatives, each standing for many rows, S is uncertain itself, and small where
-    the ratio is off: it is at least what is expected.
+    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment, from rows
+    1 to 8 of :func:`segment_sums`, or 1 to 11. With few kept negatives, each standing for many
+    rows, S is uncertain itself, and small where the ratio is off: it is at least what is expected.
     """
     A, B, E, C, S, wvp, wvpp, expected_S = sums[:8]
     B_or_1 = np.where(B > 0, B, 1.0)
@@ -590,12 +521,9 @@ def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
 
 
 def rest_test(sums: Array) -> tuple[Array, Array]:
-    """The ratio of all rows outside each segment of one column, and the p-value that it is the
-    same inside; nan if there are none.
-
-    Where it is the same, A/B of all rows, D = A_s - u B_s of the segment is what chance leaves of
-    (1-k) (A_s - u B_s) - k (A_r - u B_r), with k the segment's share of B.
-    """
+    """The ratio of all rows outside each segment, and the p-value of the same ratio inside, or nan.
+    D = A_s - u B_s, with u of all rows, is (1-k) (A_s - u B_s) - k (A_r - u B_r), k the segment's
+    share of B."""
     every = sums.sum(axis=1, keepdims=True)
     A, B, b, a = score_sums(sums[:8])
     A_r, B_r, b_r, a_r = score_sums(np.maximum(every - sums, 0)[:8])
@@ -619,12 +547,9 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
 
 
 def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
-    """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V.
-
-    It is the larger of two, which are the same for many outcomes: that of the normal distribution,
-    and that of A/e as a binomial number of N = A_all/e trials, e = V/(A_all k (1-k)), which has the
-    skewness of few rare outcomes. Half of what is found counts as beyond it.
-    """
+    """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V:
+    the larger of that of the normal distribution and that of A/e as a binomial number of A_all/e
+    trials, e = V/(A_all k (1-k)), which has the skewness of few rare outcomes."""
     N = A_all**2 * k * (1 - k) / V
     X = np.minimum(N * (A / A_all), N)
     binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))

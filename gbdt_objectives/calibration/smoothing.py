@@ -20,13 +20,12 @@ def empirical_probability(
 
         p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i
 
-    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's
-    correction ``(n_i + 1) / (|S| + K)``.
+    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's correction.
 
     Parameters
     ----------
     counts : array-like of shape (..., K)
-        n_i >= 0, the rows of each class or their total weight; K >= 2.
+        n_i >= 0, the rows of each class or their total weight, not all 0 with ``m=0``; K >= 2.
     m : float >= 0
         How many rows the prior is worth.
     prior : array-like of shape (K,), optional
@@ -36,12 +35,6 @@ def empirical_probability(
     -------
     ndarray of shape (..., K)
         float64; each row sums to 1.
-
-    Raises
-    ------
-    ValueError
-        Negative counts, a row of zeros with ``m=0``, a negative ``m``, a prior that does
-        not sum to 1 or has another number of classes.
 
     References
     ----------
@@ -53,8 +46,6 @@ def empirical_probability(
     >>> empirical_probability([[20, 40], [1, 0]], m=2)
     array([[0.33870968, 0.66129032],
            [0.66666667, 0.33333333]])
-    >>> empirical_probability([20, 40], m=10, prior=[0.3, 0.7])
-    array([0.32857143, 0.67142857])
     """
     n = _checks.real_array("counts", counts).astype(np.float64)
     if n.ndim == 0 or n.shape[-1] < 2 or n.size == 0:
@@ -70,8 +61,7 @@ def empirical_probability(
     total = n.sum(axis=-1, keepdims=True)
     if m == 0 and not total.all():
         raise ValueError(
-            "counts are all 0 in a row: no probability can be estimated from no rows; with m above "
-            "0 it is the prior"
+            "counts are all 0 in a row, which has no frequencies: with m above 0 it has the prior's"
         )
     K = n.shape[-1]
     pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)

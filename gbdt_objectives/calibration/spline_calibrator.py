@@ -23,17 +23,10 @@ from gbdt_objectives.calibration.likelihood import (
 from gbdt_objectives.calibration.rows import LabelledRows
 
 KNOTS = 12  # the number of knots, the outer two included
-
 GROUPS = 1024  # of rows next to one another, at most, on whose means a penalty is looked for
-
 CLOSEST = 1e-4  # the least distance of knots, in standard deviations
-
-ROUGHEST, SMOOTHEST = 1e-3, 1e4
-"""The least penalty, for all rows together, and the greatest, for each row: a straight line."""
-
-
-LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5
-"""Of the Gaussian prior of ``shrink``: how far a model's log-odds may be off, before any row."""
+ROUGHEST, SMOOTHEST = 1e-3, 1e4  # penalties, for all rows together, and for each: a straight line
+LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5  # of the Gaussian prior of ``shrink``, in log-odds
 
 
 class SplineCalibrator(LogOddsCalibrator):
@@ -47,43 +40,38 @@ class SplineCalibrator(LogOddsCalibrator):
         sum_i w_i log loss_i + lambda sum_j (s_{j+1} - s_j)^2 / d_j   least
 
     where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
-    likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``.
-    Use it for a model whose error has a shape that no formula of few parameters has. Probabilities
-    of exactly 0 and 1, and scores that separate the labels, are treated as in ``LogitCalibrator``.
+    likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``,
+    which treats probabilities of exactly 0 and 1, and scores that separate the labels, in the same
+    way.
+
+    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
+    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
 
     Parameters
     ----------
     input_space : {"probability", "margin"}
         What ``score`` is: probabilities in [0, 1], or log-odds or any other score.
     shrink : bool
-        Draw the map towards the score as it is, which is worth most with few events. The straight
-        line nearest to m, a (z - c) + c + b with c the mean of z by information, v_i = w_i p_i
-        (1 - p_i), then has the penalty ``b^2 / 2 + (a - 1)^2 / (2 .5^2)``: before any row, log-odds
-        are taken to be off by 1, and slopes by .5. The mean of p is no longer exactly that of y,
-        scores may separate the labels, and margins must be log-odds. ``experiments/few_events`` has
-        what it is worth.
+        Draw the map towards the score as it is, which is worth most with few events
+        (``experiments/few_events``). The straight line nearest to m, a (z - c) + c + b with c the
+        mean of z by information, v_i = w_i p_i (1 - p_i), then has the penalty
+        ``b^2 / 2 + (a - 1)^2 / (2 0.5^2)``. The mean of p is no longer exactly that of y, scores
+        may separate the labels, and margins must be log-odds.
 
     Attributes
     ----------
     knots_ : ndarray of shape (k,)
         The knots in log-odds, at equal weights of rows; 12, or fewer if there are few scores.
     slopes_ : ndarray of shape (k+1,)
-        The slopes s_j: differences of the spline's coefficients over those of their places
-        (Greville's); all equal for a straight line.
+        The slopes s_j: differences of coefficients over those of their places (Greville's).
     start_ : float
         The value of m at the first knot.
 
-    Notes
-    -----
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
-    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
-
     References
     ----------
-    Eilers & Marx (1996), "Flexible smoothing with B-splines and penalties", Statistical Science
-    11; Wood (2011), "Fast stable restricted maximum likelihood and marginal likelihood
-    estimation of semiparametric generalized linear models", JRSS B 73; Lucena (2018),
-    "Spline-based probability calibration", arXiv 1809.07751.
+    Eilers & Marx (1996), "Flexible smoothing with B-splines and penalties", Statistical Science 11;
+    Wood (2011), JRSS B 73, for the marginal likelihood; Lucena (2018), "Spline-based probability
+    calibration", arXiv 1809.07751.
 
     Examples
     --------
@@ -98,12 +86,9 @@ class SplineCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": calibrators.read_input_space,
-        "shrink": _json.read_flag,
-        "knots": _json.read_numbers,
-        "slopes": _json.read_numbers,
-        "start": _json.read_number,
-    }
+        "input_space": calibrators.read_input_space, "shrink": _json.read_flag,
+        "knots": _json.read_numbers, "slopes": _json.read_numbers, "start": _json.read_number,
+    }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 
     def __init__(
@@ -117,7 +102,7 @@ class SplineCalibrator(LogOddsCalibrator):
         shrink = _checks.flag("shrink", self.shrink)
         if shrink:
             calibrators.overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
-        target = y if shrink else calibrators.rising_targets(y, z, w)
+        target = y if shrink else calibrators.finite_targets(y, z, w, rising=True)
         self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset, shrink)
         if not self.slopes_.any():
             calibrators.warn_of_no_rise("the fitted map is constant")
@@ -167,9 +152,7 @@ def slope_features(knots: Array, z: Array) -> Array:
 
 def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, float]:
     """Pieces of the spline: the place where each is 0, (k+1,), coefficients, (4, k+1), their unit.
-
-    The outer two are the straight ends; between them m = sum_i c_i x^(3-i), x in units.
-    """
+    The outer two are the straight ends; between them m = sum_i c_i x^(3-i), x in units."""
     from scipy.interpolate import PPoly
 
     unit = 2.0 ** (np.frexp(np.abs(knots).max())[1] - 1)  # whose cubes do not overflow, and exact
@@ -195,11 +178,8 @@ def place_knots(z: Array, w: Array, least: float) -> Array:
 def fit_rising_spline(
     z: Array, target: Array, w: Array, offset: Offset = 0.0, shrink: bool = False
 ) -> tuple[Array, Array, float]:
-    """The knots, slopes and start of greatest penalised likelihood.
-
-    The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011). Of many
-    rows it is that of the means of groups of neighbours; the fit to it is to the rows themselves.
-    """
+    """The knots, slopes and start of greatest penalised likelihood, with the penalty of greatest
+    marginal likelihood (Wood 2011): of many rows that of the means of groups of neighbours."""
     order = np.argsort(z)
     given, target, w = z[order], target[order], w[order]
     offset = offset[order] if isinstance(offset, np.ndarray) else offset
@@ -228,7 +208,7 @@ def fit_rising_spline(
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
     level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
     start, lowest = (np.append(np.zeros(K - 1), last) for last in (level, -np.inf))
-    best, root = find_penalty(remembered(searched), D, W, start, lowest)
+    best, root = find_penalty(searched, D, W, start, lowest)
     if grouped:
         best = minimize_convex(penalized(loss, D * root), [best], lowest)
     start = best[-1] - best[:-1] @ centers
@@ -239,9 +219,7 @@ def find_penalty(
     loss: Loss, D: Array, W: float, start: Array, lowest: Array
 ) -> tuple[Array, float]:
     """The parameters at the penalty of greatest marginal likelihood, and the penalty's root, a row.
-
-    ``loss`` is the mean of rows of weight W, and |D theta|^2 / 2 what the penalty multiplies.
-    """
+    ``loss`` is the mean of rows of weight W, and |D theta|^2 / 2 what the penalty multiplies."""
     from scipy.optimize import minimize_scalar
 
     best = start
@@ -266,12 +244,9 @@ Part = tuple[slice, Array, Array]
 
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
-    """Means of z and of the target in each group of neighbouring rows, and its sum of shares.
-
-    Equal z are a group if they are few. Otherwise half of the limits are equally many rows apart,
-    and the other half at equal distances in z: rows in the tails weigh most in a slope, and their
-    means alone would move the penalty.
-    """
+    """Means of z and of the target in each group of neighbouring rows, and its sum of shares. Of
+    many groups half of the limits are at equal distances in z: rows in the tails weigh most in a
+    slope."""
     starts = np.append(0, np.flatnonzero(z[1:] != z[:-1]) + 1)
     if len(starts) > GROUPS:
         places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)
@@ -318,25 +293,9 @@ def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset
     return loss
 
 
-def remembered(loss: Loss) -> Loss:
-    """Keep results, as a search begins where the one before ended."""
-    seen: dict[bytes, tuple[float, Array, Array]] = {}
-
-    def again(theta: Array) -> tuple[float, Array, Array]:
-        key = theta.tobytes()
-        if key not in seen:
-            seen[key] = loss(theta)
-        return seen[key]
-
-    return again
-
-
 def as_it_is(parts: list[Part], z: Array, w: Array, offset: Offset) -> tuple[Array, Array]:
-    """D and t: |D theta - t|^2 / 2 is the penalty, a row, of the line nearest to m = theta X.
-
-    The nearest by squares weighted by information; the line z itself has no penalty. Rows are in
-    order, as in the parts.
-    """
+    """D and t: |D theta - t|^2 / 2 is the penalty, a row, of the line nearest to m = theta X by
+    squares weighted by information. Rows are in order, as in the parts."""
     m = np.abs(z + offset)
     v = w * np.exp(m.min() - m) / (1 + np.exp(-m)) ** 2  # w p (1 - p), up to a factor
     v /= v.sum()

@@ -47,12 +47,16 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         p'_k proportional to p_k^(1/T) exp(b_k),   T > 0 and b of greatest likelihood
 
     It divides log-odds by T and shifts them; T > 1 says that the model was overconfident. With
-    ``bias=False``, b = 0 and the most probable class stays. With two classes and ``bias=True`` it
-    is ``LogitCalibrator``. Probabilities of exactly 0 do not change.
+    ``bias=False``, b = 0 and the most probable class stays. Probabilities of exactly 0 do not
+    change.
 
     Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood.
     They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
     others, where N_k is the weight of label k; for two classes these are Platt's.
+
+    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
+    or which zeros tell from the others with certainty; and probabilities that do not rise with
+    their labels, as when the columns have another order.
 
     Parameters
     ----------
@@ -66,17 +70,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     temperature_, bias_ : float, ndarray of shape (K,)
         The temperature T, and the biases b, with mean 0.
 
-    Notes
-    -----
-    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
-    or which zeros tell from the others with certainty; and probabilities that do not rise with
-    their labels, as when the columns have another order.
-
     References
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), "On calibration of modern neural networks", ICML;
-    Alexandari, Kundaje & Shrikumar (2020), "Maximum likelihood with bias-corrected
-    calibration is hard-to-beat at label shift adaptation", ICML.
+    Alexandari, Kundaje & Shrikumar (2020), ICML, for the biases.
 
     Examples
     --------
@@ -95,11 +92,9 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     _takes_columns = True
     _saved: ClassVar = {
-        "bias": _json.read_flag,
-        "labels": read_labels,
-        "temperature": _json.read_number,
-        "biases": _json.read_numbers,
-    }
+        "bias": _json.read_flag, "labels": read_labels,
+        "temperature": _json.read_number, "biases": _json.read_numbers,
+    }  # fmt: skip
 
     def fit(
         self,
@@ -119,8 +114,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             A column per class; rows sum to 1 to 1e-4. They are the model's predictions for the full
             population.
         y, sample_weight : array-like of shape (n,)
-            Classes of the kept rows; if given, weights >= 0, where w means the same as w copies of
-            the row.
+            Classes of the kept rows; if given, weights >= 0, where w means w copies of the row.
         negative_keep_rate, keep_rate : optional
             Of two classes, rates at which rows of the first of ``labels`` were kept: one for all,
             or (n,), as in ``LogitCalibrator.fit``. ``predict`` is for the full population.
@@ -131,7 +125,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         Raises
         ------
         ValueError, TypeError
-            What the notes of the class name, one class only, bad arguments or parameters.
+            What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
         bias = _checks.flag("bias", self.bias)
@@ -159,9 +153,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         a, b = fit_temperature(z, rows.y, rows.w, bias, offset)
         if a == 0:
             raise ValueError(
-                "probability does not rise with the labels, or not beyond chance: no temperature "
-                "can be fitted; are its columns in the order of labels, "
-                f"{shown(order.tolist())}?"
+                "probability does not rise with the labels, or not beyond chance: are its columns "
+                f"in the order of labels, {shown(order.tolist())}?"
             )
         self.temperature_, self.bias_ = 1 / a, b
         return self
@@ -193,10 +186,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, found {temperature:g}")
         if len(biases) < 2 or (labels is not None and len(labels) != len(biases)):
-            raise ValueError(
-                f"biases must be one a class, at least two, found {len(biases)}: the text was "
-                "changed"
-            )
+            found = f"found {len(biases)}: the text was changed"
+            raise ValueError(f"biases must be one a class, at least two, {found}")
         if not data["bias"] and biases.any():
             raise ValueError("biases must be 0 if bias is false: the text was changed")
         calibrator = cls(bias=data["bias"], labels=labels)
@@ -224,16 +215,12 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
     """Raise unless there are several labels, none of which had the probability 0."""
     weight = np.bincount(y, minlength=len(order))
     if (weight > 0).sum() == 1:
-        raise ValueError(
-            f"y holds the single class {shown(order[y[0]])} in rows of weight above 0: there must "
-            "be rows of two classes or more"
-        )
+        found = f"y holds the single class {shown(order[y[0]])} in rows of weight above 0"
+        raise ValueError(f"{found}: there must be rows of two classes or more")
     if bias and not weight.all():
         absent = order[weight.argmin()]
-        raise ValueError(
-            f"y has no row of class {shown(absent)}, whose bias cannot be fitted: add such rows, "
-            "or use bias=False"
-        )
+        found = f"y has no row of class {shown(absent)}, whose bias cannot be fitted"
+        raise ValueError(f"{found}: add such rows, or use bias=False")
     wrong = p[np.arange(len(y)), y] == 0
     if wrong.any():
         row = int(wrong.argmax())
@@ -251,10 +238,8 @@ def class_offset(
     rows: LabelledRows,
     classes: Array,
 ) -> Array:
-    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n, K).
-
-    Negatives, of two classes, are the first.
-    """
+    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
+    K)."""
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
         return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
@@ -277,10 +262,8 @@ def mean_loss(z: Array, y: Array, w: Array) -> float:
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
-    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels.
-
-    ``offset``: what is added to the margins of the classes, (K,) or (n, K).
-    """
+    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels, ``offset`` is what
+    is added to the margins of the classes, (K,) or (n, K)."""
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:
@@ -296,8 +279,7 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
     unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=1)))
     if not unit > ROUND_OFF or (bias and np.ptp(np.where(possible, z, 1), 0).max() <= ROUND_OFF):
         raise ValueError(
-            "probability is the same for all classes or in all rows, up to zeros: no temperature "
-            "can be fitted"
+            "probability is the same for all classes or in all rows: no temperature can be fitted"
         )
     x = np.where(possible, centered / unit, -np.inf)
     biases = K - 1 if bias else 0
@@ -311,13 +293,8 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
 
 def least_margins(z: Array, y: Array) -> Array:
     """min z_k - z_l over the rows of label k, (K, K); inf where no row tells."""
-    K = z.shape[1]
-    found = np.full((K, K), np.inf)
-    for k in range(K):
-        own = z[y == k]
-        if len(own):
-            found[k] = (own[:, [k]] - own).min(axis=0)
-    return found
+    own = [z[y == k] for k in range(z.shape[1])]
+    return np.array([(x[:, [k]] - x).min(axis=0, initial=np.inf) for k, x in enumerate(own)])
 
 
 def check_links(margins: Array) -> None:
@@ -328,9 +305,8 @@ def check_links(margins: Array) -> None:
     if parts > 1:
         alone = np.flatnonzero(part == part[np.argmin(np.bincount(part)[part])])
         raise ValueError(
-            f"the bias of class {alone[0]} (of 0 to K-1) has no maximum of the likelihood: "
-            "probabilities of exactly 0 tell its rows from those of others with certainty; use "
-            "bias=False"
+            f"the bias of class {alone[0]} (of 0 to K-1) has no maximum of the likelihood: zeros "
+            "tell its rows from those of others with certainty; use bias=False"
         )
 
 
@@ -354,10 +330,8 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
 
 
 def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
-    """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone.
-
-    ``offset`` is added to the margins, (K,) or (n, K).
-    """
+    """Mean log loss of softmax(a x + b + offset) in a and b_1 ... b_{K-1}, b_0 = 0; or in a
+    alone."""
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
 

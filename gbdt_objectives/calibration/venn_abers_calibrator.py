@@ -35,31 +35,27 @@ class VennAbersCalibrator(Calibrator):
 
     where p_l is the isotonic regression, at the score, of the rows of ``fit`` and one more row of
     that score, label l and weight 1. Whatever the model and the population, one of p_0 and p_1 is
-    calibrated; how far they are apart says how much the rows know. Unlike an isotonic fit, p is
-    never exactly 0 or 1. The further p_0 and p_1 are apart, the more it is drawn to 1/2: with few
-    positives it is too high.
+    calibrated. The further they are apart, the less the rows know, and the more p, which is never
+    exactly 0 or 1, is drawn to 1/2: with few positives it is too high.
 
-    Any finite score will do: only its order counts. Weights count rows, since the row that is
-    added has weight 1.
-
-    Where only some negatives were kept, p_0, p_1 and p are found in the sample, and then corrected
-    as by ``correct_probability``. Rates that differ by row are refused.
+    Any finite score will do: only its order counts. Weights count rows, since the row that is added
+    has weight 1. Where only some negatives were kept, p_0, p_1 and p are found in the sample, and
+    then corrected as by ``correct_probability``. Rates that differ by row are refused.
 
     Attributes
     ----------
     scores_ : ndarray of shape (B,)
         The rising scores at which p_0 or p_1 changes.
     lower_, upper_ : ndarray of shape (B+1,)
-        p_0 and p_1 below, between and above these scores, among the rows that were kept. At a
-        score itself p_0 has the value above it and p_1 the value below it.
+        p_0 and p_1 below, between and above these scores, among the rows that were kept. At a score
+        itself p_0 has the value above it and p_1 the value below it.
     shift_ : float
         What is added to log-odds in the sample: the logarithm of the rate at which negatives were
         kept. JSON has it where it is not 0.
 
     References
     ----------
-    Vovk & Petej (2014), "Venn-Abers predictors", UAI; Vovk, Petej & Fedorova (2015),
-    "Large-scale probabilistic predictors with and without guarantees of validity", NeurIPS.
+    Vovk & Petej (2014), "Venn-Abers predictors", UAI; Vovk, Petej & Fedorova (2015), NeurIPS.
 
     Examples
     --------
@@ -74,15 +70,13 @@ class VennAbersCalibrator(Calibrator):
     """
 
     def __init__(self) -> None:
-        """It has no parameters; with this, a call with some is answered as everywhere."""
+        """Take no parameters; a call with some is answered with a remedy, as this exists."""
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "scores": calibrators.read_rising,
-        "lower": calibrators.read_probabilities,
-        "upper": calibrators.read_probabilities,
-        "shift": _json.read_number,
-    }
+        "scores": calibrators.read_rising, "lower": calibrators.read_probabilities,
+        "upper": calibrators.read_probabilities, "shift": _json.read_number,
+    }  # fmt: skip
     _left_out: ClassVar = {"shift": 0.0}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
@@ -100,12 +94,11 @@ class VennAbersCalibrator(Calibrator):
     def _table(self, p: Callable[[Array, Array], Array]) -> Step:
         """The step to a probability that p_0 and p_1 make, at each score and between them."""
         lower, upper = self.lower_, self.upper_
-        at, between = map(self._corrected, (p(lower[1:], upper[:-1]), p(lower, upper)))
+        at, between = p(lower[1:], upper[:-1]), p(lower, upper)
+        if self.shift_:
+            at, between = (correct_positives(q, self.shift_) for q in (at, between))
         numbers = {"at": at, "between": between, "rounding": 0.0}
         return {"formula": "table", "x": self.scores_, **numbers}
-
-    def _corrected(self, p: Array) -> Array:
-        return correct_positives(p, self.shift_) if self.shift_ else p
 
     def interval(self, score: ArrayLike) -> Array:
         """Return p_0 <= p_1 at each ``score``, float64 (n, 2), between which ``predict`` lies.
@@ -160,9 +153,8 @@ def added_odds(P: Array, N: Array, ends: Array, a: Array) -> Array:
         p_1 = max_{a <= i} l_a,   l_a = min_{b >= a} (P_b - P_a + 1) / (n_b - n_a + 1)
 
     with n = P + N. Where l_a is the maximum, p_1 is at least the slope of the hull at i, so the
-    minimum is at a vertex b of the hull, whatever i is; elsewhere it may be taken over
-    the vertices as well, as it is smaller. Along a convex chain the quotient falls, then
-    rises: bisection over the vertices finds the minimum for all a together.
+    minimum is at a vertex b of the hull. Along a convex chain the quotient falls, then rises:
+    bisection over the vertices finds the minimum for all a together.
     """
     P_v, N_v = P[ends], N[ends]
     rise, run = np.diff(P_v), np.diff(N_v)

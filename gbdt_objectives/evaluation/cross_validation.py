@@ -34,10 +34,9 @@ class ThresholdCrossValidation(Table):
         All classes in ascending order.
     greater_is_better : bool
         Direction of the scores.
-    score : ndarray of shape (m,)
-        The metric over all rows, each classified by thresholds fitted without it.
-    fold_score : ndarray of shape (m, F)
-        The metric of each fold's held-out rows.
+    score, fold_score : ndarray of shape (m,), (m, F)
+        The metric over all rows, each classified by thresholds fitted without it, and that of each
+        fold's held-out rows.
     in_sample_score : ndarray of shape (m,)
         The metric of the rows the thresholds were fitted on: too good, for contrast only.
     thresholds : ndarray of shape (m, K-1)
@@ -63,9 +62,9 @@ class ThresholdCrossValidation(Table):
     def difference(self, method: str, other: str) -> tuple[float, float]:
         """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
-        It is paired, since both are scored on the same rows, and positive if ``method`` is better,
-        whatever the metric's direction. The standard error treats folds as independent, which is
-        not quite true (their training rows overlap).
+        It is paired, and positive if ``method`` is better, whatever the metric's direction. The
+        standard error treats folds as independent, which is not quite true (their training rows
+        overlap).
         """
         named = {"method": method, "other": other}.items()
         i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
@@ -124,21 +123,19 @@ def cross_validate_thresholds(
 ) -> ThresholdCrossValidation:
     """How good thresholds are on new rows, how certain they are, which method is best.
 
-    Thresholds look better than they are on the rows they were fitted on. Here each fold's
-    rows are classified by thresholds fitted on the other folds.
+    Thresholds look better than they are on the rows they were fitted on. Here each fold's rows are
+    classified by thresholds fitted on the other folds.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
-    score : array-like of shape (n,)
-        Out-of-fold scores of the model, rising with the class.
+    y_true, score : array-like of shape (n,)
+        Classes, and out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
         Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
         same folds and resamples.
     cv : int, splitter or iterable of splits
-        An int: that many stratified folds, shuffled; stratified group folds with
-        ``groups``. Every row must be held out exactly once.
+        An int: that many stratified folds, shuffled; stratified group folds with ``groups``. Every
+        row must be held out exactly once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional
@@ -146,13 +143,13 @@ def cross_validate_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs: all rows are
-        reweighted to it once, for placing and for scoring.
+        Label distribution where the thresholds will be used, if it differs: all rows are reweighted
+        to it once.
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
         Number of resamples for the intervals of the thresholds; 0 for none. Resamples of a single
-        class, or with fewer distinct rows than classes, are drawn again.
+        class are drawn again.
     confidence_level : float in (0, 1)
         Probability of the (percentile) intervals.
     random_state : int, numpy Generator or RandomState, optional
@@ -161,21 +158,17 @@ def cross_validate_thresholds(
     Returns
     -------
     ThresholdCrossValidation
-        ``score``, ``fold_score``, ``spread``, ``thresholds``, ``interval``,
-        ``difference(method, other)``, ``best``; prints as a table with a row per method.
 
     Raises
     ------
     ValueError
         What ``optimize_thresholds`` refuses; unknown or repeated methods; rows that are not held
-        out exactly once; a group on both sides of a split; a fold whose score is 0/0 (a single
-        class). "plugin" needs scores that rise with the class over all rows; on a fold or
-        resample where they do not, it puts every row into one class.
+        out exactly once; a group on both sides of a split; a fold whose score is 0/0. On a fold or
+        resample where scores do not rise with the class "plugin" puts every row into one class.
 
     References
     ----------
-    Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, for the
-    rule of one standard error.
+    Breiman, Friedman, Olshen & Stone (1984), for the rule of one standard error.
 
     Examples
     --------
@@ -208,19 +201,16 @@ def cross_validate_thresholds(
     predicted = np.empty((len(chosen), len(y)), np.int64)
     for (_, test), (classes, _) in zip(splits, held_out, strict=True):
         predicted[:, test] = classes
-    fits = rows.resampled_fits(
-        chosen, n_bootstrap, np.arange(len(y)) if group is None else group, rng
-    )
+    unit = np.arange(len(y)) if group is None else group
+    fits = rows.resampled_fits(chosen, n_bootstrap, unit, rng)
     return ThresholdCrossValidation(
-        methods=chosen,
-        labels=order,
-        greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
+        methods=chosen, labels=order,
+        greater_is_better=is_greater_better(target),
         score=np.array([rows.score(p) for p in predicted]),
         fold_score=np.transpose([scores for _, scores in held_out]),
         in_sample_score=np.array([rows.score(rows.classes(cuts)) for cuts in found]),
-        thresholds=np.stack(found),
-        interval=percentiles(fits, level) if n_bootstrap else None,
-    )
+        thresholds=np.stack(found), interval=percentiles(fits, level) if n_bootstrap else None,
+    )  # fmt: skip
 
 
 ALL = slice(None)
@@ -250,10 +240,8 @@ class _Rows:
         """Classes of the rows that fold ``f`` holds out, and their score, by each method."""
         for side, part in (("training", train), ("held-out", test)):
             if self.w is not None and not self.w[part].any():
-                raise ValueError(
-                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
-                    "splitter that shuffles"
-                )
+                found = f"sample_weight is 0 in all {side} rows of fold {f}"
+                raise ValueError(f"{found}: use fewer folds, or a splitter that shuffles")
         rows = self.by_score
         times = np.bincount(train, minlength=len(self.y))[rows.order]  # a split may repeat rows
         at = np.repeat(np.arange(len(times)), times)
@@ -281,8 +269,12 @@ class _Rows:
 def percentiles(fits: Array, level: float) -> Array:
     """Lower and upper ends, (m, 2, K-1): order statistics, since cuts may be infinite."""
     draws, n = np.sort(fits, axis=0), len(fits)
-    outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - .9)/2 is 9.999 in floats
+    outside = math.floor(n * (1 - level) / 2 + 1e-9)  # 200 (1 - 0.9)/2 is 9.999 in floats
     return np.stack([draws[outside], draws[n - 1 - outside]], axis=1)
+
+
+def is_greater_better(metric: Target) -> bool:
+    return not isinstance(metric, ClassMetric) or metric.greater_is_better
 
 
 def score_classes(
@@ -308,7 +300,5 @@ def draw_resample(
         y = resample.position
         if len(y) >= len(rows.labels) and y.min() < y.max():
             return resample
-    raise ValueError(
-        f"no resample of {units} rows or groups holds two classes and {len(rows.labels)} rows: "
-        "pass n_bootstrap=0"
-    )
+    wanted = f"two classes and {len(rows.labels)} rows"
+    raise ValueError(f"no resample of {units} rows or groups holds {wanted}: pass n_bootstrap=0")

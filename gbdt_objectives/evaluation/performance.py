@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from gbdt_objectives._checks import Array, RandomState, check_order, group_numbe
 from gbdt_objectives._checks.folds import held_out_once
 from gbdt_objectives._rows.html import Shown
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.evaluation.cross_validation import score_classes
+from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import MetricArgument, Target, row_losses
@@ -49,11 +49,11 @@ class PerformanceEstimate(Shown):
         Interval about the estimate, and its probability. It is symmetric, so it may pass the
         metric's best value.
     naive_error : float
-        The standard error if the models were given: too small where they differ from one
-        training set to another.
+        The standard error if the models were given: too small where they differ from one training
+        set to another.
     bias : float
-        How far the estimate is off because its models are trained on a fraction (K-1)/K of
-        the rows; estimated, and part of ``standard_error``, not of ``estimate``.
+        How far the estimate is off because its models are trained on a fraction (K-1)/K of the
+        rows; estimated, and part of ``standard_error``, not of ``estimate``.
     fold_scores : ndarray of shape (R, K)
         The metric of each fold's held-out rows.
     """
@@ -79,11 +79,9 @@ class PerformanceEstimate(Shown):
 
     def _shown(self) -> tuple[str, dict[str, Any]]:
         R, K = self.fold_scores.shape
-        columns = _estimates([self.estimate], self) | {
-            "naive error": [self.naive_error],
-            "bias": [self.bias],
-        }
-        return f"{self.metric} of new rows: {K} folds, {R} times", columns
+        errors = {"naive error": [self.naive_error], "bias": [self.bias]}
+        title = f"{self.metric} of new rows: {K} folds, {R} times"
+        return title, _estimates([self.estimate], self) | errors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,11 +90,9 @@ class PerformanceDifference(Shown):
 
     Attributes
     ----------
-    difference : float
-        How much better the first is than the second on new rows, positive if it is better,
-        whatever the metric's direction.
-    standard_error : float
-        Standard error of the difference, paired.
+    difference, standard_error : float
+        How much better the first is than the second on new rows, positive if it is better, whatever
+        the metric's direction; and the paired standard error of that.
     interval, confidence_level : (float, float), float
         Interval about the difference, and its probability.
     first, second : PerformanceEstimate
@@ -132,11 +128,9 @@ def _estimates(
     low, high = zip(*(one.interval for one in found), strict=True)
     level = f"{100 * found[0].confidence_level:g} %"
     return {
-        "estimate": values,
-        "standard error": [one.standard_error for one in found],
-        f"{level} from": list(low),
-        "to": list(high),
-    }
+        "estimate": values, "standard error": [one.standard_error for one in found],
+        f"{level} from": list(low), "to": list(high),
+    }  # fmt: skip
 
 
 def estimate_performance(
@@ -160,9 +154,8 @@ def estimate_performance(
     Use it before you report a score.
 
     Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
-    is judged by. Nested cross-validation trains R K (K+1) / 2 models with K folds and R repeats,
-    150 by default. With V the naive variance and e_out, e_in, e_cv as
-    ``docs/theory/performance.md`` defines them ::
+    is judged by: R K (K+1) / 2 models with K folds and R repeats. With V the naive variance and
+    e_out, e_in, e_cv as ``docs/theory/performance.md`` defines them ::
 
         error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
                     - (1 - 1/R) var_r(score) + bias^2,    V <= error^2 <= K V
@@ -180,15 +173,12 @@ def estimate_performance(
     metric : str, metric of classes or function
         As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
         greater is better: negate an error.
-    cv : int
-        Number of stratified, shuffled folds, at least 3.
-    n_repeats : int
-        Number of times that folds are drawn, at least 2.
+    cv, n_repeats : int
+        Number of stratified, shuffled folds, at least 3, and how often they are drawn, at least 2.
     labels : array-like of shape (K,), optional
         All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0 for the estimator and the metric. A row of weight w counts as w rows of one
-        group.
+        Weights >= 0 for the estimator and the metric; w means w rows of one group.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold, and the error is that of drawing groups.
     confidence_level : float in (0, 1)
@@ -203,19 +193,16 @@ def estimate_performance(
     Returns
     -------
     PerformanceEstimate
-        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``, ``fold_scores``.
 
     Raises
     ------
     ValueError, TypeError
-        An estimator without ``predict``, predictions that are not classes, a metric that needs
-        thresholds, fewer than two rows (groups) in each fold, training rows of one class only, a
-        fold whose metric is 0/0, and what the estimator raises.
+        Predictions that are not classes, a metric that needs thresholds or is 0/0 in a fold, fewer
+        than two rows (groups) in each fold, training rows of one class only.
 
     References
     ----------
-    Bates, Hastie and Tibshirani (2021), Cross-validation: what does it estimate and how well
-    does it do it?, arXiv 2104.00673.
+    Bates, Hastie & Tibshirani (2021), arXiv 2104.00673, for nested cross-validation.
 
     Examples
     --------
@@ -257,33 +244,23 @@ def compare_performance(
 
     Use it before you replace one model by another.
 
-    Both are trained and judged on the same folds, so that what is hard for both cancels. The error
-    of the difference is computed as in :func:`estimate_performance`.
-
-    The interval is for the two models trained on all rows given. There is no p-value for the
-    question which algorithm is better on training sets of this size: no test tried has the right
-    level. difference / standard_error is a conservative one: of equally good estimators it called
-    one better in .01 to .10 of draws at level .10 (``docs/theory/performance.md``).
+    Both are trained and judged on the same folds, so that what is hard for both cancels. The
+    interval is for the two models trained on all rows given. There is no p-value for the question
+    which algorithm is better on training sets of this size; difference / standard_error is a
+    conservative test (``docs/theory/performance.md``).
 
     Parameters
     ----------
     first, second : estimator
         With ``fit`` and ``predict`` of classes; they are cloned.
     X, y, metric, cv, n_repeats, labels, sample_weight, groups
-        As in :func:`estimate_performance`.
+        As in :func:`estimate_performance`, with its errors.
     confidence_level, random_state, n_jobs, verbose
         As in :func:`estimate_performance`.
 
     Returns
     -------
     PerformanceDifference
-        ``difference``, positive if the first is better, ``standard_error``, ``interval``, and
-        the estimates of ``first`` and ``second``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        What :func:`estimate_performance` raises.
 
     Examples
     --------
@@ -301,17 +278,14 @@ def compare_performance(
     rows = _read(first, X, y, metric, cv, n_repeats, labels, sample_weight, groups, random_state)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     a, b = _judge([("first", first), ("second", second)], rows, n_jobs, verbose)
-    sign = 1.0 if rows.greater_is_better else -1.0
+    sign = 1.0 if is_greater_better(rows.metric) else -1.0
     difference = sign * float(a.score.mean() - b.score.mean())
     error, _, _ = nested_error(a.outer - b.outer, a.inner - b.inner, rows.fold, rows.w, rows.unit)
     return PerformanceDifference(
-        difference=difference,
-        standard_error=error,
-        interval=normal_interval(difference, error, level),
-        confidence_level=level,
-        first=_summary(rows, a, level),
-        second=_summary(rows, b, level),
-    )
+        difference=difference, standard_error=error,
+        interval=normal_interval(difference, error, level), confidence_level=level,
+        first=_summary(rows, a, level), second=_summary(rows, b, level),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,10 +303,6 @@ class _Rows:
     fold: Array
     metric: Target
 
-    @property
-    def greater_is_better(self) -> bool:
-        return not isinstance(self.metric, ClassMetric) or self.metric.greater_is_better
-
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
@@ -345,23 +315,14 @@ class _Judged:
 
 
 def _read(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    metric: MetricArgument,
-    cv: int,
-    n_repeats: int,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None,
+    estimator: Any, X: Any, y: Any, metric: MetricArgument, cv: int, n_repeats: int,
+    labels: ArrayLike | None, sample_weight: ArrayLike | None, groups: ArrayLike | None,
     random_state: RandomState,
-) -> _Rows:
+) -> _Rows:  # fmt: skip
     target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
-        raise TypeError(
-            f"cv must be a number of folds, found {shown(cv)}: nested cross-validation leaves out "
-            "pairs of folds, and draws them anew in each repeat"
-        )
+        found = f"cv must be a number of folds, found {shown(cv)}"
+        raise TypeError(f"{found}: nested cross-validation leaves out pairs, and draws them anew")
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
     rng = _checks.generator(random_state)
@@ -384,9 +345,7 @@ def _read(
     weight = np.ones(n) if w is None else w
     if not isinstance(target, ClassMetric):
         methods.check_direction(target, classes[position], weight)
-    return _Rows(
-        X, given, position, classes, weight, w is not None, group, unit, fold, target
-    )  # fmt: skip
+    return _Rows(X, given, position, classes, weight, w is not None, group, unit, fold, target)
 
 
 def _draw_folds(
@@ -396,10 +355,8 @@ def _draw_folds(
     units = int(unit.max()) + 1
     if units < 2 * K:
         what = "rows" if group is None else "groups"
-        raise ValueError(
-            f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}: use "
-            "fewer folds or more rows"
-        )
+        needed = f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}"
+        raise ValueError(f"{needed}: use fewer folds or more rows")
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):
         splits = held_out_once(position, K, group, random_state=seed)
@@ -426,15 +383,10 @@ def _judge(
         if rows.weighted:
             _base.check_weights(rows.w, len(rows.w), estimator)
     verbose = _checks.is_loud("verbose", verbose)
-    R = len(rows.fold)
-    tasks = (
-        delayed(_held_out_classes)(name, estimator, rows, r)
-        for r in range(R)
-        for name, estimator in estimators
-    )
+    each = list(product(range(len(rows.fold)), estimators))
+    tasks = (delayed(_held_out_classes)(name, estimator, rows, r) for r, (name, estimator) in each)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    total = R * len(estimators)
-    found = list(_base.show_progress(done, total, "performance", "repeat") if verbose else done)
+    found = list(_base.show_progress(done, len(each), "performance", "repeat") if verbose else done)
     return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
 
 
@@ -526,11 +478,9 @@ def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
 def nested_error(
     outer: Array, inner: Array, fold: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
-    """The standard error, the naive one and the bias; see :func:`estimate_performance`.
-
-    ``outer`` (R, n): losses of rows by models trained without their fold; ``inner`` (R, K, n):
-    without fold k as well.
-    """
+    """The standard error, the naive one and the bias; see :func:`estimate_performance`. Losses:
+    ``outer`` (R, n) by models trained without the row's fold; ``inner`` (R, K, n) without fold k as
+    well."""
     R, K, _ = inner.shape
     naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
     shift, excess = np.empty((2, R, K))
@@ -554,15 +504,10 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
     estimate = float(judged.score.mean())
     return PerformanceEstimate(
         metric=str(getattr(rows.metric, "name", getattr(rows.metric, "__name__", "metric"))),
-        greater_is_better=rows.greater_is_better,
-        estimate=estimate,
-        standard_error=error,
-        interval=normal_interval(estimate, error, level),
-        confidence_level=level,
-        naive_error=naive,
-        bias=bias,
-        fold_scores=judged.fold_scores,
-    )
+        greater_is_better=is_greater_better(rows.metric), estimate=estimate, standard_error=error,
+        interval=normal_interval(estimate, error, level), confidence_level=level,
+        naive_error=naive, bias=bias, fold_scores=judged.fold_scores,
+    )  # fmt: skip
 
 
 def normal_interval(centre: float, error: float, level: float) -> tuple[float, float]:

@@ -77,19 +77,16 @@ def report(
 ) -> Path:
     """Write a page of HTML that shows how a fitted model does on new rows.
 
-    Use it for the check of a model, each month or before it is served: somebody who has no Python
-    can look at it. The page is one file that loads nothing, and the same input gives the same page.
+    Use it for the check of a model, each month or before it is served. The page is one file that
+    loads nothing, and the same input gives the same page.
 
     - ``QWKClassifier`` and ``ThresholdClassifier``: quadratic weighted kappa, and the classifier's
       own metric of classes, with limits; the scores of each class with the thresholds; the share
-      and the confusion matrix of the classes. The limits are those of estimate +- 1.96 sqrt(V)
-      with the naive variance V of :func:`estimate_performance`, as the model is given: symmetric,
-      so that they may pass 1, and left out if every row is right.
+      and the confusion matrix of the classes. Limits are estimate +- 1.96 sqrt(V) with the naive
+      variance V of :func:`estimate_performance`; they may pass 1, and are left out if V is 0.
     - Other classifiers of two classes, whose second one, ``classes_[1]``, is label 1:
       :func:`calibration_ratio_by_segment` of all rows, of the ``segments``, and of the alerts from
-      ``threshold``, with their share of label 1; a ``ReliabilityDisplay``.
-
-    All limits are those of 95 %.
+      ``threshold``, with their share of label 1; a ``ReliabilityDisplay``. All limits are of 95 %.
 
     Parameters
     ----------
@@ -120,8 +117,8 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        A model of another kind, a path of another ending, labels that the model does not know or
-        that are all equal, options of another kind of model, and what the functions above refuse.
+        A model of another kind, a path of another ending, unknown or equal labels, options of
+        another kind of model, and what the functions above refuse.
 
     Examples
     --------
@@ -210,16 +207,9 @@ def _limits(
 
 
 def _probability(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-    *,
-    segments: Any,
-    threshold: Any,
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, segments: Any, threshold: Any,
     **rates: Any,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
     predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)

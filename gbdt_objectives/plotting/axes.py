@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
-POINTS = 2000
-"""At most about as many points of one curve are drawn."""
+POINTS = 2000  # of one curve that are drawn, about
+MOST_NAMED = 7  # classes that a legend names; of more, evenly spaced ones
 
 
 class MadeFromPredictions(type):
@@ -95,10 +95,6 @@ def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     ax.legend(*args, **(usual | options))
 
 
-MOST_NAMED = 7
-"""Number of classes that a legend names; of more classes, evenly spaced ones."""
-
-
 def named(count: int) -> list[int]:
     """Which of ``count`` things in order to name: the first, the last, some in between."""
     return [int(k) for k in some(0, count - 1, MOST_NAMED, np.empty(0, int))]
@@ -111,8 +107,8 @@ def title_of(what: str, count: int) -> str:
 
 
 def short_names(labels: Array, width: int) -> list[str]:
-    """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones;
-    their positions instead where that would make two of them equal. A dollar is one, and begins no
+    """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones, or
+    their positions where that would make two of them equal. A dollar is one, and begins no
     formula."""
     head, tail = (width - 1) // 2, width // 2
     full = [str(label) for label in labels]

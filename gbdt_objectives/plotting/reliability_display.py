@@ -27,22 +27,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scale = Literal["auto", "linear", "log"]
-RARE = 0.05
-"""Mean outcome below which "auto" takes logarithmic axes."""
-
+RARE = 0.05  # mean outcome below which "auto" takes logarithmic axes
 STYLES = (
     (BLUE, "o"), (ORANGE, "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("black", "X"),
     ("#56B4E9", "P"), ("#E69F00", "h"),
 )  # fmt: skip
 """Colours of Okabe and Ito, and markers, one pair per model."""
-GROUPS = 1000
-"""Groups of rows of similar prediction, for the isotonic fit, if more predictions differ."""
-BAND = 0.2
-"""Opacity of consistency bands."""
-SIMULATED = 1000
-"""Samples behind a consistency band."""
-TINIEST = 1e-300
-"""The lowest start of logarithmic axes; below it the ticks underflow."""
+GROUPS = 1000  # of rows of similar prediction, for the isotonic fit, if more predictions differ
+BAND, SIMULATED = 0.2, 1000  # opacity of consistency bands, and the samples behind one
+TINIEST = 1e-300  # the lowest start of logarithmic axes, below which the ticks underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +48,8 @@ class ReliabilityCurve:
         Weight, mean prediction and observed frequency of label 1 in each bin; with an isotonic fit,
         which is then the frequency, the bins are groups of similar predictions.
     low, high : ndarray of shape (B,)
-        Confidence limits of the frequency that would be observed among many more rows; with an
-        isotonic fit, the limits of the fit that right probabilities would have.
+        Confidence limits of the frequency among many more rows; with an isotonic fit, the limits of
+        the fit that right probabilities would have.
     ratio : float
         The ``calibration_ratio``: mean prediction over mean outcome.
     probability, weight : ndarray of shape (n,)
@@ -154,16 +147,16 @@ class ReliabilityDisplay(Display):
 
         where n_i is the count of label i in the bin; the limit is 0 below if n_1 = 0 and 1 above if
         n_0 = 0. With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
-        all rows of label i, and the limits' odds are multiplied by w_1/w_0: weights count as rows,
-        not as copies of rows. This is exact if all rows of a label weigh the same, as after
-        downsampling negatives, and approximate if weights differ between bins.
+        all rows of label i, and the limits' odds are multiplied by w_1/w_0. This is exact if all
+        rows of a label weigh the same, as after downsampling negatives, and approximate if weights
+        differ between bins.
 
         Parameters
         ----------
         y_true, sample_weight : array-like of shape (n,)
             Labels 0 and 1, both occurring, and weights >= 0, or None for all ones.
         probability : array-like of shape (n,), or a mapping of names to such
-            Probabilities of label 1, from one model or from each of several.
+            Probabilities of label 1, from one model or from each of several, at most 7.
         n_bins : int from 1 to 1,000,000, optional
             Number of bins, 15 if None; "isotonic" has none.
         strategy : {"quantile", "uniform", "events", "isotonic"}
@@ -175,42 +168,25 @@ class ReliabilityDisplay(Display):
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
         negative_keep_rate, keep_rate, class_keep_rates : optional
-            How the rows were sampled, as in ``calibration_ratio``: a negative then weighs
-            w / rate.
-        counts : array-like of shape (n,), optional
-            How many identical rows the row stands for, as in ``calibration_ratio_by_segment``.
-        groups : array-like of shape (n,), optional
-            Whose row it is, of any type, where several rows belong to one user, session or
-            document and their outcomes may depend on each other. Each bin's counts are divided by
-            its design effect, the variance of its frequency with groups over that without, at
-            least 1. "isotonic" takes none.
+            How the rows were sampled, as in ``calibration_ratio``: a negative then weighs w / rate.
+        counts, groups : array-like of shape (n,), optional
+            As in ``calibration_ratio_by_segment``. Each bin's counts are divided by the variance of
+            its frequency with groups over that without, at least 1; "isotonic" takes no groups.
         ax : matplotlib Axes, optional
             Where to draw, as in ``plot``.
 
-        Raises
-        ------
-        ValueError, TypeError
-            One class only, probabilities outside [0, 1], lengths that differ, no model or more than
-            7, bad arguments or weights, an ``ax`` that is not Axes.
-
         References
         ----------
-        Brown, Cai & DasGupta (2001), "Interval estimation for a binomial proportion",
-        Statistical Science 16(2), section 4.1.1, for Jeffreys' interval; Dimitriadis, Gneiting &
-        Jordan (2021), "Stable reliability diagrams for probabilistic classifiers", PNAS 118(8),
-        for isotonic curves and their bands.
+        Brown, Cai & DasGupta (2001), Statistical Science 16(2), section 4.1.1, for Jeffreys'
+        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and their
+        bands.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-        if n_bins is not None and strategy == "isotonic":
-            raise ValueError(
-                f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins: leave it "
-                "out, or choose 'quantile', 'uniform' or 'events'"
-            )
-        if groups is not None and strategy == "isotonic":
-            raise ValueError(
-                "groups is given, but the band of strategy='isotonic' draws each label on its own: "
-                "leave it out, or choose 'quantile', 'uniform' or 'events'"
-            )
+        if strategy == "isotonic" and (n_bins is not None or groups is not None):
+            why = "groups is given, but the band of strategy='isotonic' draws each label on its own"
+            if n_bins is not None:
+                why = f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins"
+            raise ValueError(f"{why}: leave it out, or choose 'quantile', 'uniform' or 'events'")
         bins = 15 if n_bins is None else n_bins
         rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
@@ -265,24 +241,14 @@ class ReliabilityDisplay(Display):
 
 
 def _curve(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    n_bins: int,
-    strategy: Strategy | Literal["isotonic"],
-    level: float,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None = None,
-    rate: float | ArrayLike = 1.0,
-    counts: ArrayLike | None = None,
-) -> ReliabilityCurve:
+    y_true: ArrayLike, probability: ArrayLike, n_bins: int,
+    strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0, counts: ArrayLike | None = None,
+) -> ReliabilityCurve:  # fmt: skip
     plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
     rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
     y, p, w = rows.y, rows.p, rows.weight
-    if y.min() == y.max():
-        raise ValueError(
-            f"y_true holds the single class {y[0]:g} among rows of weight above 0: predicted and "
-            "observed probability are compared on rows of both labels"
-        )
+    _rows.check_both_labels("y_true", rows)
     w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
     shift = math.log(w1 / w0)
     if strategy == "isotonic":
@@ -294,19 +260,14 @@ def _curve(
         effect: Array | float = 1.0
         owner = rows.owners(groups)
         if owner is not None:
-            b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
+            b = bin_numbers(rows, n_bins, strategy)
             effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=shift) for limit in limits)
     return ReliabilityCurve(
-        bins=found,
-        low=low,
-        high=high,
-        ratio=calibration_ratio(y, p, sample_weight=w),
-        probability=p,
-        weight=None if plain else w,
-        isotonic=strategy == "isotonic",
-    )
+        bins=found, low=low, high=high, ratio=calibration_ratio(y, p, sample_weight=w),
+        probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
+    )  # fmt: skip
 
 
 def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
@@ -330,10 +291,8 @@ def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right.
-
-    Moved by log w1/w0 in log-odds, it is that of rows of label i that weigh w_i.
-    """
+    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right; moved by
+    log w1/w0 in log-odds, those of rows of label i that weigh w_i."""
     from sklearn.isotonic import isotonic_regression
 
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)

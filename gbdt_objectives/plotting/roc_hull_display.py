@@ -26,8 +26,8 @@ class ROCHullDisplay(Display):
     - ``kind="curve"``: the curve, the hull with a dot at each vertex, and the areas.
       Thresholds between two vertices are never best, whatever errors cost.
     - ``kind="map"``: the calibration map. Each edge of the hull is a segment of scores
-      with one probability, (positives) / (rows), the isotonic regression of the labels on
-      the score; between segments it is linear, as in ``ROCConvexHullCalibrator``.
+      with one probability, (positives) / (rows); between segments it is linear, as in
+      ``ROCConvexHullCalibrator``.
 
     Parameters
     ----------
@@ -71,16 +71,11 @@ class ROCHullDisplay(Display):
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in :func:`roc_convex_hull`.
+            As in :func:`roc_convex_hull`, with its errors.
         kind : {"curve", "map"}
             What to draw.
         ax : matplotlib Axes, optional
             Where to draw. None: a new figure.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Rows that ``roc_convex_hull`` refuses; an unknown kind; an ``ax`` that is not Axes.
         """
         from sklearn.metrics import roc_curve
 

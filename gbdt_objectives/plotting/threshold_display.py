@@ -34,12 +34,10 @@ class ThresholdDisplay(Display):
       them the class predicted between two thresholds.
     - ``kind="profile"``: quadratic weighted kappa as each threshold moves between its two
       neighbours while the others stay in place.
-    - ``kind="hull"``: why the exact method is exact (``docs/theory/thresholds.md``). With the
-      rows sorted by score, N is the cumulative weight and S the cumulative class position
-      (0..K-1), as shares of the total weight, and mu the mean position. Shown are the curve
-      S - mu N against N and its lower convex hull. With R = 1 - kappa at the optimum, the tangent
-      of slope (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at c-1
-      and c. A threshold whose dot is elsewhere is not optimal.
+    - ``kind="hull"``: why the exact method is exact (``docs/theory/thresholds.md``). For rows
+      sorted by score the cumulative class position less its mean is drawn against the cumulative
+      weight, with its lower convex hull, which tangents touch at the exact cuts. A threshold whose
+      dot is elsewhere is not optimal.
 
     Parameters
     ----------
@@ -61,8 +59,7 @@ class ThresholdDisplay(Display):
     def __init__(
         self, *, rows: ScoredRows, thresholds: Thresholds, kind: Kind = "histogram"
     ) -> None:
-        self.rows = rows
-        self.thresholds = thresholds
+        self.rows, self.thresholds = rows, thresholds
         self.kind = _checks.choice("kind", kind, tuple(KINDS))
 
     @property
@@ -88,33 +85,26 @@ class ThresholdDisplay(Display):
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in :func:`optimize_thresholds`.
+            As in :func:`optimize_thresholds`, with its errors.
         thresholds : array-like of shape (K-1,), optional
             Sorted thresholds. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}
             Algorithm that places the thresholds if none are given.
         labels : array-like of shape (K,), optional
-            All classes in ascending order. None: those that ``thresholds`` carry, else as there.
+            All classes in ascending order. None: those that ``thresholds`` carry, else as in
+            ``optimize_thresholds``.
         kind : {"histogram", "profile", "hull"}
             What to draw.
         ax : matplotlib Axes, optional
             Where to draw. None: a new figure.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
-            not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels
         rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
+        known: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         if thresholds is None:
-            found = optimize_thresholds(
-                y_true, score, method=method, labels=labels, sample_weight=sample_weight
-            )
-        else:
-            found = with_labels(thresholds, rows.labels)
+            thresholds = optimize_thresholds(y_true, score, method=method, **known)
+        found = with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -136,12 +126,9 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     of_class = [rows.position == k for k in range(K)]
     edges = np.histogram_bin_edges(rows.score.astype(np.float64), bins=50)
     bars: Any = ax.hist(
-        [rows.score[chosen] for chosen in of_class],
-        bins=edges.tolist(),
-        weights=[weight[chosen] for chosen in of_class],
-        stacked=True,
-        color=list(_colors(K)),
-    )[2]
+        [rows.score[chosen] for chosen in of_class], edges.tolist(), stacked=True,
+        weights=[weight[chosen] for chosen in of_class], color=list(_colors(K)),
+    )[2]  # fmt: skip
     finite = thresholds[np.isfinite(thresholds)]
     edged = [patheffects.withStroke(linewidth=4, foreground="white")]
     lines = [ax.axvline(cut, color="black", lw=1.4, path_effects=edged) for cut in finite]
@@ -225,18 +212,12 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         if k in axes.named(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
-                names[k],
-                (N[cut], D[cut]),
-                xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
-                textcoords="offset points",
-                ha=("left", "center", "right")[side],
-                va="bottom",
-                fontsize="small",
-                path_effects=[edged],
-            )
-    ax.plot(
-        N[cuts], D[cuts], "o", color="black", mfc="none", mew=1.5, ms=8, label="thresholds shown"
-    )
+                names[k], (N[cut], D[cut]), xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
+                textcoords="offset points", ha=("left", "center", "right")[side], va="bottom",
+                fontsize="small", path_effects=[edged],
+            )  # fmt: skip
+    circles: dict[str, Any] = {"color": "black", "mfc": "none", "mew": 1.5, "ms": 8}
+    ax.plot(N[cuts], D[cuts], "o", label="thresholds shown", **circles)
     ax.set_xlabel("share of rows with a lower score")
     ax.set_ylabel("cumulative label position\nminus mean, per row")
     ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")

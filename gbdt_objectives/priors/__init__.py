@@ -2,20 +2,17 @@
 
 Conventions
 -----------
-n rows, K classes. Probabilities and margins have shape (n,), for label 1, or (n, K), one
-column per class; a single number is one row. Margins are log-odds, or for (n, K)
-log-probabilities up to a constant per row. A shift is what is added to the margin of the
-model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) means
-(0, shift), and the shifts (d_0, d_1) of two classes mean d_1 - d_0 for (n,). The negative
-of a shift is its inverse, and two shifts in succession add up.
-All of this holds only if rows were sampled by their label and by nothing else. Rates that differ
-by row have no shift: train with them (``offset_logloss_objective``). Labels that are still arriving
-have none either: train with ``delay_distribution`` and ``delayed_logloss_objective`` of
-``gbdt_objectives.experimental``.
+n rows, K classes. Probabilities and margins have shape (n,), for label 1, or (n, K), one column per
+class; a single number is one row. Margins are log-odds, or for (n, K) log-probabilities up to a
+constant per row. A shift is what is added to the margin of the model as it was trained: a float for
+(n,), (K,) for (n, K). A float for (n, 2) means (0, shift), and the shifts (d_0, d_1) of two classes
+mean d_1 - d_0 for (n,). The negative of a shift is its inverse, and two shifts in succession add
+up. All of this holds only if rows were sampled by their label and by nothing else. Rates that
+differ by row have no shift: train with them (``offset_logloss_objective``).
 
 Symbols: p_s is the model's probability, p the corrected one, d the shift, alpha and beta the rates
-at which positives and negatives were kept (or replicated, above 1), tau and s the
-probability of label 1 where the model is used and where it was trained.
+at which positives and negatives were kept (or replicated, above 1), tau and s the probability of
+label 1 where the model is used and where it was trained.
 """
 
 from gbdt_objectives._checks.mistakes import room

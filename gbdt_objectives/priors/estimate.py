@@ -1,8 +1,8 @@
 """The class prior where a model is used, estimated and tested from its predictions alone.
 
-Symbols: P_ik is the model's probability of class k for row i, pi0 its training prior, pi the
-new prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in
-log-likelihood over pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is the gradient of L.
+Symbols: P_ik is the model's probability of class k for row i, pi0 its training prior, pi the new
+prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in log-likelihood over
+pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is the gradient of L.
 """
 
 from __future__ import annotations
@@ -21,14 +21,9 @@ from gbdt_objectives._checks import Array, shown, warn
 from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
-
 SIGNIFICANCE, POWER = 0.05, 0.8  # of a shift that can be detected
-
-COLLAPSED_ROWS = 0.01
-"""A class has collapsed if fewer rows than this are expected of it in the whole sample."""
-
-OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None
-"""A column of the unlabelled rows, or with out_of_fold a pair, of these and the held-out ones."""
+COLLAPSED_ROWS = 0.01  # a class of which fewer are expected in the whole sample has collapsed
+OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None  # a pair with out_of_fold
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,10 +32,9 @@ class PriorEstimate:
 
     Parameters
     ----------
-    prior : float or ndarray of shape (K,)
-        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`.
-    standard_error : float or ndarray of shape (K,)
-        Standard error of ``prior``.
+    prior, standard_error : float or ndarray of shape (K,)
+        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`; and
+        its standard error.
     interval : ndarray of shape (2,) or (2, K)
         Lower and upper end of the confidence interval, within 0 and 1. For two classes it holds the
         priors that a test does not reject.
@@ -73,7 +67,7 @@ class PriorShiftTest:
         Probability of a statistic at least this large if the prior is that of training.
     detectable : ndarray of shape (2,) or (2, K)
         The next priors below and above ``estimate.train_prior`` that this test, with as many rows
-        and the same model, finds with probability .8 at a significance of .05; of a class, if the
+        and the same model, finds with probability 0.8 at a significance of 0.05; of a class, if the
         others keep their proportions. nan where even 0 or 1 would be missed. A large ``p_value``
         says nothing about priors in between.
     estimate : PriorEstimate
@@ -104,8 +98,8 @@ def estimate_prior(
 
     It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
     greatest likelihood is found, which takes the probabilities at face value: those of an
-    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated;
-    pi then solves ::
+    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi
+    then solves ::
 
         mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 
@@ -114,21 +108,20 @@ def estimate_prior(
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
-        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where
-        the model is used.
+        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where the
+        model is used.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
     out_of_fold : (y, probability), optional
-        Labels, 0..K-1, and the model's probabilities for rows from the training
-        distribution that it was not trained on, shaped like ``probability``.
+        Labels, 0..K-1, and the model's probabilities for rows from the training distribution that
+        it was not trained on, shaped like ``probability``.
     groups : array-like of shape (n,), optional
-        Whose row it is, of any type, where several rows belong to one user, session or document.
-        With ``out_of_fold`` a pair, of the unlabelled and of the held-out rows, either of which may
-        be None. The prior is the same; without ``groups`` its interval is then too narrow, and a
-        test finds shifts that are none. For some 30 groups or more.
+        Whose row it is, of any type, where rows of one user, session or document are alike: without
+        it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold`` a pair,
+        of the unlabelled and of the held-out rows, either of which may be None.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, whole numbers >= 0, where rows come from a
-        GROUP BY. With ``out_of_fold`` a pair, as ``groups``.
+        How many identical rows the row stands for, as after a GROUP BY. With ``out_of_fold`` a
+        pair.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -146,9 +139,8 @@ def estimate_prior(
     Raises
     ------
     ValueError
-        Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
-        fewer than two held-out rows of a class, or equal predictions for all; fewer groups than
-        classes.
+        Bad probabilities or priors; neither or both of ``train_prior`` and ``out_of_fold``; fewer
+        than two held-out rows of a class, equal predictions for all, fewer groups than classes.
 
     References
     ----------
@@ -162,10 +154,9 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    _, estimate = find_prior(
+    return find_prior(
         probability, train_prior, out_of_fold, groups, counts, confidence_level, tol, max_iter
-    )
-    return estimate
+    )[1]
 
 
 def prior_shift_test(
@@ -190,10 +181,10 @@ def prior_shift_test(
 
     Here f_i is the likelihood of row i under the estimated prior over that under the training
     prior, d the mean of u (see :func:`estimate_prior`) over the unlabelled rows minus that over the
-    held-out rows, and C the covariance of d. The likelihood ratio takes the probabilities at face
-    value: with many rows, a model whose mean is slightly off looks like a shift, so prefer
-    ``out_of_fold``. With ``groups`` the statistic of ``train_prior`` is d' C^-1 d as well, with d
-    the sum of u, and C that of the outer products of the sums of u over each group.
+    held-out rows, and C the covariance of d. With many rows, a model whose mean is slightly off
+    looks like a shift to the likelihood ratio, so prefer ``out_of_fold``. With ``groups`` the
+    statistic of ``train_prior`` is d' C^-1 d as well, with d the sum of u, and C that of the outer
+    products of the sums of u over each group.
 
     A shift that is not found may be there: ``detectable`` says how large it would have to be, the
     next prior at which ::
@@ -201,9 +192,9 @@ def prior_shift_test(
         D' C^-1 D = q
 
     with D and C what is expected of d and its covariance at that prior, and q, 7.85 for two
-    classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its .95
-    quantile with probability .8. Four times the rows halve the shift. Calibrate the model first:
-    probabilities that are too extreme weigh a few rows too much, and find less.
+    classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its 0.95
+    quantile with probability 0.8. Four times the rows halve the shift. A model that is not
+    calibrated finds less.
 
     Parameters
     ----------
@@ -235,24 +226,17 @@ def prior_shift_test(
     degrees = len(found.pi0) - 1
     detectable = detectable_priors(found.expected, found.pi0)
     return PriorShiftTest(
-        statistic=found.statistic,
-        degrees_of_freedom=degrees,
-        p_value=float(chdtrc(degrees, found.statistic)),
+        statistic=found.statistic, degrees_of_freedom=degrees,
+        p_value=float(chdtrc(degrees, found.statistic)), estimate=estimate,
         detectable=detectable[:, 1] if np.ndim(estimate.prior) == 0 else detectable,
-        estimate=estimate,
-    )
+    )  # fmt: skip
 
 
 def find_prior(
-    probability: ArrayLike,
-    train_prior: ArrayLike | None,
-    out_of_fold: tuple[ArrayLike, ArrayLike] | None,
-    groups: OfRows,
-    counts: OfRows,
-    confidence_level: float,
-    tol: float,
-    max_iter: int,
-) -> tuple[Found, PriorEstimate]:
+    probability: ArrayLike, train_prior: ArrayLike | None,
+    out_of_fold: tuple[ArrayLike, ArrayLike] | None, groups: OfRows, counts: OfRows,
+    confidence_level: float, tol: float, max_iter: int,
+) -> tuple[Found, PriorEstimate]:  # fmt: skip
     """What was found, and the estimate that is made of it."""
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
@@ -286,16 +270,13 @@ def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) ->
     collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
     if collapsed:
         warn(
-            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
-            "probabilities are best explained without the class, which usually means that they "
-            "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
-            "and do not correct with this prior"
+            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}), which usually "
+            "means that the probabilities are not calibrated: do not correct with this prior; pass "
+            "out_of_fold if you did not, use a better model or more rows"
         )
     elif not found.converged:
-        warn(
-            f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
-            "max_iter or tol"
-        )
+        said = f"no convergence in {found.n_iter} iterations to {tol:g} of each class"
+        warn(f"{said}: raise max_iter or tol")
     error = np.sqrt(np.append(np.diag(found.covariance), found.covariance.sum()))
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
@@ -308,14 +289,10 @@ def made_of(found: Found, n: int, level: float, tol: float, of_label_1: bool) ->
         return float(values[1]) if of_label_1 else values
 
     return PriorEstimate(
-        prior=shown_as(pi),
-        standard_error=shown_as(error),
+        prior=shown_as(pi), standard_error=shown_as(error), train_prior=shown_as(found.pi0),
         interval=interval[:, 1] if of_label_1 else interval,
-        train_prior=shown_as(found.pi0),
-        n_iter=found.n_iter,
-        converged=found.converged,
-        collapsed=collapsed,
-    )
+        n_iter=found.n_iter, converged=found.converged, collapsed=collapsed,
+    )  # fmt: skip
 
 
 def detectable_priors(expected: Moment, pi0: Array) -> Array:
@@ -348,11 +325,8 @@ Moment = Callable[[Array], tuple[Array, Array]]
 
 
 class Found(NamedTuple):
-    """What a method finds: a prior (K,), that of training, the covariance of its first K-1
-    classes, its equation.
-
-    ``expected`` maps a prior to what is expected of the test's d under it, and d's covariance.
-    """
+    """What a method finds: a prior (K,), that of training, the covariance of its first K-1 classes,
+    its equation, and what is expected of the test's d at any prior, with its covariance."""
 
     pi: Array
     pi0: Array
@@ -367,11 +341,9 @@ class Found(NamedTuple):
 def invert_test(
     moment: Moment, estimate: float, error: float, least: float, z: float
 ) -> tuple[float, float]:
-    """Ends of the interval: where the moment is z of its standard errors away from 0.
-
-    Near 0 and 1 its noise is so large that it comes within z errors again: the first crossing on
-    each side counts. If a prior at the edge is rejected itself, the ends are z errors away.
-    """
+    """Ends of the interval: where the moment is first z of its standard errors away from 0, as near
+    0 and 1 noise brings it back. If the prior at the edge is rejected, the ends are z errors
+    away."""
     from scipy.optimize import brentq
 
     def excess(p: float) -> float:
@@ -383,28 +355,21 @@ def invert_test(
         return max(start - z * error, 0.0), min(start + z * error, 1.0)
     ends = []
     for limit, edge, sign in ((0.0, least, -1), (1.0, 1 - least, 1)):
-        inner, step = start, z * error
-        while True:
-            outer = start + sign * step
+        inner, outer, step = start, start, z * error
+        while outer != edge and excess(outer) <= 0:
+            inner, outer, step = outer, start + sign * step, 1.2 * step
             if not least < outer < 1 - least:
                 outer = edge
-            if excess(outer) > 0:
-                ends.append(float(brentq(excess, inner, outer, xtol=1e-9 * error)))
-                break
-            if outer == edge:
-                ends.append(limit)
-                break
-            inner, step = outer, 1.2 * step
+        crosses = excess(outer) > 0
+        ends.append(float(brentq(excess, inner, outer, xtol=1e-9 * error)) if crosses else limit)
     return ends[0], ends[1]
 
 
 def mixture(
     means: Array, squares: Array, pi0: Array, n: int, held_out: Array, effect: Array
 ) -> Moment:
-    """What is expected of d, from the mean and the mean square of u in n rows by class.
-
-    ``effect``: A, (K-1, K-1), if covariances C of rows are A C A' with their groups.
-    """
+    """What is expected of d, from the mean and the mean square of u in n rows by class. ``effect``:
+    A, (K-1, K-1), if covariances C of rows are A C A' with their groups."""
 
     def expected(prior: Array) -> tuple[Array, Array]:
         mean = prior @ means
@@ -421,8 +386,8 @@ def group_effect(together: Array, alone: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner``: the number of
-    each one's group, or None."""
+    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner`` numbers their
+    groups."""
 
     r: Array
     c: Array
@@ -603,15 +568,12 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
 
 
 def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
-    """Unlabelled and, if there are any, held-out rows, with how many each stands for and groups.
-
-    There must be as many groups as classes, K, for K-1 numbers to vary between them.
-    """
+    """Unlabelled and, if there are any, held-out rows, each with at least as many groups as
+    classes, for K-1 numbers to vary between them."""
     n = [len(own) for own in r]
     found = []
-    for own, (name, c), (whose, owner) in zip(
-        r, of_rows("counts", counts, n), of_rows("groups", groups, n), strict=True
-    ):
+    named = of_rows("counts", counts, n), of_rows("groups", groups, n)
+    for own, (name, c), (whose, owner) in zip(r, *named, strict=True):
         c = _checks.counts(name, c, len(own))
         c = np.ones(len(own)) if c is None else c.astype(np.float64)
         if owner is not None:
@@ -623,29 +585,23 @@ def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Prediction
 
 def of_rows(name: str, given: Any, n: list[int]) -> list[tuple[str, Any]]:
     """What is given of n unlabelled and, if there are any, of held-out rows, by its name."""
-    if given is None:
-        return [("", None)] * len(n)
     if len(n) == 1:
         if isinstance(given, tuple) and len(given) != n[0]:
-            raise TypeError(
-                f"{name} must be of the n = {n[0]} rows, (n,), found {shown(given)}: a pair is for "
-                "out_of_fold"
-            )
+            found = f"found {shown(given)}: a pair is for out_of_fold"
+            raise TypeError(f"{name} must be of the n = {n[0]} rows, (n,), {found}")
         return [(name, given)]
-    if not isinstance(given, tuple) or len(given) != 2:
+    both = (None, None) if given is None else given
+    if not isinstance(both, tuple) or len(both) != 2:
         raise TypeError(
             f"{name} must be a pair (of probability, of out_of_fold), each (n,) or None, found "
             f"{shown(given)}"
         )
     names = (f"the {name} of probability", f"the {name} of out_of_fold")
-    return list(zip(names, given, strict=True))
+    return list(zip(names, both, strict=True))
 
 
 def read_moments(
-    probability: ArrayLike,
-    out_of_fold: tuple[ArrayLike, ArrayLike],
-    groups: OfRows,
-    counts: OfRows,
+    probability: ArrayLike, out_of_fold: tuple[ArrayLike, ArrayLike], groups: OfRows, counts: OfRows
 ) -> Moments:
     """The unlabelled and the held-out rows, and the held-out labels."""
     if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:

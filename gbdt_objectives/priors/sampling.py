@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, RandomState, guards, is_dask, shown
 from gbdt_objectives._rows.parts import map_parts, total
+from gbdt_objectives._rows.places import blocks
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 RATE = "negative_keep_rate"
+IN_ORDER = "First the labels before sampling, then those after"
 Rate = float | ArrayLike | Mapping[Any, Any]
 
 
@@ -31,9 +33,9 @@ def negative_downsample(
 
     Use it before training, where there are more negatives than you have time or memory for.
 
-    Each row with label 0 is kept with probability ``negative_keep_rate``, independently
-    of all others; :func:`measured_keep_rates` gives the fraction that was kept. With the
-    same seed, lower rates keep a subset of what higher ones keep.
+    Each row with label 0 is kept with probability ``negative_keep_rate``, independently of all
+    others; :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower
+    rates keep a subset of what higher ones keep.
 
     Parameters
     ----------
@@ -41,35 +43,31 @@ def negative_downsample(
         Labels 0 and 1, both occurring.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,), or {0: rate}
         Probability of keeping a negative; one for all, or one for each row, as
-        :func:`pilot_keep_rates` makes them (positives are always kept). No shift can undo rates
-        by row: train on them with ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says
-        that negatives are meant also where they are few, as in a chunk of a larger log.
+        :func:`pilot_keep_rates` makes them. No shift can undo rates by row: train on them with
+        ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says that negatives are meant also
+        where they are few, as in a chunk of a larger log.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
     Returns
     -------
     ndarray of int64
-        Row positions in ascending order: ``X[rows]``, ``y[rows]`` for arrays,
-        ``X.iloc[rows]``, ``y.iloc[rows]`` for pandas.
+        Row positions in ascending order, for ``X[rows]``, in pandas ``X.iloc[rows]``.
 
     Raises
     ------
     ValueError
-        A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a
-        label that does not occur, a sample without a negative, or negatives that are fewer than
-        one in five rows and not named; below one half it warns.
+        A bad rate, labels other than 0 and 1, a label that does not occur or is not in the sample;
+        negatives that are fewer than one in five rows and not named (below one half it warns).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import log_odds_shift, negative_downsample
-    >>> from gbdt_objectives.priors import measured_keep_rates
+    >>> from gbdt_objectives import negative_downsample
     >>> y = (np.arange(100_000) % 1000 == 0).astype(int)
     >>> rows = negative_downsample(y, 0.02, random_state=0)
     >>> int(y[rows].sum()), len(rows)
     (100, 2044)
-    >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
     if is_dask(y):
         raise TypeError(
@@ -88,8 +86,7 @@ def of_negatives(rate: Rate) -> Any:
     """The rate that is given, or that of label 0, if it names it."""
     if isinstance(rate, Mapping) and [*rate] != [0]:
         raise ValueError(
-            f"{RATE} must name label 0 alone, {{0: rate}}, found {shown(rate)}: use "
-            "resample_classes for others"
+            f"{RATE} must be {{0: rate}}, found {shown(rate)}: use resample_classes for others"
         )
     return rate[0] if isinstance(rate, Mapping) else rate
 
@@ -110,17 +107,15 @@ def negative_downsample_by_key(
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
 
-    Use it where files or machines must agree on the sample, or new rows of a key must share its
-    fate.
+    Use it where files or machines must agree on the sample, or new rows of a key share its fate.
 
     ::
 
         kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
-    The fate of a row depends on its key alone, on every machine and every time. Negatives that
-    share a key, such as a user's id, are kept or dropped together. Lower rates keep a subset of
-    what higher ones keep. The hash, SplitMix64 over the integer or over BLAKE2b of the string, is
-    part of the interface and will not change.
+    Negatives that share a key, such as a user's id, are kept or dropped together, on every machine
+    and every time. Lower rates keep a subset of what higher ones keep. The hash, SplitMix64 over
+    the integer or over BLAKE2b of the string, is part of the interface and will not change.
 
     For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
@@ -128,10 +123,10 @@ def negative_downsample_by_key(
     Parameters
     ----------
     y, negative_keep_rate
-        The labels and rates, as in :func:`negative_downsample`.
+        The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
-        Integers, strings or bytes, none missing. Integers of any type are hashed by their
-        value; the string "5" is another key than the integer 5.
+        Integers, strings or bytes, none missing, no floats. Integers of any type are hashed by
+        their value; the string "5" is another key than the integer 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -139,12 +134,6 @@ def negative_downsample_by_key(
     -------
     ndarray of int64
         Row positions in ascending order (``.iloc`` in pandas).
-
-    Raises
-    ------
-    ValueError, TypeError
-        Keys that are missing or of another type, such as floats; an argument that
-        :func:`negative_downsample` refuses.
 
     References
     ----------
@@ -159,9 +148,6 @@ def negative_downsample_by_key(
     >>> rows = negative_downsample_by_key(y, user, 0.02)
     >>> int(y[rows].sum()), len(rows)
     (100, 2124)
-    >>> later = negative_downsample_by_key(y[40_000:], user[40_000:], 0.02)
-    >>> bool((later + 40_000 == rows[rows >= 40_000]).all())
-    True
     """
     seed = _checks.whole_number("random_state", random_state, 0)
     rate = of_negatives(negative_keep_rate)
@@ -188,7 +174,7 @@ def kept_by_key(
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
+    rates = _checks.one_rate_or_many(RATE, negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     return np.asarray((labels == 1) | (uniform < rates))
 
@@ -219,8 +205,7 @@ def key_bits(key: ArrayLike) -> Array:
     values = _checks.as_array("key", key)
     if values.ndim != 1:
         raise ValueError(
-            f"key must be one-dimensional, found shape {values.shape}: join several columns "
-            "into one string"
+            f"key must be one-dimensional, found shape {values.shape}: join columns into one string"
         )
     if values.dtype.kind in "iu":
         bits: Array = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
@@ -257,27 +242,26 @@ def pilot_keep_rates(
 ) -> Array:
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
-    Use it where one to three negatives are kept per positive and an earlier model can say which
-    ones matter.
+    Use it where one to three negatives are kept per positive and an earlier model knows the hard
+    ones.
 
     ::
 
         rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
                                               is negative_keep_rate
 
-    As many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but
-    more of those that are hard to tell from events. Sample with :func:`negative_downsample` and
-    train with ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
+    As many negatives are kept, on average, as at the one rate, but more of those that are hard to
+    tell from events. Sample with :func:`negative_downsample` and train with
+    ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
-        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): one
-        trained on these rows gives events a higher probability than like negatives, and the final
-        model is biased. Only ratios count; correct those of a pilot that was itself trained on a
-        sample (:func:`correct_probability`).
+        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): a
+        pilot trained on these rows makes the final model biased. Only ratios count; correct those
+        of a pilot that was itself trained on a sample (:func:`correct_probability`).
     negative_keep_rate : float in (0, 1], or {0: rate}
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
@@ -286,8 +270,8 @@ def pilot_keep_rates(
     Returns
     -------
     ndarray of shape (n,)
-        float64, in [floor, 1]; positives have the rate that a negative would have in their
-        place, which the objective needs.
+        float64, in [floor, 1]; positives have the rate that a negative would have in their place,
+        which the objective needs.
 
     Raises
     ------
@@ -296,8 +280,8 @@ def pilot_keep_rates(
 
     References
     ----------
-    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
-    rare events data", arXiv 2110.13048.
+    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with rare
+    events data", arXiv 2110.13048.
 
     Examples
     --------
@@ -316,8 +300,7 @@ def pilot_keep_rates(
     _checks.in_unit_interval("probability", p)
     if least > mean:
         raise ValueError(
-            f"floor is {least:g}, above negative_keep_rate {mean:g}: no rates have a mean below "
-            "their lowest; lower the floor"
+            f"floor is {least:g}, above negative_keep_rate {mean:g}, the mean rate: lower the floor"
         )
     negatives = p[labels == 0]
     if len(negatives) in (0, len(p)):
@@ -342,9 +325,8 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
     low, high = math.log(floor) - 1, 1 - float(log_p.min(initial=0))  # all at the floor, or at 1
     if excess(high) < 0:
         raise ValueError(
-            f"probability is 0 in {zeros} of {len(p)} negatives, whose rate is the floor, "
-            f"{floor:g}: the mean rate is at most {excess(high) + mean:g}, below "
-            f"negative_keep_rate {mean:g}; raise the floor"
+            f"probability is 0 in {zeros} of {len(p)} negatives, which get the floor, {floor:g}: "
+            f"the mean rate is at most {excess(high) + mean:g}, below {mean:g}; raise the floor"
         )
     if excess(low) >= 0:  # only rounding sets the floor apart from the mean
         return math.exp(low)
@@ -356,17 +338,17 @@ def resample_classes(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample in which each label has its own rate.
 
-    A row whose label has the rate r is taken floor(r) times, and once more with
-    probability r - floor(r), independently of all others. Prefer to drop rows of the other class or
-    to weight: boosters memorise copies, and corrected probabilities are then too low.
+    A row whose label has the rate r is taken floor(r) times, and once more with the probability
+    left, independently of all others. Prefer to drop rows of the other class or to weight: boosters
+    memorise copies, and corrected probabilities are then too low.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels of any type.
     class_keep_rates : mapping of label to float > 0
-        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5
-        makes two or three copies of each.
+        A rate for every label that occurs and no other: 0.02 keeps one row in fifty, 1 keeps all,
+        2.5 makes two or three copies of each. A label without a row in the sample is refused.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -374,11 +356,6 @@ def resample_classes(
     -------
     ndarray of int64
         Row positions in ascending order (``.iloc`` in pandas), repeated for copies.
-
-    Raises
-    ------
-    ValueError
-        A rate not above 0, a label without a rate or a row in the sample, a rate without a row.
 
     Examples
     --------
@@ -410,27 +387,20 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
         rate_k = (rows of label k in the sample) / (rows of label k before)
 
-    With these rates, rather than those that were requested, a shift leads back to the class odds of
-    the very rows that were sampled. They also correct for a resampler whose parameter is a ratio of
-    classes. Dask Series or Arrays are taken too, each with partitions of its own.
+    With these rates a shift leads back to the class odds of the very rows that were sampled. Dask
+    Series or Arrays are taken too, each with partitions of its own.
 
     Parameters
     ----------
-    y_full : array-like of shape (n,)
-        Labels before sampling, of any type.
-    y_sampled : array-like of shape (m,)
-        Labels after sampling; more than before if rows were replicated.
+    y_full, y_sampled : array-like of shape (n,), (m,)
+        Labels before and after sampling, of any type, with the same different ones; more after it
+        if rows were replicated.
 
     Returns
     -------
     dict
-        Label to rate, in ascending order of labels, the order of a model's columns: pass it
-        as ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
-
-    Raises
-    ------
-    ValueError
-        A label that occurs in one of the two only.
+        Label to rate, in ascending order of labels, the order of a model's columns: pass it as
+        ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
 
     Examples
     --------
@@ -448,7 +418,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     if new:
         raise ValueError(
             f"y_sampled holds the label {shown(new[0])}, which is not in y_full: are the arguments "
-            "swapped? First the labels before sampling, then those after"
+            f"swapped? {IN_ORDER}"
         )
     gone = [label for label in full if label not in sampled]
     if gone:
@@ -461,10 +431,9 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     others = [rate for label, rate in rates.items() if label != most]
     if min(rates.values()) >= 1 and rates[most] > max([1.0, *others]):
         raise ValueError(
-            f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, and "
-            f"y_full has {full[most]}: are the arguments swapped? First the labels before "
-            "sampling, then those after; if that label was copied on purpose, write "
-            "class_keep_rates={...} by hand"
+            f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, y_full "
+            f"{full[most]}: are the arguments swapped? {IN_ORDER}; if that label was copied on "
+            "purpose, write class_keep_rates={...} by hand"
         )
     return rates
 
@@ -472,34 +441,27 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 def sample_rows(
     y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
-    """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
-
-    r is the rate of the row's label, a number or (n,) in (0, 1]. ``hint`` says what to do about a
-    label without a rate.
-    """
+    """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r),
+    with r the rate of its label, a number or (n,). ``hint``: about a label without a rate."""
     rng = _checks.generator(random_state)
     seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
     sample = []
-    for first in range(0, len(y), BLOCK):
-        block = y[first : first + BLOCK]
-        uniform = rng.random(len(block))
+    for at in blocks(y, BLOCK * y.itemsize):
+        uniform = rng.random(len(y[at]))
         rows = []
         for label, rate in rates.items():
-            has_label = block == label
-            seen[label] += int(np.count_nonzero(has_label))
-            r = rate[first : first + BLOCK] if isinstance(rate, np.ndarray) else rate
-            whole = 0 if isinstance(rate, np.ndarray) else math.floor(rate)
-            copies = [np.flatnonzero(has_label)] * whole
-            copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
+            r, whole = (rate[at], 0) if isinstance(rate, np.ndarray) else (rate, math.floor(rate))
+            there = y[at] == label
+            copies = [np.flatnonzero(there)] * whole
+            copies.append(np.flatnonzero(there & (uniform < r - whole)))
+            seen[label] += int(np.count_nonzero(there))
             taken[label] += sum(map(len, copies))
             rows += copies
-        sample.append(np.sort(np.concatenate(rows)) + first)
+        sample.append(np.sort(np.concatenate(rows)) + at.start)
     if sum(seen.values()) < len(y):
         row = int(np.flatnonzero(np.all([y != label for label in rates], axis=0))[0])
-        raise ValueError(
-            f"y must hold the labels {shown(list(rates))}, found {shown(y[row])} at row {row}: "
-            f"{hint}"
-        )
+        found = f"found {shown(y[row])} at row {row}"
+        raise ValueError(f"y must hold the labels {shown(list(rates))}, {found}: {hint}")
     for label, count in seen.items():
         if taken[label] == 0:
             raise ValueError(
@@ -558,12 +520,12 @@ def prior_weights(
         w_k = tau_k / s_k                     "mean": the weights average to 1
         w_k = (tau_k / s_k) / (tau_1 / s_1)   "positive": label 1 weighs 1
 
-    If negatives were kept at the rate r, a negative weighs 1/r times a positive.
-    The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
+    If negatives were kept at the rate r, a negative weighs 1/r times a positive. The alternative,
+    usually no worse, is to correct afterwards (:func:`correct_probability`).
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
-    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s. "positive"
-    hardly changes their strength (``docs/theory/log_odds.md``).
+    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s, or use
+    "positive" (``docs/theory/log_odds.md``).
 
     A Dask Series or Array is taken too: its weights are one like it, computed lazily.
 
@@ -585,8 +547,8 @@ def prior_weights(
     Raises
     ------
     ValueError
-        Probabilities that do not sum to 1; 0 for a label that occurs, or above 0 for one
-        that does not; a label without a probability.
+        Probabilities that do not sum to 1, are missing or 0 for a label that occurs, or above 0 for
+        one that does not.
 
     References
     ----------
@@ -597,8 +559,6 @@ def prior_weights(
     >>> from gbdt_objectives.priors import prior_weights
     >>> prior_weights([0, 0, 1, 1], 0.1)
     array([1.8, 1.8, 0.2, 0.2])
-    >>> prior_weights([0, 0, 1, 1], 0.1, normalize="positive")
-    array([9., 9., 1., 1.])
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
     counts = count_labels("y", y)
@@ -611,8 +571,7 @@ def prior_weights(
     if not tau.all():
         raise ValueError(
             "target_prior must be above 0 for labels that occur in y, found 0 for "
-            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
-            "of 0"
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead"
         )
     w = tau / (n / n.sum())
     if normalize == "positive":

@@ -24,15 +24,7 @@ DESCRIPTION = (
     "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
 )  # fmt: skip
 """The arguments that describe a shift."""
-
-LARGEST_SHIFT = 700.0  # the exp of it is still a float64
-
-LARGEST_FLOAT32_SHIFT = 80.0
-"""The exp of it is still a float32; beyond, the arithmetic is in float64."""
-
-
-NAMES = "a sampling rate is negative_keep_rate=..., those of several classes class_keep_rates=..."
-"""How to give rates to what does not accept them by position."""
+LARGEST_SHIFT, LARGEST_FLOAT32_SHIFT = 700.0, 80.0  # whose exp is a float64, a float32
 
 
 def read_shift_values(key: str, value: Any) -> Any:
@@ -56,9 +48,8 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
     Examples
     --------
     >>> from gbdt_objectives import log_odds_shift
-    >>> shift = log_odds_shift(negative_keep_rate=0.1)
-    >>> f"{shift:.3f}", round(float(-shift), 3)
-    ('-2.303', 2.303)
+    >>> f"{log_odds_shift(negative_keep_rate=0.1):.3f}"
+    '-2.303'
     >>> LogOddsShift.from_json(LogOddsShift(-2.5).to_json())
     LogOddsShift(-2.5)
     """
@@ -110,7 +101,8 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
         if len(args) > 1 and args[1] is not None and not isinstance(args[1], LogOddsShift):
             raise TypeError(
                 "shift must be what log_odds_shift returned, or be given by name, found "
-                f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."
+                f"{shown(args[1])}: a sampling rate is negative_keep_rate=..., those of several "
+                "classes class_keep_rates=..., any other shift in log-odds is shift=..."
             )
         return correct(*args, **kwargs)
 
@@ -127,8 +119,8 @@ def log_odds_shift(
 ) -> Any:
     """What to add to a model's log-odds for a population other than the training data.
 
-    Use it for the number itself: for :func:`shift_intercept`, or to add it elsewhere. The
-    corrections work it out by themselves.
+    Use it for the number itself, as for :func:`shift_intercept`: the corrections work it out by
+    themselves.
 
     Give exactly one description of the difference::
 
@@ -140,19 +132,17 @@ def log_odds_shift(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1], optional
-        beta, the fraction of rows with label 0 that was kept. 1 if only
-        ``positive_keep_rate`` is given. For copies of negatives use ``class_keep_rates``.
+        beta, the fraction of rows with label 0 that was kept. 1 if only ``positive_keep_rate`` is
+        given. For copies of negatives use ``class_keep_rates``.
     positive_keep_rate : float > 0, optional
         alpha, the fraction of rows with label 1 that was kept, or above 1 the number of copies of
         each (oversampling). 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
         result of :func:`measured_keep_rates`, is read in ascending order of its labels.
-    train_prior : float or array-like of shape (K,), optional
-        s, the probability of label 1, or of each class, in the training data after sampling.
-    target_prior : float or array-like of shape (K,), optional
-        tau, the probability of label 1, or of each class, where the model is used; needs
-        ``train_prior``.
+    train_prior, target_prior : float or array-like of shape (K,), optional
+        s and tau, the probability of label 1, or of each class, in the training data after
+        sampling, and where the model is used.
 
     Returns
     -------
@@ -161,24 +151,18 @@ def log_odds_shift(
 
     Raises
     ------
-    ValueError
-        None or more than one description; a rate that is not above 0; priors that do
-        not sum to 1, contain a 0 or differ in the number of classes.
-    TypeError
-        An argument by position, or the rates of several classes given as one rate.
+    ValueError, TypeError
+        None or more than one description, or one by position; a rate that is not above 0; priors
+        that do not sum to 1, contain a 0 or differ in the number of classes.
 
     References
     ----------
-    King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The
-    foundations of cost-sensitive learning", theorem 2; Saerens, Latinne & Decaestecker
-    (2002), Neural Computation 14(1), equation 2.4.
+    King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The foundations of
+    cost-sensitive learning", theorem 2; Saerens et al. (2002), equation 2.4.
 
     Examples
     --------
     >>> from gbdt_objectives import correct_probability, log_odds_shift
-    >>> shift = log_odds_shift(negative_keep_rate=0.02)  # one negative in fifty was kept
-    >>> correct_probability([0.5, 0.9], shift).round(4)
-    array([0.0196, 0.1525])
     >>> shift = log_odds_shift(train_prior=[1 / 3, 1 / 3, 1 / 3], target_prior=[0.7, 0.2, 0.1])
     >>> correct_probability([[0.5, 0.3, 0.2]], shift).round(4)
     array([[0.814 , 0.1395, 0.0465]])
@@ -213,8 +197,7 @@ def log_odds_shift(
     if np.shape(train_prior) != np.shape(target_prior):
         raise ValueError(
             f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
-            f"{np.shape(target_prior)}: both must be the probability of label 1, or both of K "
-            "classes"
+            f"{np.shape(target_prior)}: give both of label 1, or both of K classes"
         )
     d = np.log(new) - np.log(old)
     return LogOddsShift(d[1] - d[0] if np.ndim(train_prior) == 0 else d)
@@ -250,8 +233,8 @@ def correct_probability(
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
     shift : float or array-like of shape (K,), optional
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
-        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
-        position they could be rates.
+        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by position they
+        could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
         Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
@@ -262,11 +245,9 @@ def correct_probability(
 
     Raises
     ------
-    ValueError
-        Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
-        another number of classes, no or more than one description of the shift.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+    ValueError, TypeError
+        Probabilities outside [0, 1] or whose rows do not sum to 1, a shift for another number of
+        classes, no or more than one description of it, or a number by position.
 
     References
     ----------
@@ -279,8 +260,6 @@ def correct_probability(
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> correct_probability([0.0, 0.5, 0.8, 1.0], shift)
     array([0.        , 0.09090909, 0.28571429, 1.        ])
-    >>> correct_probability([[0.2, 0.8]], negative_keep_rate=0.1)
-    array([[0.71428571, 0.28571429]])
     """
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
@@ -290,8 +269,7 @@ def correct_probability(
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
         raise ValueError(
-            f"shift must be at most {LARGEST_SHIFT:g}, found {span:g}: no probability can hold "
-            "the result; use correct_margin"
+            f"shift must be at most {LARGEST_SHIFT:g}, found {span:g}: use correct_margin instead"
         )
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
@@ -331,19 +309,14 @@ def correct_margin(
     Parameters
     ----------
     margin : array-like of shape (n,) or (n, K), or float
-        z_s: log-odds of label 1, or log-probabilities up to a constant per row.
+        z_s, finite: log-odds of label 1, or log-probabilities up to a constant per row.
     shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`; d may be any finite number.
+        As in :func:`correct_probability`, with its errors; d may be any finite number.
 
     Returns
     -------
     ndarray
         Shaped like ``margin``, float32 if that is, otherwise float64.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Margins that are not finite; a shift that :func:`correct_probability` refuses.
 
     Examples
     --------
@@ -385,34 +358,24 @@ def correct_threshold(
 
         correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
 
-    Decisions then need no corrected probabilities. Negate the shift for the way back.
+    Negate the shift for the way back.
 
     Parameters
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
     shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`, for two classes.
+        As in :func:`correct_probability`, with its errors, for two classes.
 
     Returns
     -------
     float or ndarray of shape (m,)
         t_s, for the probabilities that the model predicts.
 
-    Raises
-    ------
-    ValueError, TypeError
-        A threshold outside [0, 1], shifts of more than two classes, a shift that
-        :func:`correct_probability` refuses.
-
     Examples
     --------
-    A click that pays from a probability of 50 %, and a tenth of the negatives kept:
-
-    >>> from gbdt_objectives import log_odds_shift
     >>> from gbdt_objectives.priors import correct_threshold
-    >>> shift = log_odds_shift(negative_keep_rate=0.1)
-    >>> print(correct_threshold(0.5, shift).round(4))
+    >>> print(correct_threshold(0.5, negative_keep_rate=0.1).round(4))
     0.9091
     """
     d = resolve_shift(
@@ -435,16 +398,11 @@ def correct_threshold(
 def resolve_shift(shift: Any, *description: Any) -> Any:
     """The shift given, or the one described by the arguments of :func:`log_odds_shift`."""
     found = {name: v for name, v in zip(DESCRIPTION, description, strict=True) if v is not None}
-    if shift is not None and found:
-        raise ValueError(
-            "exactly one description of the shift is needed, found shift and "
-            f"{', '.join(found)}: leave one out"
-        )
-    if shift is None and not found:
-        raise ValueError(
-            "exactly one description of the shift is needed, found none: pass the result of "
-            f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
-        )
+    if (shift is None) != bool(found):
+        said = f"shift and {', '.join(found)}: leave one out"
+        if shift is None:
+            said = f"none: pass the shift of log_odds_shift, or by name {', '.join(DESCRIPTION)}"
+        raise ValueError(f"exactly one description of the shift is needed, found {said}")
     d = log_odds_shift(**found) if shift is None else shift
     return plain(d) if np.ndim(d) == 0 else d
 
@@ -503,15 +461,13 @@ def read_prior(name: str, value: ArrayLike) -> Array:
     if isinstance(value, Mapping):
         raise TypeError(
             f"{name} must be the probability of each class in the order of the columns, or that of "
-            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if its labels are "
-            "in that order"
+            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if it is in order"
         )
     if np.ndim(value) == 0:
         p = _checks.number(name, value)
         if not 0 < p < 1:
             raise ValueError(
-                f"{name} must be above 0 and below 1, found {p!r}: it is the probability of label "
-                "1, and both labels occur"
+                f"{name} must be above 0 and below 1, found {p!r}: both labels must occur"
             )
         return np.array([1 - p, p])
     pi = _checks.distribution(name, value)
