@@ -8,8 +8,8 @@ pool, the normal quantile of its mid-rank. A weight of w is w rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,24 +20,20 @@ from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, nu
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
-ROWS = 20
-"""Below, no curve is tried."""
-
-ROWS_PER_KNOT = 100
-"""Below, a spline that bends is not tried: of few rows, one chosen by luck costs more."""
+ROWS = 20  # below, no curve is tried
+ROWS_PER_KNOT = 100  # below, no spline that bends: of few rows, one chosen by luck costs more
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """m of each pool, (P,), from a number of coefficients."""
+class Fit(NamedTuple):
+    """m of each pool, (P,), and from how many coefficients it is."""
 
     m: Array
     coefficients: int
 
 
 def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
-    """Scores at which the polygon m through the pools' mean scores s takes the value; -inf or +inf
-    where it never does."""
+    """Scores at which the polygon m through the pools' mean scores s takes a value; else
+    infinite."""
     t = np.asarray(value)
     found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
     return np.where(t > m[0], found, -np.inf)
@@ -60,10 +56,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
 
 
 def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
-    """Mean score of each pool (P,), and its weight of each class, (P, K).
-
-    Rows of one score share a pool.
-    """
+    """Mean score of each pool (P,), and its weight of each class, (P, K); ties share a pool."""
     score, K = rows.score, len(rows.labels)
     w = np.ones(len(score)) if rows.weight is None else rows.weight.astype(np.float64)
     pool = number_pools(score, w)
@@ -98,13 +91,10 @@ def fit_splines(C: Array) -> Iterator[Fit]:
 
 
 def choose_fit(fits: list[Fit], C: Array) -> int:
-    """The fit of the least generalised cross-validation error, if it is better than the first by
-    more than a standard error; else 0.
-
-    The squared error of a row is divided by (1 - coefficients/rows)^2 (Craven & Wahba 1979).
-    """
+    """The fit of the least generalised cross-validation error (Craven & Wahba 1979), if it is
+    better than the first by more than a standard error; else 0."""
     n, y = C.sum(), np.arange(C.shape[1])
-    errors = np.array([((y - fit.m[:, None]) / (1 - fit.coefficients / n)) ** 2 for fit in fits])
+    errors = np.array([((y - m[:, None]) / (1 - k / n)) ** 2 for m, k in fits])
     gains = errors[0] - errors
     mean = np.tensordot(gains, C) / n
     variance = np.tensordot((gains - mean[:, None, None]) ** 2, C) / n

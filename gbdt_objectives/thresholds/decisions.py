@@ -15,12 +15,9 @@ from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, r
 
 Decidable = RatioMetric | ShareMetric
 
-STARTS = (0.0, 0.5, 1.0, 2.0)
-"""Where to start: classes weigh prior^-power, so 0 is accuracy, and 1 is balanced accuracy."""
-FULL_STEPS, STEPS = 2, 60
-"""Steps of the fixed point from each start."""
-SETTLED = 1e-3
-"""Shares this near to their fixed point have a value that differs by the square of it."""
+STARTS = (0.0, 0.5, 1.0, 2.0)  # classes weigh prior^-power: 0 is accuracy, 1 balanced accuracy
+FULL_STEPS, STEPS = 2, 60  # of the fixed point from each start
+SETTLED = 1e-3  # shares this near to their fixed point: their value differs by the square of it
 
 
 def decide(
@@ -33,26 +30,23 @@ def decide(
     """The class of each row that is best for a metric, given class probabilities.
 
     Use it where a model predicts the probability of each class; for a model of one score use
-    :func:`optimize_thresholds`.
-
-    With C the costs of the metric, [true, predicted], the class of row i is ::
+    :func:`optimize_thresholds`. With C the costs of the metric, [true, predicted], the class of row
+    i is ::
 
         argmin_c sum_j P_ij C_jc                  a mean cost, accuracy, ...
         argmin_c sum_j P_ij (F_jc - R G_jc)       a ratio: kappas, F-beta
 
-    where R = sum F / sum G of all rows is iterated until it stops falling (Dinkelbach): no
-    other classes have a better metric of their expected confusion counts. That of the counts
-    themselves is close where there are many rows. Classes of a row need not follow one score,
-    as with thresholds.
+    where R = sum F / sum G of all rows is iterated until it stops falling (Dinkelbach): no other
+    classes have a better metric of their expected confusion counts. That of the counts themselves
+    is close where there are many rows.
 
     "macro_f1", "g_mean" and "matthews" are no ratios. Their best classes are ::
 
         argmax_k a_k P_ik - c_k
 
     where a and c are the slopes of the metric at the expected counts of these very classes: a fixed
-    point, searched from four starts. For nine rows of three classes, drawn 60 times, no decisions
-    had a better macro F1 or G-mean. Matthews' coefficient has local optima: the best of all
-    decisions was found in 204 of 240 draws, and missed by at most 0.026.
+    point, searched from four starts. For Matthews' coefficient, which has local optima, the best is
+    not always found.
 
     Parameters
     ----------
@@ -61,27 +55,26 @@ def decide(
     metric : str or Metric
         As in ``optimize_thresholds``, but no functions.
     labels : array-like of shape (K,), optional
-        The classes in ascending order. None: those of the metric's ``label_range``, else
-        0..K-1.
+        The classes in ascending order. None: those of the metric's ``label_range``, else 0..K-1.
     sample_weight : array-like of shape (n,), optional
         w means the same as w copies of the row.
 
     Returns
     -------
     ndarray of shape (n,)
-        Labels. Except for mean costs the class of a row depends on the other rows: decide on all
-        of them at once, or by a rule of :func:`optimize_decisions`.
+        Labels. Except for mean costs the class of a row depends on the other rows: decide on all at
+        once, or by a rule of :func:`optimize_decisions`.
 
     Raises
     ------
     ValueError
-        Probabilities that are none, rows that do not sum to 1, labels that are not K, a
-        metric that is a function or of another number of classes.
+        Probabilities that are none, rows that do not sum to 1, labels that are not K, a metric that
+        is a function or of another number of classes.
 
     References
     ----------
-    Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, for costs; Dinkelbach
-    (1967), Management Science 13(7), for the ratio.
+    Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, for costs; Dinkelbach (1967),
+    Management Science 13(7), for the ratio.
 
     Examples
     --------
@@ -142,12 +135,8 @@ def choose(P: Array, a: Array, c: Array) -> Array:
 
 def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, Array]:
     """The a and c of the best decisions found. A step goes from expected shares to the slopes
-    there, to decisions by these, and on to the shares that the decisions give.
-
-    Full steps come first, as they often end in a fixed point; shorter ones follow, after Frank and
-    Wolfe. The shares on the way are averages, which no decisions may have: only the shares of
-    decisions are judged.
-    """
+    there, to decisions by these, and on to their shares. Full steps come first, shorter ones follow
+    (Frank and Wolfe): the shares on the way are averages, so only those of decisions are judged."""
     n, K = P.shape
     v = np.full(n, 1 / n) if w is None else w / w.sum()
     true = v @ P

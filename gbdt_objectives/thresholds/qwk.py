@@ -23,23 +23,20 @@ from gbdt_objectives.thresholds.rows import (
     threshold_to_cut,
 )
 
-BLOCK = 131_072
-LEVEL = 1e-12
-"""A correlation that rounding may have made."""
-USEFUL = 1 - LEVEL
-"""R below which classes do better than one for all rows."""
-ROUNDING = 1e-9
-"""How far a line's ends may miss the labels by rounding."""
-COARSE = 10_000
-"""Pools to look at in the search for the rows within a line's ends."""
+BLOCK = 131_072  # pools at a time
+LEVEL = 1e-12  # a correlation that rounding may have made
+USEFUL = 1 - LEVEL  # R below which classes do better than one for all rows
+ROUNDING = 1e-9  # how far a line's ends may miss the labels by rounding
+COARSE = 10_000  # pools to look at in the search for the rows within a line's ends
+NARROWEST = 1e-9
+"""How narrow a class may be on the line, relative to the score there: a steeper line passes
+between scores that differ by rounding only, such as sums of the same leaves in another order."""
 
 
 def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
-    """R of the classes that the cuts give, from the sums above each cut.
-
-    A row's class is the number of cuts below it, so sum w p = sum_c N_c,
-    sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c.
-    """
+    """R of the classes that the cuts give. A row's class is the number of cuts below it, so sum w p
+    = sum_c N_c, sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c, of the sums above each
+    cut."""
     c = np.arange(1, len(cuts) + 1)
     N_c = curve.N[-1] - curve.N[cuts]
     S_c = curve.S[-1] - curve.S[cuts]
@@ -58,11 +55,9 @@ def moments(curve: LabelCurve) -> tuple[float, float]:
 
 
 def exact_cuts(curve: LabelCurve) -> Array:
-    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration.
-
-    For fixed R the cost F - R G of raising a row from class c-1 to c is
-    2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu, so the cuts are where m passes t_c.
-    """
+    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R the
+    cost F - R G of raising a row from class c-1 to c is 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu,
+    so the cuts are where m passes t_c."""
     mu, _ = moments(curve)
     ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
@@ -109,12 +104,12 @@ def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], li
 
 
 def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
-    """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
-    the scores at which m takes some values.
+    """Thresholds where m passes t_c, with R <- F/G of the classes it gives iterated from a first
+    guess; the thresholds of the lowest win. ``score`` gives the scores at which m takes some
+    values.
 
-    R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win. With
-    rare outer classes that may put all rows into one class, where it stops: then it starts again
-    at 1, where all thresholds meet in mu.
+    With rare outer classes that may put all rows into one class, where it stops: then it starts
+    again at 1, where all thresholds meet in mu.
     """
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
@@ -131,11 +126,6 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
         if R < USEFUL:
             break
     return met[min(met)]
-
-
-NARROWEST = 1e-9
-"""How narrow a class may be on the line, relative to the score there: a steeper line passes
-between scores that differ by rounding only, such as sums of the same leaves in another order."""
 
 
 @dataclass(frozen=True)
@@ -213,12 +203,10 @@ def rank_correlation(curve: LabelCurve) -> float:
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
-    """Least squares of the class position on alpha + beta u kept within 0..K-1.
+    """Least squares of the class position on alpha + beta u kept within 0..K-1, its range.
 
-    An expected class position lies in that range. Rows beyond the line's ends do not pull
-    on it: fit the rows within, then find which rows are within, until these stay the same.
-    Of several starts, the one that ends with the least squares wins. The search looks at
-    about ``COARSE`` pools, the final fit at all of them.
+    Rows beyond the line's ends do not pull on it: fit the rows within, then find which are within,
+    until these stay the same. Of several starts, the one that ends with the least squares wins.
     """
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
@@ -271,10 +259,7 @@ def one_class_cuts(curve: LabelCurve) -> Array:
 
 def isotonic_ends(curve: LabelCurve) -> Array:
     """Vertices, as cuts, of the lower convex hull of (N, S): the blocks of the isotonic fit.
-
-    Pruning, block by block and then as a whole, leaves little for the isotonic
-    regression, which does the rest.
-    """
+    Pruning, block by block and then as a whole, leaves little for the isotonic regression."""
     from sklearn.isotonic import isotonic_regression
 
     N, S = curve.N, curve.S
@@ -289,11 +274,9 @@ def isotonic_ends(curve: LabelCurve) -> Array:
 
 
 def prune(N: Array, S: Array) -> Array:
-    """Some of the points, among them the first, the last and all vertices of their lower hull.
-
-    A point on or above the chord of its neighbours is not a vertex. All such points can be
-    dropped at once, since the vertices stay.
-    """
+    """Some of the points, among them the first, the last and all vertices of their lower hull. A
+    point on or above the chord of its neighbours is not a vertex, and all such points can go at
+    once."""
     kept = np.arange(len(N))
     before = 2 * len(N)
     while len(kept) < 0.9 * before:

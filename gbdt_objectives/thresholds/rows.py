@@ -1,8 +1,8 @@
-"""Rows as the maths wants them, checked once and sorted once by score, and cumulative curves over
-their pools: everything a threshold can change.
+"""Rows, checked once and sorted once by score, and cumulative curves over their pools: everything a
+threshold can change.
 
-``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
-three are the score itself where a pool is one distinct score.
+``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All three
+are the score itself where a pool is one distinct score.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores each: their range, mean score, and weight and sum of squared weights
-    of each class (d, K)."""
+    """Pools of several scores: their range, mean score, weights and squared weights by class (d,
+    K)."""
 
     labels: Array
     low: Array
@@ -103,10 +103,8 @@ def at_ends(sums: Array, last: Array) -> Array:
 
 
 def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
-    """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
-
-    high[i-1] < threshold <= low[i], even where the midpoint rounds to the lower score.
-    """
+    """Midway between the neighbouring pools; -inf or +inf with nothing on one side. high[i-1] <
+    threshold <= low[i], even where the midpoint rounds to the lower score."""
     thresholds = np.where(cuts == 0, -np.inf, np.inf)
     inside = (cuts > 0) & (cuts < len(low))
     below = high[cuts[inside] - 1].astype(np.float64)
@@ -123,11 +121,9 @@ def threshold_to_cut(score: Array, thresholds: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows of weight > 0 in ascending order of score; made by :func:`sort_rows`.
-
-    ``weight``, of all copies of a row, is None if all weights are 1; ``copies`` is None if each
-    row is one; ``order`` holds the rows' numbers before sorting, if they are needed.
-    """
+    """Rows of weight > 0 in ascending order of score. ``weight``, of all copies of a row, is None
+    if all weights are 1; ``copies`` is None if each row is one; ``order`` holds the rows' numbers
+    before sorting, if they are needed."""
 
     score: Array
     position: Array
@@ -224,8 +220,7 @@ def sort_rows(
     keep_order: bool = False,
     copies: Array | None = None,
 ) -> ScoredRows:
-    """Checked arrays as rows; ``weight`` is of all copies of a row, and rows of weight 0 are left
-    out."""
+    """Checked arrays as rows, without those of weight 0; ``weight`` is of all copies of a row."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
     score, position = score[order], position[order]

@@ -27,12 +27,7 @@ from gbdt_objectives.thresholds.decisions import (
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.methods import row_losses
 
-FOLDS = 5
-"""How many times rows are held out to measure the gain."""
-
-
-def read_number_or_none(key: str, value: object) -> float | None:
-    return None if value is None else _json.read_number(key, value)
+FOLDS = 5  # how many times rows are held out to measure the gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,35 +39,30 @@ class DecisionRule(_json.SavedAsJSON):
         q_k proportional to p_k^(1/T) exp(b_k),   class of a row = argmax_k a_k q_k - c_k
 
     The temperature T and the biases b hold calibration and prior correction, so ``apply`` takes the
-    probabilities as the model predicts them: neither is to be done before. Ties go to the first.
+    probabilities as the model predicts them. Ties go to the first.
 
     Parameters
     ----------
-    weights, costs : array-like of shape (K,)
-        a and c, finite.
+    weights, costs, biases : array-like of shape (K,)
+        a, c and b, finite; no biases are 0.
     labels : array-like of shape (K,)
         The class of each column.
     temperature : float
         T > 0; 1 if the rule does not calibrate.
-    biases : array-like of shape (K,), optional
-        b; None: 0.
     gain, gain_error : float, optional
-        How much better the metric is than that of the most probable classes, and the standard
-        error of that; None if it was not measured.
+        How much better the metric is than that of the most probable classes, and the standard error
+        of that; None if it was not measured.
 
     Raises
     ------
     ValueError
-        Numbers that are not finite or not K, labels that are repeated, a temperature that is not
-        above 0.
+        Numbers that are not finite or not K, repeated labels, a temperature that is not above 0.
 
     Examples
     --------
     >>> from gbdt_objectives.thresholds import DecisionRule
     >>> rule = DecisionRule([1, 3], [0, 0], ["calm", "storm"])
-    >>> rule.apply([[0.8, 0.2], [0.7, 0.3]]).tolist()
-    ['calm', 'storm']
-    >>> DecisionRule.from_json(rule.to_json()).labels.tolist()
+    >>> DecisionRule.from_json(rule.to_json()).apply([[0.8, 0.2], [0.7, 0.3]]).tolist()
     ['calm', 'storm']
     """
 
@@ -89,7 +79,10 @@ class DecisionRule(_json.SavedAsJSON):
         **dict.fromkeys(("weights", "costs"), _json.read_numbers),
         "temperature": _json.read_number,
         "biases": _json.read_numbers,
-        **dict.fromkeys(("gain", "gain_error"), read_number_or_none),
+        **dict.fromkeys(
+            ("gain", "gain_error"),
+            lambda key, value: None if value is None else _json.read_number(key, value),
+        ),
     }
 
     def __post_init__(self) -> None:
@@ -123,7 +116,7 @@ class DecisionRule(_json.SavedAsJSON):
 
     @property
     def _scores(self) -> Step:
-        """From the probabilities that the rule weighs to the scores of which the greatest wins."""
+        """From the probabilities that the rule weighs to scores, of which the greatest wins."""
         return {"formula": "affine", "weights": self.weights, "costs": self.costs}
 
     @property
@@ -171,8 +164,7 @@ def optimize_decisions(
 
     where t, m and hit are the expected shares of the rows that are of the class, get it, and get it
     rightly, by the decisions that :func:`decide` finds for these rows. With ``y_true`` a
-    temperature and a bias of each class are fitted first. ``docs/nominal.md`` compares the rules
-    with class weights in training.
+    temperature and a bias of each class are fitted first.
 
     Parameters
     ----------
@@ -180,17 +172,17 @@ def optimize_decisions(
         A column per class, out-of-fold or of rows that are held out.
     metric : str or Metric
         "macro_f1", "g_mean", "macro_recall", "kappa", "matthews" or "accuracy"; any that
-        :func:`decide` takes for two classes, or for three if its costs are symmetric. Matthews'
-        coefficient has local optima, and the best is not always found.
+        :func:`decide` takes for two classes, or for three if its costs are symmetric. The best rule
+        for Matthews' coefficient is not always found.
     y_true : array-like of shape (n,), optional
-        The class of each row. The probabilities are then calibrated, by
-        :class:`TemperatureCalibrator`, and ``gain`` is measured: five times, rows are held out from
-        calibration and rule. Its error is for independent rows.
+        The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
+        ``gain`` is measured: five times, rows are held out from calibration and rule. Its error is
+        for independent rows.
     labels : array-like of shape (K,), optional
         The class of each column. None: 0..K-1.
     target_prior : mapping of label to probability, optional
-        The label distribution where the rule will be used, if it differs from that of these rows:
-        the rule corrects the probabilities, and is the best one there. ``gain`` is for there too.
+        The label distribution where the rule, and ``gain``, are for, if it differs from that of
+        these rows: the rule corrects the probabilities.
     sample_weight : array-like of shape (n,), optional
         w means the same as w copies of the row; in the error of ``gain`` a row counts as one.
 
@@ -203,14 +195,14 @@ def optimize_decisions(
     ------
     ValueError, TypeError
         Probabilities that are none; a metric that weighs each pair of classes, such as "qwk" of
-        four; a class that ``y_true`` has fewer than two rows of; a prior that is not above 0
-        for each class that occurs; what :class:`TemperatureCalibrator` refuses.
+        four; a class with fewer than two rows in ``y_true``; a prior that is not above 0 for each
+        class that occurs; what :class:`TemperatureCalibrator` refuses.
 
     References
     ----------
-    Koyejo, Natarajan, Ravikumar & Dhillon (2014), "Consistent binary classification with
-    generalized performance metrics", NeurIPS; Narasimhan et al. (2015), "Consistent multiclass
-    algorithms for complex performance measures", ICML, for several classes and the steps.
+    Koyejo et al. (2014), "Consistent binary classification with generalized performance metrics",
+    NeurIPS; Narasimhan et al. (2015), "Consistent multiclass algorithms for complex performance
+    measures", ICML, for several classes and the steps.
 
     Examples
     --------
@@ -263,8 +255,8 @@ def fit_rule(
 
 
 def prior_ratio(target_prior: Any, order: Array, train: Array) -> Array:
-    """The probability of each class in the target population over that in these rows; 1 of those
-    that occur in neither."""
+    """The target probability of each class over that in these rows; 1 of those that occur in
+    neither."""
     rows = "probability"
     tau = _checks.prior_of_labels("target_prior", target_prior, order.tolist(), train > 0, rows)
     never = (tau == 0) & (train > 0)
@@ -309,8 +301,8 @@ def measure_gain(
     P: Array, y: Array, w: Array, order: Array, target: Decidable,
     target_prior: Mapping[Any, float] | None,
 ) -> tuple[float, float]:  # fmt: skip
-    """By how much rules are better on the rows held out from them than the most probable classes,
-    and the standard error of that for independent rows."""
+    """The gain of rules on the rows held out from them over the most probable classes, and its
+    error."""
     from sklearn.model_selection import StratifiedKFold
 
     K = len(order)

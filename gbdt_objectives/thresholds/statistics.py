@@ -19,8 +19,7 @@ from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits,
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 
-BLOCK = 131_072
-"""Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
+BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,32 +30,27 @@ class ThresholdStatistics:
 
     Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
     kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
-    ``max_bins`` memory is constant, that many bins by K classes: with more distinct scores
-    neighbours share a bin. With ``edges`` you choose the bins, B + 1 for B edges.
-
-    Bins of ``max_bins`` hold scores whose float64 have the same leading bits, as many as all rows
-    so far allow: they do not depend on the chunks or their order. Thresholds lie midway between
-    neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the classes
-    they give are counted exactly; only cuts inside a bin are missed, at a cost that
-    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's mean.
+    ``max_bins`` memory is constant: with more distinct scores those whose float64 have the same
+    leading bits share a bin, whatever the chunks or their order. With ``edges`` you choose the
+    bins. Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both
+    bins have rows), so the classes they give are counted exactly; only cuts inside a bin are
+    missed, at a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by
+    its bin's mean.
 
     Attributes
     ----------
     labels : ndarray of shape (K,)
         All classes in ascending order.
     edges : ndarray of shape (B,) or None
-        Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], and
-        score >= edges[B-1].
+        Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], score >= edges[B-1].
     max_bins : int or None
         How many bins there are at most.
     dropped_bits : int
-        How many of the last bits of a float64 the scores of a bin may differ in; 0 if each bin
-        is a distinct score.
-    low, high : ndarray of shape (d,)
-        The score range of each bin: with ``edges`` those, otherwise the lowest and the highest
-        score in it.
-    score : ndarray of shape (d,)
-        Mean score of each bin, meaningless if it is empty.
+        In how many of the last bits of a float64 the scores of a bin may differ; 0 if each bin is a
+        distinct score.
+    low, high, score : ndarray of shape (d,)
+        The range of each bin (with ``edges`` those, otherwise its lowest and highest score), and
+        its mean score, meaningless if it is empty.
     sums : ndarray of shape (3, d, K) or (1, d, K)
         Weight, rows and sum of squared weights of each bin and class; the weight alone if all rows
         weigh 1, as these three are then the same.
@@ -69,12 +63,9 @@ class ThresholdStatistics:
     --------
     >>> from gbdt_objectives.thresholds import ThresholdStatistics
     >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> statistics = ThresholdStatistics.empty([0, 1, 2])
+    >>> statistics = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072)
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
-    >>> statistics.thresholds(method="exact").round(3)
-    Thresholds([0.5, 0.65], labels=[0, 1, 2])
-    >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
-    >>> binned.thresholds(method="exact").round(3), len(binned.counts)
+    >>> statistics.thresholds(method="exact").round(3), len(statistics.counts)
     (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
     """
 
@@ -103,12 +94,11 @@ class ThresholdStatistics:
         labels : array-like of shape (K,)
             All classes in ascending order.
         edges : array-like of shape (B,), optional
-            Strictly rising bin borders, for instance quantiles of the first chunk's
-            scores. Scores beyond them are counted in two outer bins.
+            Strictly rising bin borders, for instance quantiles of the first chunk's scores. Scores
+            beyond them are counted in two outer bins.
         max_bins : int >= 2, optional
-            Keep distinct scores apart as long as there are at most so many, and let
-            neighbours share a bin from then on. Of 131,072 the sums take 1 MB a class, with
-            weights 3.
+            Above so many distinct scores, neighbours share a bin. Of 131,072 the sums take 1 MB a
+            class, with weights 3.
 
         Raises
         ------
@@ -142,20 +132,13 @@ class ThresholdStatistics:
     ) -> ThresholdStatistics:
         """Statistics of rows that are all at hand, or in Dask Series or Arrays.
 
-        Thresholds for several metrics and priors then take one pass over the rows.
-
         Parameters
         ----------
         y_true, score, labels, sample_weight, counts
-            As in ``optimize_thresholds``. Without ``labels`` Dask collections are read once more,
-            for the lowest and the highest label.
+            As in ``optimize_thresholds``, whose errors are raised. Without ``labels`` Dask
+            collections are read once more, for the lowest and the highest label.
         max_bins : int >= 2, optional
             As in :meth:`empty`. None: every distinct score of arrays, 131,072 of Dask collections.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As ``optimize_thresholds``.
 
         Examples
         --------
@@ -183,15 +166,9 @@ class ThresholdStatistics:
     ) -> ThresholdStatistics:
         """These statistics and a chunk of rows: a new object.
 
-        Parameters
-        ----------
-        y_true, score, sample_weight, counts : array-like of shape (n,)
-            As in ``optimize_thresholds``. A chunk without rows, or of weight 0, adds nothing.
-
-        Raises
-        ------
-        ValueError
-            Labels that are not in ``labels``, scores that are not finite, bad weights or counts.
+        The arguments are those of ``optimize_thresholds``. A chunk without rows, or of weight 0,
+        adds nothing. Labels that are not in ``labels``, scores that are not finite, and bad weights
+        or counts raise ValueError.
         """
         multiples = {"sample_weight": sample_weight, "counts": counts}
         columns = [y_true, score, *(x for x in multiples.values() if x is not None)]
@@ -296,9 +273,8 @@ class ThresholdStatistics:
         """Labels, scores and weights of few rows that stand for all: one a bin and class.
 
         For any function that takes weights, where w means the same as w copies of the row:
-        calibrators, reliability bins and diagrams, scikit-learn's metrics. What is counted
-        there in rows rather than weight, such as limits and p-values, is not that of the rows: see
-        :meth:`counted_rows`.
+        calibrators, reliability bins and diagrams, scikit-learn's metrics. Limits and p-values
+        there are not those of the rows, as they count rows: see :meth:`counted_rows`.
 
         Returns
         -------
@@ -333,9 +309,8 @@ class ThresholdStatistics:
         --------
         >>> from gbdt_objectives.thresholds import ThresholdStatistics
         >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
-        >>> y, p, w, counts = statistics.counted_rows()
-        >>> y.tolist(), p.tolist(), w.tolist(), counts.tolist()
-        ([0, 0, 1], [0.25, 0.5, 0.5], [1.0, 1.0, 1.0], [2, 1, 2])
+        >>> [column.tolist() for column in statistics.counted_rows()]
+        [[0, 0, 1], [0.25, 0.5, 0.5], [1.0, 1.0, 1.0], [2, 1, 2]]
         """
         y, score, weight = self.weighted_rows()
         counts = self.sums[len(self.sums) // 2][self.counts > 0]
@@ -351,23 +326,10 @@ class ThresholdStatistics:
         negative_keep_rate: float | None = None,
         confidence_level: float | None = None,
     ) -> Thresholds:
-        """What ``optimize_thresholds`` gives for the rows added so far.
+        """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
 
-        Parameters
-        ----------
-        method, metric, target_prior, constraints, negative_keep_rate, confidence_level
-            As in ``optimize_thresholds``, but no Nelder-Mead and no functions, which
-            need the rows.
-
-        Returns
-        -------
-        Thresholds, an ndarray of shape (K-1,)
-            With the labels, for ``apply_thresholds``.
-
-        Raises
-        ------
-        ValueError
-            Fewer than two classes so far, and as ``optimize_thresholds``.
+        There is no Nelder-Mead, and no metric that is a function, as these need the rows. Fewer
+        than two classes so far raise ValueError.
         """
         target = methods.resolve_metric(metric)
         r = read_rate(negative_keep_rate, target_prior, confidence_level)
@@ -380,18 +342,9 @@ class ThresholdStatistics:
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
 
-        The exact optimum if the rows inside each bin were sorted by class, which no
-        score can beat, minus the optimum on bins. 0 if each bin is a distinct score.
-
-        Parameters
-        ----------
-        target_prior : mapping of label to probability, optional
-            As in ``optimize_thresholds``.
-
-        Raises
-        ------
-        ValueError
-            Fewer than two classes so far.
+        The exact optimum if the rows inside each bin were sorted by class, which no score can beat,
+        minus the optimum on bins. 0 if each bin is a distinct score. ``target_prior`` is that of
+        ``optimize_thresholds``; fewer than two classes so far raise ValueError.
         """
         bins = self.bins(target_prior)
         wide = bins.low < bins.high
@@ -415,9 +368,7 @@ class ThresholdStatistics:
                 "with a chunk of rows"
             )
         _rows.check_several_classes(total, self.labels)
-        bins = _rows.Bins(
-            self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
-        )  # fmt: skip
+        bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts, self.sums[-1])
         if target_prior is not None:
             factor = _rows.prior_factors(target_prior, self.labels, total)
             bins = bins.reweighted_classes(factor)
