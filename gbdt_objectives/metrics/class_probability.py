@@ -143,18 +143,18 @@ def class_logloss_metric(
     Parameters
     ----------
     n_classes : int, optional
-        K; labels are 0..K-1, in the order of the columns, and need not all occur. None: the
-        number of columns.
+        K; labels are 0..K-1, in the order of the columns, and need not all occur. None: the number
+        of columns.
     input_space : {"margin", "probability"}
-        What the (n, K) predictions are: margins of a softmax, as boosters hand out under a
-        softmax objective of your own, or probabilities, as under a built-in one.
+        What the (n, K) predictions are: margins of a softmax, as boosters hand out under a softmax
+        objective of your own, or probabilities, as under a built-in one.
 
     Returns
     -------
     Metric
         ``name`` "class_logloss", smaller is better. For one log-odds per row use
-        ``weighted_logloss_metric(1)``; for focal margins and an ordinal objective's score, which
-        no softmax turns into probabilities, ``loss_metric``.
+        ``weighted_logloss_metric(1)``, for margins that no softmax turns into probabilities
+        ``loss_metric``.
 
     Raises
     ------
@@ -179,14 +179,12 @@ def ranked_probability_score_metric(
     """Mean squared error of the cumulative probabilities of K ordered classes.
 
     Use it for probabilities of ordered classes, where a neighbouring class is a lesser error than a
-    distant one.
+    distant one. For a certain prediction it is the absolute difference of positions; for K = 2 it
+    is the Brier score.
 
     ::
 
         sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
-
-    For a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
-    score.
 
     Parameters
     ----------
@@ -196,8 +194,7 @@ def ranked_probability_score_metric(
     Returns
     -------
     Metric
-        ``name`` "ranked_probability_score", smaller is better; between 0 and K-1, as it is
-        not divided by K-1.
+        ``name`` "ranked_probability_score", smaller is better; between 0 and K-1.
 
     Raises
     ------
@@ -206,8 +203,8 @@ def ranked_probability_score_metric(
 
     References
     ----------
-    Epstein (1969), Journal of Applied Meteorology 8(6), divided by K-1; Gneiting & Raftery
-    (2007), Journal of the American Statistical Association 102(477), as a sum.
+    Epstein (1969), Journal of Applied Meteorology 8(6), divided by K-1; Gneiting & Raftery (2007),
+    Journal of the American Statistical Association 102(477), as a sum.
 
     Examples
     --------

@@ -561,8 +561,8 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in any unit;
-        a gain is a negative cost.
+        ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in any unit; a
+        gain is a negative cost.
 
     Returns
     -------
@@ -580,9 +580,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> from gbdt_objectives.metrics import cost_metric
     >>> missed_is_worse = cost_metric([[0, 1], [10, 0]])
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
-    >>> optimize_thresholds(y, score, metric=missed_is_worse).round(2)
-    Thresholds([0.15], labels=[0, 1])
-    >>> missed_is_worse(y, [0, 1, 1, 1, 1])
+    >>> missed_is_worse(y, optimize_thresholds(y, score, metric=missed_is_worse).apply(score))
     0.4
     """
     array = _checks.square("matrix", matrix)
@@ -643,18 +641,17 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 def f_beta_metric(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
-    Use it where two classes are judged by precision and recall.
+    Use it where two classes are judged by precision and recall. It equals scikit-learn's
+    ``fbeta_score(zero_division=nan)``, NaN without any positive.
 
     ::
 
         (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)
 
-    It equals scikit-learn's ``fbeta_score(zero_division=nan)``, NaN without any positive.
-
     Parameters
     ----------
-    beta : float
-        > 0: how many times as much recall counts as precision; 1 is F1.
+    beta : float > 0
+        How many times as much recall counts as precision; 1 is F1.
 
     Returns
     -------
@@ -737,16 +734,16 @@ def threshold_metric(
     ----------
     metric : str or Metric
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1 cost),
-        "accuracy", "mae" (mean absolute difference of positions), "macro_recall" (balanced accuracy
-        of the classes that occur), "matthews" (the correlation coefficient), "macro_f1" (mean F1 of
-        the classes that occur or are predicted), "g_mean" (geometric mean of the recalls of the
-        classes that occur, 0 if one of them is 0); for two classes, the second of which is the
-        positive one, "f1", "youden", "precision", "recall", "false_positive_rate" and "alert_rate"
-        (the share of all rows that are predicted positive). Or a metric of classes such as
-        ``f_beta_metric(2)``, to which a range or thresholds are added.
+        "accuracy", "mae" (mean absolute difference of positions), "macro_recall" (balanced
+        accuracy), "matthews" (the correlation coefficient), "macro_f1" (mean F1 of the classes that
+        occur or are predicted), "g_mean" (geometric mean of the recalls of the classes that occur);
+        for two classes, the second of which is the positive one, "f1", "youden", "precision",
+        "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
+        positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
+        thresholds are added.
     label_range, thresholds
-        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
-        such as the log-odds of a binary objective.
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored, such as
+        the log-odds of a binary objective.
 
     Returns
     -------

@@ -106,14 +106,13 @@ def weighted_logloss_metric(
     Returns
     -------
     Metric
-        ``name`` "weighted_logloss", smaller is better. For ``calibration.normalized_entropy``, the
-        same divided by a constant of the rows, training stops at the same round.
+        ``name`` "weighted_logloss", smaller is better.
 
     Raises
     ------
     ValueError
-        A rate outside (0, 1]; when called, labels that are not 0 or 1 or probabilities
-        outside [0, 1].
+        A rate outside (0, 1]; when called, labels that are not 0 or 1 or probabilities outside [0,
+        1].
 
     Examples
     --------
@@ -156,27 +155,24 @@ class LossMetric(Metric):
 def loss_metric(objective: Objective) -> LossMetric:
     """The mean loss of an objective, as a metric: stop early on what is trained.
 
-    Use it for early stopping on the loss that is trained.
+    Use it for early stopping on the loss that is trained, which changes with every round.
 
     ::
 
         objective.loss(y, margin, w) / sum w
 
-    It changes with every round, unlike a metric of classes, and is right for any objective.
-
     Parameters
     ----------
     objective : Objective
-        Any of this package, or ``objective(function, loss=loss)`` of your own. What it measures
-        on labels, or fits to margins (the thresholds of ``ordinal_logit_objective``), and does
-        not hold yet, comes from the rows that are scored. To score with what the training rows
-        say, pass ``objective.measured(y_train)``.
+        Any of this package, or ``objective(function, loss=loss)`` of your own. What it measures on
+        labels, or fits to margins (the thresholds of ``ordinal_logit_objective``), and does not
+        hold yet, comes from the rows that are scored: for that of the training rows pass
+        ``objective.measured(y_train)``.
 
     Returns
     -------
     Metric
-        ``name`` "loss", smaller is better, input space "margin": (n,), or (n, K) if the
-        objective has K outputs.
+        ``name`` "loss", smaller is better, input space "margin": (n,), or (n, K) of K outputs.
 
     Raises
     ------

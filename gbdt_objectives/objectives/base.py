@@ -19,14 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import (
-    Array,
-    Facts,
-    Stack,
-    guards,
-    stack as frames,
-    to_host,
-)
+from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
@@ -44,16 +37,11 @@ HOOKS = {
 }  # fmt: skip
 """The methods that a loss may write, and the arguments that each gets by position."""
 
-OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}
-"""Attributes of an objective that have another name in its loss."""
-
+OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}  # of attributes, in the loss
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
-Start = float | Array
-"""The number that is added to every margin, or one number for each output, (K,)."""
-
-Both = tuple[Any, Any]
-"""Gradient and hessian."""
+Start = float | Array  # what is added to every margin, or one number for each output, (K,)
+Both = tuple[Any, Any]  # gradient and hessian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +51,8 @@ class Loss:
     A row-wise loss declares ``labels``, ``link`` and ``hessian``, and writes ``row_loss`` and
     ``gradient_hessian``. A loss whose gradient needs sums over all rows writes ``totals`` and
     ``value`` too. A loss that depends on the training labels, if only in its intercept, writes
-    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array
-    API standard; equations that use these alone work on devices too.
+    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array API
+    standard; equations that use these alone work on devices too.
 
     Attributes
     ----------
@@ -80,15 +68,15 @@ class Loss:
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     intercept : float, tuple of K floats or None
         Where boosting should start, in margin units.
+    start_tolerance : float or None
+        How far from ``intercept`` boosting may start; None if it does not matter.
     needs_labels : bool
         Whether loss and gradient are known only once the training labels are measured.
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     scale_free : bool
         Whether the gradient is that of the loss only up to a positive factor, the same for all
-        rows of a call.
-    start_tolerance : float or None
-        How far from ``intercept`` boosting may start; None if it does not matter.
+        rows.
     fits_margins : bool
         Whether ``measured`` fits something to the margins of rows that have them.
     named : tuple of (str, RowValues or None)
@@ -96,8 +84,7 @@ class Loss:
     reduce : callable or None
         A user's own function that sums a float64 array over workers.
     whole : bool
-        Whether ``gradient_hessian`` takes all rows at once and applies the weights itself, which
-        it gets as ``sample_weight``.
+        Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``.
     takes_device_arrays : bool
         Whether the equations are written in ``xp`` alone.
     """
@@ -135,8 +122,8 @@ class Loss:
         return shown_name(type(self))
 
     def measured(self: Self, rows: Rows) -> Self:
-        """This loss with what follows from everybody's labels filled in and, if the rows have
-        margins, what it fits to them."""
+        """With what follows from everybody's labels filled in, and what it fits to margins, if
+        any."""
         return self
 
     def row_loss(self, y: Any, f: Any, xp: Any) -> Any:
@@ -208,19 +195,16 @@ class Objective(Shown):
     Attributes
     ----------
     intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units; a tuple if there are several outputs. None
-        if :meth:`measured` has not seen the labels yet, or if the loss has no such value.
+        Where boosting should start, in margin units. None if :meth:`measured` has not seen the
+        labels yet, or if the loss has no such value.
     rows : int or None
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
         Whether it is for certain rows, whose values it holds or is still to be given.
-    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
-        What the returned hessian is; see :class:`Loss`.
-    label_domain : Domain
-        The labels that the loss is defined for; all others are refused.
+    hessian_kind, label_domain
+        ``hessian`` and ``labels`` of :class:`Loss`.
     n_classes : int or None
-        How many classes :meth:`class_probability` has, labels 0 to n_classes - 1; None if the
-        labels are numbers.
+        How many classes :meth:`class_probability` has; None if the labels are numbers.
     """
 
     equations: Loss
@@ -380,10 +364,9 @@ class Objective(Shown):
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
         """Gradient and hessian, float32, for either form in which boosters call.
 
-        ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``,
-        ``(y_true, margin, sample_weight)`` from the scikit-learn interfaces.
-        The second argument decides: a dataset has ``get_label``. Arrays on a device give
-        arrays on that device, if the objective takes them (``takes_device_arrays``).
+        ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``, ``(y_true, margin,
+        sample_weight)`` from the scikit-learn interfaces: a dataset has ``get_label``. Arrays on a
+        device give arrays on that device, if the objective takes them (``takes_device_arrays``).
         """
         if hasattr(a, "get_label"):
             raise TypeError(
@@ -438,9 +421,8 @@ class Objective(Shown):
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
     ) -> BoundObjective:
-        """This objective with the labels and weights that it is trained on.
-
-        They are checked, converted and measured once, and buffers are reused.
+        """This objective with the labels and weights that it is trained on, checked and measured
+        once.
 
         Parameters
         ----------
@@ -452,7 +434,7 @@ class Objective(Shown):
         Returns
         -------
         BoundObjective
-            ``bound(margin)`` returns gradient and hessian, float32.
+            ``bound(margin)`` returns gradient and hessian, float32, in buffers that are reused.
         """
         with self._together():
             rows = read_labels(self, y_true, sample_weight)
@@ -500,17 +482,8 @@ class Written(threading.local):
 
 
 class BoundObjective:
-    """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
-
-    Threads may share it.
-
-    Attributes
-    ----------
-    objective : Objective
-        The objective, measured on the data.
-    rows : Rows
-        Labels and weights.
-    """
+    """An ``objective`` measured on its data and bound to them, ``rows`` of labels and weights, as
+    ``train`` passes it on; see :meth:`Objective.bind`. Threads may share it."""
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
@@ -522,9 +495,7 @@ class BoundObjective:
 
     def __call__(self, margin: Array, data: object = None) -> Both:
         """Gradient and hessian, float32; the next call of this thread overwrites the same arrays.
-
-        If the labels are on a device, so are gradient and hessian, in new arrays.
-        """
+        If the labels are on a device, so are gradient and hessian, in new arrays."""
         place = self.rows.place
         if place is not HOST or type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = place.real_array("margin", margin)
@@ -746,11 +717,9 @@ _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()
 
 
 def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
-    """The facts, and where boosting starts, if this is its first call.
-
-    Then boosters pass their own start in every row: 0, 0.5 or base_score. A loss that does not say
-    how far from its intercept that may be is asked by its gradients: nearly all point one way.
-    """
+    """The facts, and where boosting starts, if this is its first call: then boosters pass their own
+    start in every row. A loss that does not say how far from its intercept that may be is asked by
+    its gradients: nearly all point one way."""
     n, alone = len(rows), not _workers.together_now()
     if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
         return facts  # nearly all calls by hand, at no cost

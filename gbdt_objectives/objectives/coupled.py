@@ -96,7 +96,7 @@ def measure_labels(
     y_true: Any,
     sample_weight: Any,
 ) -> Sequence[float] | Array:
-    """What is measured on the training rows that count, if their labels are in the domain, in the
+    """What is measured on the training rows that count, whose labels must be in the domain, in the
     range and in the prior that are given."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))

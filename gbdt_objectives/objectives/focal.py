@@ -27,8 +27,7 @@ from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 
-ABSENT = 1e-6
-"""Weight of a class without rows, as a share of the rarest's: the intercept must be finite."""
+ABSENT = 1e-6  # weight of a class without rows, as a share of the rarest's: for a finite intercept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,11 +175,8 @@ class MulticlassFocalLoss(Loss):
         return self.weigh(focal_loss(x, self.gamma, xp), own)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any) -> Both:
-        """c A (r - [k = y]), where r[y] = 0.
-
-        Half the hessian would do if one margin moved; for all K, moved at once, tests found no leaf
-        step that makes the loss worse.
-        """
+        """c A (r - [k = y]), where r[y] = 0. Half the hessian would do if one margin moved; for all
+        K, moved at once, tests found no leaf step that makes the loss worse."""
         own, gradient, x = other_margins(y, z, xp)
         gradient -= own
         gradient *= self.weigh(slopes(x, self.gamma, xp), own)
@@ -190,11 +186,8 @@ class MulticlassFocalLoss(Loss):
 
 
 def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Indicators of each row's own class, (K, n); the softmax r of the other margins, 0 for its
-    own, (K, n); and log(sum of their exp) - z[y], (n,).
-
-    Rows are columns, which are fast.
-    """
+    """For z (n, K): indicators of each row's own class and the softmax r of the other margins, 0
+    for its own, both (K, n), as columns are fast; and log(sum of their exp) - z[y], (n,)."""
     z = xp.stack([z[:, k] for k in range(z.shape[1])])
     own = xp.asarray(xp.stack([y == k for k in range(z.shape[0])]), dtype=z.dtype)
     r = z - own * (xp.finfo(z.dtype).max / 4)  # its exp is 0
@@ -259,26 +252,26 @@ def focal_objective(
         hessian   (1 + g) |gradient|
 
     sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
-    (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
-    for a model that fits; calibrate any other on held-out rows, for instance with
-    ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
+    (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that for
+    a model that fits; calibrate any other on held-out rows, for instance with ``LogitCalibrator``.
+    ``docs/theory/leaf_steps.md`` derives the hessians.
 
     Parameters
     ----------
     gamma : float >= 0
         g; 0 is the logistic loss, softmax cross entropy, 2 is usual.
     alpha : float in (0, 1), or K floats > 0, optional
-        The weights c of the classes. For two classes c(1) is alpha and c(0) is 1 - alpha; for
-        more, give one number for each. None: 1 for all.
+        The weights c of the classes. For two classes c(1) is alpha and c(0) is 1 - alpha; for more,
+        give one number for each. None: 1 for all.
     n_classes : int
         K, for labels 0 to K-1.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1.
-        The intercept is the constant margin of least loss; K > 2 classes have one each, with the
-        sum 0. A class without training rows counts there as a millionth of the rarest other.
+        For all four booster interfaces. The intercept is the constant margin of least loss; K > 2
+        classes have one each, with the sum 0. A class without training rows counts there as a
+        millionth of the rarest other.
 
     Raises
     ------

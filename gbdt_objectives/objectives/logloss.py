@@ -95,11 +95,8 @@ class LoglossLoss(Loss):
         return softplus_of_twice((0.5 - y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
-        """Gradient and hessian from E = exp((2y-1) s), the odds of the right label, s = z + offset.
-
-        The probability of the wrong label is 1/(1+E), without cancellation in either tail; the
-        hessian is E/(1+E)^2, or half that probability.
-        """
+        """From E = exp((2y-1) s), the odds of the right label: that of the wrong one is 1/(1+E),
+        without cancellation in either tail, and the hessian E/(1+E)^2, or half that probability."""
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
@@ -208,8 +205,7 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 
 
 def softplus(q: Any, xp: Any = np) -> Any:
-    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``; ``xp`` has the
-    functions of its library."""
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``."""
     return softplus_of_twice(0.5 * q, xp)
 
 
@@ -234,8 +230,9 @@ def weighted_logloss_objective(
 ) -> Objective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
-    Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`.
-    ``docs/which_one.md`` names the exception.
+    Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`,
+    which has no large weights and is better at low rates. ``docs/which_one.md`` names the
+    exception.
 
     ::
 
@@ -244,8 +241,7 @@ def weighted_logloss_objective(
         hessian   w c sigma(z) (1 - sigma(z))   "exact"
                   w c |sigma(z) - y| / 2        "bounded"
 
-    The margin z is the log-odds in the full population, before sampling. It is that of
-    :func:`offset_logloss_objective` too, which has no large weights and is better at low rates.
+    The margin z is the log-odds in the full population, before sampling.
 
     Parameters
     ----------
@@ -254,12 +250,12 @@ def weighted_logloss_objective(
     hessian : {"exact", "bounded"}
         "exact" is the second derivative, with which a leaf of few rows with large weights can step
         far past its optimum. "bounded": no leaf does, nor steps further than 2
-        (``docs/theory/leaf_steps.md``). Choose it for rates of .1 and below if nothing is tuned.
+        (``docs/theory/leaf_steps.md``). Choose it for rates of 0.1 and below if nothing is tuned.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 and 1.
+        For all four booster interfaces. Labels are 0 and 1.
 
     Raises
     ------
@@ -304,30 +300,28 @@ def offset_logloss_objective(
         r, the fraction of the negatives that was kept in the training data; or the rate of each of
         the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
         rate of a positive is not 1, but that at which a negative in its place would be kept. Rates
-        by row are copied, and belong to the rows in their order: in cross-validation each fold
-        needs ``objective.take(positions)``, as ``cv`` makes it. They may depend on the features,
-        not on the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their
-        negatives were sampled, weigh these by 1/r and measure ``weighted_logloss_metric(1)``.
+        by row belong to the rows in their order: in cross-validation each fold needs
+        ``objective.take(positions)``, as ``cv`` makes it. They may depend on the features, not on
+        the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their negatives were
+        sampled, weigh these by 1/r and measure ``weighted_logloss_metric(1)``.
     hessian : {"exact", "bounded"}
         As in :func:`weighted_logloss_objective`. "bounded" gains nothing here.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels
-        are 0 and 1; the margin, and sigma of it, need no correction afterwards.
+        For all four booster interfaces. Labels are 0 and 1; margins need no correction afterwards.
 
     Raises
     ------
     ValueError
-        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one
-        rate for each row, or exactly the positives have the rate 1.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one rate
+        for each row, or exactly the positives have the rate 1.
 
     References
     ----------
     King & Zeng (2001), Political Analysis 9(2), section 4.1, for one rate; Wang, Zhang & Wang
-    (2021), "Nonuniform negative sampling and log odds correction with rare events data", arXiv
-    2110.13048, for rates by row.
+    (2021), arXiv 2110.13048, for rates by row.
 
     Examples
     --------

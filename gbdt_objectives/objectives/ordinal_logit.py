@@ -32,14 +32,9 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 
-FAR = 40.0
-"""Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
-
-SAMPLE = 16384
-"""Number of rows of each class in the sample on which the thresholds are fitted first."""
-
-STEPS = 25
-"""Most steps to the thresholds of least loss; only contrived data need more than ten."""
+FAR = 40.0  # limit of margins and thresholds: exp(-f) exp(theta) is a float32, one exp a row serves
+SAMPLE = 16384  # rows of each class in the sample on which the thresholds are fitted first
+STEPS = 25  # most steps to the thresholds of least loss; only contrived data need more than ten
 
 
 class Part(NamedTuple):
@@ -217,15 +212,12 @@ def place(rows: Rows) -> list[Part]:
 
 # The thresholds of least loss.
 
-Total = Callable[[Any], Array]
-"""A function that adds up own sums over everybody."""
+Total = Callable[[Any], Array]  # adds up own sums over everybody
 
 
 def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
-    """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows.
-
-    They are fitted to samples of each class first, which mostly leaves one pass over all rows.
-    """
+    """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows. They are fitted
+    to samples of each class first, which mostly leaves one pass over all rows."""
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
@@ -270,11 +262,9 @@ def minimize(
     spare: Array,
     total: Total,
 ) -> Array | None:
-    """The thresholds of least loss, or None if they are not found in ``STEPS`` steps.
-
-    This is Chebyshev's method: Newton's, with a second step for what the third derivatives bend. A
-    step of at most ``enough`` is the last. ``factor`` multiplies the sums over each class.
-    """
+    """The thresholds of least loss, or None if not found in ``STEPS`` steps, by Chebyshev's method:
+    Newton's, with a second step for what the third derivatives bend. A step of at most ``enough``
+    is the last. ``factor`` multiplies the sums over each class."""
     last = math.inf
     rounding = 16 * float(np.finfo(spare.dtype).eps) * W.sum()
     for _ in range(STEPS):
@@ -411,10 +401,8 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 
 
 def with_absent(theta: Array, present: Array) -> Array:
-    """Thresholds of all classes, from those between the classes that are present.
-
-    The two thresholds of an absent class coincide, or are infinite at the ends.
-    """
+    """Thresholds of all classes, from those between the classes that are present. The two of an
+    absent class coincide, or are infinite at the ends."""
     below = np.cumsum(present)[:-1]
     return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[below])
 
@@ -451,9 +439,8 @@ def ordinal_logit_objective(
         gradient  w ((1 - F_u) - F_l)
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
-    with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely. Boosting starts at 0, as thresholds carry
-    the location of the scores.
+    with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score,
+    large where high classes are likely. Boosting starts at 0: thresholds carry the location.
 
     Parameters
     ----------
@@ -469,9 +456,9 @@ def ordinal_logit_objective(
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. After training,
-        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K). That
-        of a class without training rows is 0: the loss of other rows that have it is infinite.
+        For all four booster interfaces. After training, ``fitted(y_train,
+        margin_train).class_probability(margin)`` gives probabilities (n, K). That of a class
+        without training rows is 0: the loss of other rows that have it is infinite.
 
     Raises
     ------
@@ -481,8 +468,7 @@ def ordinal_logit_objective(
 
     References
     ----------
-    McCullagh (1980), "Regression models for ordinal data", Journal of the Royal Statistical
-    Society B 42, 109-142.
+    McCullagh (1980), Journal of the Royal Statistical Society B 42, 109-142.
 
     Examples
     --------
