@@ -31,12 +31,10 @@ from gbdt_objectives._rows.values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
-HOOKS = {
+HOOKS = {  # the methods that a loss may write, and the arguments that each gets by position
     "measured": ("rows",), "totals": ("rows",), "value": ("rows",),
     "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
 }  # fmt: skip
-"""The methods that a loss may write, and the arguments that each gets by position."""
-
 OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}  # of attributes, in the loss
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
@@ -439,7 +437,8 @@ class Objective(Shown):
         with self._together():
             rows = read_labels(self, y_true, sample_weight)
             loss = self._for(rows)
-        return BoundObjective(Objective(loss), rows, read_start(loss, start))
+        K = 1 if np.ndim(start) == 0 else loss.outputs
+        return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
 
     def _for(self, rows: Rows) -> Loss:
         """The loss, measured on the rows if it still must be."""
@@ -646,21 +645,19 @@ def check_margin_shape(objective: Objective, f: Any) -> None:
     raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
 
 
-def read_start(loss: Loss, start: ArrayLike) -> Start:
-    K = loss.outputs
-    if K == 1 or np.ndim(start) == 0:
-        return _checks.number("start", start)
-    added = _checks.vector("start", start).astype(np.float64)
-    if len(added) != K:
-        raise ValueError(
-            f"start must be one number, or one for each of the {K} outputs, found {len(added)}"
-        )
-    return added
+def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
+    """A number if K is 1, or else K numbers, float64."""
+    if K == 1:
+        return _checks.number(name, value)
+    numbers = _checks.vector(name, value).astype(np.float64)
+    if len(numbers) != K:
+        raise ValueError(f"{name} must hold {K} numbers, one an output, found {len(numbers)}")
+    return numbers
 
 
 _bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""For the data set of a plain call, or its booster: the objective, labels and weights, and the
-objective bound to copies of these. ``set_label`` may change them at any time."""
+"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
+as ``set_label`` may change them at any time."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
@@ -712,8 +709,7 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
         )
 
 
-_trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()
-"""For each booster the objective that it trains on, once it has called it."""
+_trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
 
 
 def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
