@@ -280,7 +280,6 @@ def objective_from_loss(
     Returns
     -------
     Objective
-        For all four booster interfaces.
 
     Raises
     ------

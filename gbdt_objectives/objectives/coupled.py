@@ -89,13 +89,9 @@ def check_complete(loss: Loss, factory: str) -> None:
 
 
 def measure_labels(
-    measure: Callable[[Rows], Sequence[float] | Array],
-    domain: Domain,
-    label_range: LabelRange | None,
-    prior_labels: Array | None,
-    y_true: Any,
-    sample_weight: Any,
-) -> Sequence[float] | Array:
+    measure: Callable[[Rows], Sequence[float] | Array], domain: Domain,
+    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any,
+) -> Sequence[float] | Array:  # fmt: skip
     """What is measured on the training rows that count, whose labels must be in the domain, in the
     range and in the prior that are given."""
     y = _checks.vector("y_true", y_true)

@@ -232,8 +232,8 @@ def focal_objective(
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 
-    Use it where a focal loss is prescribed. In ``experiments/focal`` it ranked and predicted rare
-    events no better than the logistic loss.
+    Use it where a focal loss is prescribed; the logistic loss is as good for rare events
+    (``experiments/focal``).
 
     ::
 
@@ -251,27 +251,24 @@ def focal_objective(
         gradient  w c(y) A (r[k] - [k = y]),   r[k] = exp(z[k]) / sum over j != y of exp(z[j])
         hessian   (1 + g) |gradient|
 
-    sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
-    (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that for
-    a model that fits; calibrate any other on held-out rows, for instance with ``LogitCalibrator``.
-    ``docs/theory/leaf_steps.md`` derives the hessians.
+    sigma(z) or softmax(z) is **not** a class probability. ``class_probability(margin)`` of the
+    objective gives that for a model that fits; calibrate any other on held-out rows, for instance
+    with ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
 
     Parameters
     ----------
     gamma : float >= 0
         g; 0 is the logistic loss, softmax cross entropy, 2 is usual.
     alpha : float in (0, 1), or K floats > 0, optional
-        The weights c of the classes. For two classes c(1) is alpha and c(0) is 1 - alpha; for more,
-        give one number for each. None: 1 for all.
+        The weights c of the classes, 1 if None: for two classes c(1), where c(0) is 1 - alpha.
     n_classes : int
         K, for labels 0 to K-1.
 
     Returns
     -------
     Objective
-        For all four booster interfaces. The intercept is the constant margin of least loss; K > 2
-        classes have one each, with the sum 0. A class without training rows counts there as a
-        millionth of the rarest other.
+        Its intercept is the constant margin of least loss, K > 2 of them with the sum 0, where a
+        class without training rows counts as a millionth of the rarest other.
 
     Raises
     ------
@@ -281,9 +278,8 @@ def focal_objective(
 
     References
     ----------
-    Lin, Goyal, Girshick, He & Dollar (2017), "Focal loss for dense object detection", ICCV,
-    sections 3.1 and 3.2; Charoenphakdee, Vongkulbhisal, Chairatanakul & Sugiyama (2021), "On
-    focal loss for class-posterior probability estimation", CVPR, for the probability.
+    Lin et al. (2017), "Focal loss for dense object detection", ICCV, sections 3.1 and 3.2;
+    Charoenphakdee et al. (2021), "On focal loss for class-posterior probability estimation", CVPR.
 
     Examples
     --------

@@ -250,7 +250,6 @@ def objective(
     Returns
     -------
     Objective
-        For all four booster interfaces.
 
     Raises
     ------

@@ -231,8 +231,7 @@ def weighted_logloss_objective(
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`,
-    which has no large weights and is better at low rates. ``docs/which_one.md`` names the
-    exception.
+    which has no large weights and is better at low rates (``docs/which_one.md``).
 
     ::
 
@@ -255,7 +254,6 @@ def weighted_logloss_objective(
     Returns
     -------
     Objective
-        For all four booster interfaces. Labels are 0 and 1.
 
     Raises
     ------
@@ -264,8 +262,8 @@ def weighted_logloss_objective(
 
     References
     ----------
-    McMahan et al. (2013), "Ad click prediction: a view from the trenches", section 4.3;
-    King & Zeng (2001), Political Analysis 9(2), section 4.2.
+    McMahan et al. (2013), "Ad click prediction", section 4.3; King & Zeng (2001), Political
+    Analysis 9(2), section 4.2.
 
     Examples
     --------
@@ -310,7 +308,7 @@ def offset_logloss_objective(
     Returns
     -------
     Objective
-        For all four booster interfaces. Labels are 0 and 1; margins need no correction afterwards.
+        Its margins, and sigma of them, need no correction afterwards.
 
     Raises
     ------
@@ -325,11 +323,10 @@ def offset_logloss_objective(
 
     Examples
     --------
-    >>> import math
     >>> from gbdt_objectives import offset_logloss_objective
-    >>> offset_logloss_objective(0.1)([1, 0], [math.log(0.1)] * 2)[0]
+    >>> offset_logloss_objective(0.1)([1, 0], [-2.3026, -2.3026])[0].round(3)
     array([-0.5,  0.5], dtype=float32)
-    >>> offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)[0].round(3)
+    >>> offset_logloss_objective([0.5, 0.1])([1, 0], [-2.3026, -2.3026])[0].round(3)
     array([-0.833,  0.5  ], dtype=float32)
     """
     _checks.choice("hessian", hessian, ("exact", "bounded"))

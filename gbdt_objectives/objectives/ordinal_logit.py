@@ -1,15 +1,15 @@
 """Proportional odds: the probabilities of ordered classes from one score.
 
-Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds,
-l = theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf),
-sigma the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class
-below l and below u, d = u - l.
+Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds, l =
+theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf), sigma
+the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class below
+l and below u, d = u - l.
 
 The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - log(1 - exp(-d)),
-into terms of one threshold each, and one that keeps the two apart. So nothing cancels in
-g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l), and what the thresholds of least loss
-need of the rows are sums by class: their matrix of second derivatives is tridiagonal.
-To fit them, rows are put in the order of their classes: thresholds are then numbers, not columns.
+into terms of one threshold each, and one that keeps the two apart. So nothing cancels, and what the
+thresholds of least loss need of the rows are sums by class: their matrix of second derivatives is
+tridiagonal. To fit them, rows are put in the order of their classes: thresholds are then numbers,
+not columns.
 """
 
 from __future__ import annotations
@@ -254,14 +254,9 @@ def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
 
 
 def minimize(
-    parts: Sequence[Part],
-    W: Array,
-    factor: Array,
-    theta: Array,
-    enough: float,
-    spare: Array,
+    parts: Sequence[Part], W: Array, factor: Array, theta: Array, enough: float, spare: Array,
     total: Total,
-) -> Array | None:
+) -> Array | None:  # fmt: skip
     """The thresholds of least loss, or None if not found in ``STEPS`` steps, by Chebyshev's method:
     Newton's, with a second step for what the third derivatives bend. A step of at most ``enough``
     is the last. ``factor`` multiplies the sums over each class."""
@@ -439,8 +434,8 @@ def ordinal_logit_objective(
         gradient  w ((1 - F_u) - F_l)
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
-    with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score,
-    large where high classes are likely. Boosting starts at 0: thresholds carry the location.
+    with F_l = 0 for the lowest class and F_u = 1 for the highest. Boosting starts at 0: thresholds
+    carry the location of the margin f, one score for all classes.
 
     Parameters
     ----------
@@ -449,16 +444,14 @@ def ordinal_logit_objective(
     thresholds : {"refit", "fixed"} or array-like of shape (K-1,)
         "refit": the thresholds of least loss at the margins of each call, for which the hessian is
         an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
-        the training labels; they are too close where features tell classes apart. Numbers: the
-        thresholds themselves, increasing. "refit" costs about twice as much as the others
-        (``benchmarks/README.md``); ``experiments/ordinal_data`` says what its probabilities gain.
+        the training labels, which are cheaper, but too close where features tell classes apart.
+        Numbers: the thresholds themselves, increasing.
 
     Returns
     -------
     Objective
-        For all four booster interfaces. After training, ``fitted(y_train,
-        margin_train).class_probability(margin)`` gives probabilities (n, K). That of a class
-        without training rows is 0: the loss of other rows that have it is infinite.
+        After training, ``fitted(y_train, margin_train).class_probability(margin)`` gives (n, K).
+        That of a class without training rows is 0: the loss of other rows that have it is infinite.
 
     Raises
     ------

@@ -179,9 +179,8 @@ def qwk_objective(
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
-        mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
-        are given. None: taken from the training data, of all workers if there are several.
+        The labels of the training rows, any finite numbers, also as a Dask Series or Array: they
+        give what follows, unless that is given. None: the training data's, of all workers.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -204,14 +203,13 @@ def qwk_objective(
     Returns
     -------
     Objective
-        For all four booster interfaces.
 
     Raises
     ------
     ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a ``target_prior``
         that does not sum to 1 or misses a label; a ``center`` outside the range or a ``spread``
-        that no distribution on it can have; arguments of the wrong kind.
+        that no distribution on it can have.
 
     References
     ----------

@@ -166,8 +166,8 @@ def kappa_objective(
           it at module level if the objective is to be pickled.
     y_true : array-like of shape (n,), optional
         The labels of the training rows, at most 1000 different ones, also as a Dask Series or
-        Array. They give pi and, except for a matrix, ``label_range`` = (min, max). None: taken from
-        the training data, of all workers if there are several.
+        Array: pi and, except for a matrix, ``label_range``. None: the training data's, of all
+        workers.
     sample_weight, target_prior, label_range, clip, reduce
         As in :func:`qwk_objective`. The prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}
@@ -177,9 +177,8 @@ def kappa_objective(
     Returns
     -------
     Objective
-        For all four booster interfaces. Its ``intercept`` is the constant p of least g(p): the mean
-        label for the squared cost, the median for the absolute one. Begin there, as ``train`` of
-        the adapters does: nothing moves a bad start.
+        Its ``intercept`` is the constant p of least g(p): the mean label for the squared cost, the
+        median for the absolute one. Begin there, as ``train`` does: nothing moves a bad start.
 
     Raises
     ------
@@ -273,9 +272,7 @@ def ratio_objective(
     scale: Literal["residual", "loss"] = "residual",
     reduce: Reduce | None = None,
 ) -> Objective:
-    """Minimise the ratio of two sums over rows.
-
-    Use it for a metric that is a ratio of two sums over rows, if no objective here is made for it.
+    """Minimise the ratio of two sums over rows, such as a metric that has no objective here.
 
     ::
 
@@ -291,8 +288,7 @@ def ratio_objective(
     ----------
     numerator, denominator : callable
         c and d: ``function(y, p) -> (value, derivative by p)``, of labels and margins, arrays (n,)
-        in and out (or one number for all rows), without weights. Defined at module level they can
-        be pickled. The denominator's sum must be > 0.
+        in and out (or one number for all rows), without weights. The denominator's sum must be > 0.
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
@@ -306,7 +302,6 @@ def ratio_objective(
     Returns
     -------
     Objective
-        For all four booster interfaces.
 
     Raises
     ------

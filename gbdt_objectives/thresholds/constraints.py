@@ -258,13 +258,9 @@ def squares_of_groups(owner: Array, value: Array, step: Array) -> Array:
 
 
 def read_limits(
-    constraints: Mapping[Any, float] | None,
-    confidence_level: float | None,
-    groups: Any,
-    method: str | None,
-    metric: Target,
-    r: float,
-) -> Limits | None:
+    constraints: Mapping[Any, float] | None, confidence_level: float | None, groups: Any,
+    method: str | None, metric: Target, r: float,
+) -> Limits | None:  # fmt: skip
     """Checked arguments of ``optimize_thresholds``; None without constraints."""
     if constraints is None:
         other = (
@@ -338,14 +334,9 @@ def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -
 
 
 def find_thresholds(
-    method: str,
-    rows: Scored,
-    metric: Target,
-    limits: Limits | None,
-    r: float,
-    owner: Array | None = None,
-    **search: Any,
-) -> Thresholds:
+    method: str, rows: Scored, metric: Target, limits: Limits | None, r: float,
+    owner: Array | None = None, **search: Any,
+) -> Thresholds:  # fmt: skip
     """Thresholds within limits, if there are any, of rows whose negatives were kept at rate r."""
     if (limits or r < 1) and len(rows.labels) != 2:
         raise ValueError(

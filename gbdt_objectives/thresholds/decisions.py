@@ -1,23 +1,38 @@
-"""decide: the classes of most utility, from class probabilities."""
+"""The best classes for a metric, given the probabilities of classes: of rows that are all there,
+and by a rule for new ones."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown, warn
+from gbdt_objectives._checks import Array, check_order, shown, warn
 from gbdt_objectives._checks.mistakes import class_keys
+from gbdt_objectives._rows.values import freeze
+from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
+from gbdt_objectives._steps.steps import Step, Steps, evaluate
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS, least_ratio
-from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
+from gbdt_objectives.thresholds.labelled import read_labels, write_labels
+from gbdt_objectives.thresholds.methods import (
+    MetricArgument,
+    resolve_labels,
+    resolve_metric,
+    row_losses,
+)
 
 Decidable = RatioMetric | ShareMetric
 
 STARTS = (0.0, 0.5, 1.0, 2.0)  # classes weigh prior^-power: 0 is accuracy, 1 balanced accuracy
 FULL_STEPS, STEPS = 2, 60  # of the fixed point from each start
 SETTLED = 1e-3  # shares this near to their fixed point: their value differs by the square of it
+FOLDS = 5  # how many times rows are held out to measure the gain
 
 
 def decide(
@@ -201,3 +216,299 @@ def resolve_columns(
             f"{shown(order.tolist())}"
         )
     return np.asarray(order)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionRule(_json.SavedAsJSON):
+    """A rule that decides from a model's probabilities, as :func:`optimize_decisions` returns it.
+
+    ::
+
+        q_k proportional to p_k^(1/T) exp(b_k),   class of a row = argmax_k a_k q_k - c_k
+
+    The temperature T and the biases b hold calibration and prior correction, so ``apply`` takes the
+    probabilities as the model predicts them. Ties go to the first.
+
+    Parameters
+    ----------
+    weights, costs, biases : array-like of shape (K,)
+        a, c and b, finite; no biases are 0.
+    labels : array-like of shape (K,)
+        The class of each column.
+    temperature : float
+        T > 0; 1 if the rule does not calibrate.
+    gain, gain_error : float, optional
+        How much better the metric is than that of the most probable classes, and the standard error
+        of that; None if it was not measured.
+
+    Raises
+    ------
+    ValueError
+        Numbers that are not finite or not K, repeated labels, a temperature that is not above 0.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import DecisionRule
+    >>> rule = DecisionRule([1, 3], [0, 0], ["calm", "storm"])
+    >>> DecisionRule.from_json(rule.to_json()).apply([[0.8, 0.2], [0.7, 0.3]]).tolist()
+    ['calm', 'storm']
+    """
+
+    weights: Any
+    costs: Any
+    labels: Any
+    temperature: float = 1.0
+    biases: Any = None
+    gain: float | None = None
+    gain_error: float | None = None
+
+    _saved: ClassVar = {
+        **dict.fromkeys(("dtype", "labels"), lambda key, value: value),
+        **dict.fromkeys(("weights", "costs"), _json.read_numbers),
+        "temperature": _json.read_number,
+        "biases": _json.read_numbers,
+        **dict.fromkeys(
+            ("gain", "gain_error"),
+            lambda key, value: None if value is None else _json.read_number(key, value),
+        ),
+    }
+
+    def __post_init__(self) -> None:
+        labels = check_order(self.labels, ordinal=False).copy()
+        T = _checks.number("temperature", self.temperature)
+        if not T > 0:
+            raise ValueError(f"temperature must be above 0, found {T:g}")
+        given = {
+            "weights": self.weights, "costs": self.costs,
+            "biases": np.zeros(len(labels)) if self.biases is None else self.biases,
+        }  # fmt: skip
+        for name, value in given.items():
+            numbers = np.array(_checks.vector(name, value), np.float64)
+            _checks.same_length(name, numbers, "labels", len(labels))
+            freeze(self, **{name: numbers})
+        freeze(self, labels=labels, temperature=T)
+
+    def apply(self, probability: ArrayLike) -> Array:
+        """The class of each row, (n,), given the model's probabilities (n, K)."""
+        P = _checks.probabilities("probability", probability)
+        K = len(self.labels)
+        if P.shape[1:] != (K,):
+            raise ValueError(
+                f"probability must be (n, {K}), a column for each of "
+                f"{shown(self.labels.tolist())}, found shape {P.shape}"
+            )
+        return np.asarray(self.labels[self._positions(P)])
+
+    def _positions(self, P: Array) -> Array:
+        return choose(evaluate(P, *self._steps), self.weights, self.costs)
+
+    @property
+    def _scores(self) -> Step:
+        """From the probabilities that the rule weighs to scores, of which the greatest wins."""
+        return {"formula": "affine", "weights": self.weights, "costs": self.costs}
+
+    @property
+    def _steps(self) -> Steps:
+        """From the model's probabilities to those that the rule weighs."""
+        T, b = self.temperature, self.biases
+        step = {"formula": "temperature", "temperature": T, "biases": b}
+        return () if T == 1 and not b.any() else (step,)
+
+    def _values(self) -> list[Any]:
+        labels = write_labels(self.labels, "labels must be all integers, all numbers")
+        return [
+            *labels, self.weights, self.costs, self.temperature, self.biases, self.gain,
+            self.gain_error,
+        ]  # fmt: skip
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> DecisionRule:
+        labels = read_labels(data.pop("labels"), data.pop("dtype"))
+        return cls(labels=labels, **data)
+
+
+def optimize_decisions(
+    probability: ArrayLike,
+    metric: str | ClassMetric,
+    *,
+    y_true: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    target_prior: Mapping[Any, float] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> DecisionRule:
+    """The rule that decides best for a metric, for classes without order.
+
+    Use it where new rows come one by one; :func:`decide` is for rows that are all there.
+
+    ::
+
+        class of a row = argmax_k a_k q_k - c_k      q: its probabilities, calibrated and corrected
+
+        macro F1            a_k = 2 / (t_k + m_k)    c_k = 2 hit_k / (t_k + m_k)^2
+        G-mean              a_k = 1 / hit_k          c_k = 0
+        balanced accuracy   a_k = 1 / t_k            c_k = 0
+        kappa               a_k = 1                  c_k = (1 - kappa) t_k
+        Matthews            a_k = 1                  c_k = t_k - m_k (hit - sum t m) / (1 - sum m^2)
+
+    where t, m and hit are the expected shares of the rows that are of the class, get it, and get it
+    rightly, by the decisions that :func:`decide` finds for these rows. With ``y_true`` a
+    temperature and a bias of each class are fitted first.
+
+    Parameters
+    ----------
+    probability : array-like of shape (n, K)
+        A column per class, out-of-fold or of rows that are held out.
+    metric : str or Metric
+        "macro_f1", "g_mean", "macro_recall", "kappa", "matthews" or "accuracy"; any that
+        :func:`decide` takes for two classes, or for three if its costs are symmetric. The best rule
+        for Matthews' coefficient is not always found.
+    y_true : array-like of shape (n,), optional
+        The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
+        ``gain`` is measured: five times, rows are held out from calibration and rule. Its error is
+        for independent rows.
+    labels : array-like of shape (K,), optional
+        The class of each column. None: 0..K-1.
+    target_prior : mapping of label to probability, optional
+        The label distribution where the rule, and ``gain``, are for, if it differs from that of
+        these rows: the rule corrects the probabilities.
+    sample_weight : array-like of shape (n,), optional
+        w means the same as w copies of the row; in the error of ``gain`` a row counts as one.
+
+    Returns
+    -------
+    DecisionRule
+        Its ``apply`` takes the model's own probabilities.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Probabilities that are none; a metric that weighs each pair of classes, such as "qwk" of
+        four; a class with fewer than two rows in ``y_true``; a prior that is not above 0 for each
+        class that occurs; what :class:`TemperatureCalibrator` refuses.
+
+    References
+    ----------
+    Koyejo et al. (2014), "Consistent binary classification with generalized performance metrics",
+    NeurIPS; Narasimhan et al. (2015), "Consistent multiclass algorithms for complex performance
+    measures", ICML, for several classes and the steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives.thresholds import optimize_decisions
+    >>> P = np.array([[0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.9, 0.1]])
+    >>> rule = optimize_decisions(P, "macro_f1", labels=["calm", "storm"])
+    >>> rule.apply(P).tolist()
+    ['calm', 'calm', 'storm', 'calm']
+    """
+    target = resolve_decidable(metric)
+    P, order, w = read_columns(probability, labels, sample_weight, target)
+    v = np.ones(len(P)) if w is None else w
+    if y_true is None:
+        return fit_rule(P, None, v, order, target, target_prior)
+    _checks.same_length("y_true", _checks.as_array("y_true", y_true), "probability", len(P))
+    y = _checks.positions("y_true", y_true, order).astype(np.intp)
+    P, y, v = P[v > 0], y[v > 0], v[v > 0]
+    rows = np.bincount(y, minlength=len(order))
+    if rows.min() < 2:
+        raise ValueError(
+            f"y_true has {rows.min()} rows of class {shown(order[rows.argmin()])}: its bias needs "
+            "at least two; leave y_true out, or give rows of all classes"
+        )
+    rule = fit_rule(P, y, v, order, target, target_prior)
+    gain, error = measure_gain(P, y, v, order, target, target_prior)
+    return replace(rule, gain=gain, gain_error=error)
+
+
+def fit_rule(
+    P: Array, y: Array | None, w: Array, order: Array, target: Decidable,
+    target_prior: Mapping[Any, float] | None,
+) -> DecisionRule:  # fmt: skip
+    """The rule of rows of any weight; ``y`` are positions."""
+    K = len(order)
+    rule = DecisionRule(np.ones(K), np.zeros(K), order)
+    if y is not None:
+        from gbdt_objectives.calibration import TemperatureCalibrator
+
+        calibrator = TemperatureCalibrator(labels=order).fit(P, order[y], w)
+        rule = replace(rule, temperature=calibrator.temperature_, biases=calibrator.bias_)
+    q = evaluate(P, *rule._steps)
+    if target_prior is not None:
+        ratio = prior_ratio(target_prior, order, w @ q / w.sum())
+        rule = replace(rule, biases=rule.biases + np.log(ratio))
+        w = w * (q @ ratio)
+        q = evaluate(P, *rule._steps)
+    a, c = affine_rule(q, w, target)
+    return replace(rule, weights=a, costs=c)
+
+
+def prior_ratio(target_prior: Any, order: Array, train: Array) -> Array:
+    """The target probability of each class over that in these rows; 1 of those that occur in
+    neither."""
+    rows = "probability"
+    tau = _checks.prior_of_labels("target_prior", target_prior, order.tolist(), train > 0, rows)
+    never = (tau == 0) & (train > 0)
+    if never.any():
+        raise ValueError(
+            f"target_prior must be above 0 for every class, found 0 for {shown(order[never][0])}: "
+            "no rule leaves out a class that the model predicts; drop its column, and divide the "
+            "others by their sum"
+        )
+    return np.asarray(np.where(train > 0, tau / np.where(train > 0, train, 1), 1))
+
+
+def affine_rule(P: Array, w: Array, target: Decidable) -> tuple[Array, Array]:
+    """The a and c of the best decisions."""
+    if not isinstance(target, RatioMetric):
+        return best_shares(P, w, target)
+    C = expected_counts(P, w, best_ratio(P, w, target))
+    F, G = target.ratio_costs(C.sum(axis=1))
+    return affine_costs(F - (F * C).sum() / (G * C).sum() * G, target)
+
+
+def affine_costs(costs: Array, target: RatioMetric) -> tuple[Array, Array]:
+    """a and c, of costs [true, predicted] = u_true + c_predicted, less a_k where class k is hit."""
+    K = len(costs)
+    u, c = np.append(costs[0, 1], costs[1:, 0]), np.zeros(K)
+    if K > 2:
+        r = int(costs.sum(axis=1).argmin())  # u_r = 0
+        missed = [next(k for k in range(K) if k not in (j, r)) for j in range(K)]
+        u = costs[np.arange(K), missed] - costs[r, missed]
+        c, j = costs[r].copy(), (r + 1) % K
+        c[r] = costs[j, r] - u[j]
+    a = u + c - costs.diagonal()
+    if not np.allclose(u[:, None] + c - np.diag(a), costs, rtol=0, atol=1e-9 * np.ptp(costs)):
+        raise ValueError(
+            f"metric {target.name!r} weighs each pair of classes, which a rule of one weight and "
+            "one cost of each class does not hold: use decide(probability, metric)"
+        )
+    return a, c - c.min()
+
+
+def measure_gain(
+    P: Array, y: Array, w: Array, order: Array, target: Decidable,
+    target_prior: Mapping[Any, float] | None,
+) -> tuple[float, float]:  # fmt: skip
+    """The gain of rules on the rows held out from them over the most probable classes, and its
+    error."""
+    from sklearn.model_selection import StratifiedKFold
+
+    K = len(order)
+    splits = min(FOLDS, int(np.bincount(y).min()))
+    found = np.empty(len(y), np.intp)
+    for train, held in StratifiedKFold(splits, shuffle=True, random_state=0).split(P, y):
+        rule = fit_rule(P[train], y[train], w[train], order, target, target_prior)
+        found[held] = rule._positions(P[held])
+    plain = P
+    if target_prior is not None:
+        plain = P * prior_ratio(target_prior, order, w @ P / w.sum())
+        w = w * prior_ratio(target_prior, order, np.bincount(y, w) / w.sum())[y]
+    value = np.zeros(2)
+    g = np.zeros(len(y))
+    for k, (chosen, sign) in enumerate(((found, 1), (plain.argmax(axis=1), -1))):
+        C = np.bincount(y * K + chosen, w, minlength=K * K).reshape(K, K)
+        value[k] = target.of_counts(C)
+        g += sign * row_losses(target.of_counts, C)[y, chosen]
+    direction = 1 if target.greater_is_better else -1
+    error = float(np.sqrt((w * g) @ (w * g)) / w.sum())
+    return direction * float(value[0] - value[1]), error

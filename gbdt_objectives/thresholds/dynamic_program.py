@@ -14,12 +14,9 @@ LAST_DIGITS = 1e-12  # by a smaller share no ratio is better: decisions must not
 
 
 def least_ratio(
-    class_weight: Array,
-    metric: RatioMetric,
-    solve: Callable[[Array], Array],
-    counts: Callable[[Array], Array],
-    single: Callable[[int], Array],
-) -> Array:
+    class_weight: Array, metric: RatioMetric, solve: Callable[[Array], Array],
+    counts: Callable[[Array], Array], single: Callable[[int], Array],
+) -> Array:  # fmt: skip
     """The decisions of least F/G: for the best ratio R so far, minimise F - R G, a sum over rows,
     until R stops falling (Dinkelbach). A constant G leaves the sum F.
 

@@ -16,7 +16,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
 from gbdt_objectives.metrics import ClassMetric, Metric, ShareMetric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
-from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
@@ -147,7 +146,7 @@ def search_starts(
 
 METHODS: dict[str, Callable[..., Array]] = {
     "plugin": lambda rows, metric: qwk.plugin_thresholds(rows.label_curve),
-    "curved": lambda rows, metric: curved_thresholds(rows),
+    "curved": lambda rows, metric: qwk.curved_thresholds(rows),
     "exact": exact,
     "nelder-mead": nelder_mead,
     "rounding": rounding,

@@ -1,21 +1,25 @@
-"""The two rules for quadratic weighted kappa: exact and plug-in.
+"""The rules for quadratic weighted kappa: exact, and plug-in on a line or on a curve.
 
-Symbols: y class positions, mu and var their weighted mean and variance, N and S the
-cumulative weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d],
-F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
+Symbols: y class positions, mu and var their weighted mean and variance, N and S the cumulative
+weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d], F = sum w (p-y)^2, G = sum w
+((p-mu)^2 + var), R = F/G, kappa = 1-R; s score, m(s) an estimate of E[y|s] that rises with s and
+stays within 0..K-1. On a curve P pools of about equal weight, C that of each class.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.places import dot
+from gbdt_objectives._rows.places import dot, from_zero
+from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds.rows import (
     LabelCurve,
     ScoredRows,
@@ -28,6 +32,8 @@ LEVEL = 1e-12  # a correlation that rounding may have made
 USEFUL = 1 - LEVEL  # R below which classes do better than one for all rows
 ROUNDING = 1e-9  # how far a line's ends may miss the labels by rounding
 COARSE = 10_000  # pools to look at in the search for the rows within a line's ends
+CURVE_ROWS = 20  # below, no curve is tried
+ROWS_PER_KNOT = 100  # below, no spline that bends: of few rows, one chosen by luck costs more
 NARROWEST = 1e-9
 """How narrow a class may be on the line, relative to the score there: a steeper line passes
 between scores that differ by rounding only, such as sums of the same leaves in another order."""
@@ -287,3 +293,80 @@ def prune(N: Array, S: Array) -> Array:
         before = len(kept)
         N, S, kept = N[left], S[left], kept[left]
     return kept
+
+
+class Fit(NamedTuple):
+    """m of each pool, (P,), and from how many coefficients it is."""
+
+    m: Array
+    coefficients: int
+
+
+def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
+    """Scores at which the polygon m through the pools' mean scores s takes a value; else
+    infinite."""
+    t = np.asarray(value)
+    found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
+    return np.where(t > m[0], found, -np.inf)
+
+
+def curved_thresholds(rows: ScoredRows) -> Array:
+    """Plug-in thresholds on the line, unless a curve predicts classes better."""
+    label_curve = rows.label_curve
+    if label_curve.N[-1] < CURVE_ROWS or not score_rises(label_curve):
+        return plugin_thresholds(label_curve)
+    s, C = pool_rows(rows)
+    fits = [fit_line_of_pools(s, C), *fit_splines(C)]
+    chosen = choose_fit(fits, C)
+    if chosen == 0:
+        return plugin_thresholds(label_curve)
+    m, W = fits[chosen].m, C.sum(axis=1)
+    mean = W @ m / W.sum()
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
+    return iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
+
+
+def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
+    """Mean score of each pool (P,), and its weight of each class, (P, K); ties share a pool."""
+    score, K = rows.score, len(rows.labels)
+    w = np.ones(len(score)) if rows.weight is None else rows.weight.astype(np.float64)
+    pool = number_pools(score, w)
+    P = int(pool[-1]) + 1
+    C = np.bincount(pool * K + rows.position, w, minlength=P * K).reshape(P, K)
+    return mean_scores(score, w, pool, C.sum(axis=1)), C
+
+
+def fit_line_of_pools(s: Array, C: Array) -> Fit:
+    """The line of the plug-in rule, the mean if it does not rise."""
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
+    curve = LabelCurve(s, s, s, from_zero(W), from_zero(S), C.sum(axis=0))
+    starts = rising_lines(curve, fit_lines(curve)) if len(s) > 1 else []
+    if not starts:
+        return Fit(np.full(len(s), S.sum() / W.sum()), 1)
+    line = fit_bounded_line(curve, starts)
+    return Fit(line.position(s).clip(0, C.shape[1] - 1), 2)
+
+
+def fit_splines(C: Array) -> Iterator[Fit]:
+    """Natural splines in the normal scores by least squares, made to rise by pooling."""
+    from sklearn.isotonic import isotonic_regression
+
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
+    for X in bases(normal_scores(W), W):
+        knots = X.shape[1]
+        if knots == 2 or W.sum() >= ROWS_PER_KNOT * knots:
+            m: Array = X @ np.linalg.lstsq((X.T * W) @ X, X.T @ S, rcond=None)[0]
+            if (m[1:] < m[:-1]).any():
+                m = isotonic_regression(m, sample_weight=W)
+            yield Fit(m.clip(0, C.shape[1] - 1), knots)
+
+
+def choose_fit(fits: list[Fit], C: Array) -> int:
+    """The fit of the least generalised cross-validation error (Craven & Wahba 1979), if it is
+    better than the first by more than a standard error; else 0."""
+    n, y = C.sum(), np.arange(C.shape[1])
+    errors = np.array([((y - m[:, None]) / (1 - k / n)) ** 2 for m, k in fits])
+    gains = errors[0] - errors
+    mean = np.tensordot(gains, C) / n
+    variance = np.tensordot((gains - mean[:, None, None]) ** 2, C) / n
+    return int(np.argmax(np.where(mean > np.sqrt(variance / n), mean, 0.0)))

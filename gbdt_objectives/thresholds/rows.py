@@ -212,14 +212,9 @@ def class_weights(position: Array, weight: Array | None, K: int) -> Array:
 
 
 def sort_rows(
-    score: Array,
-    position: Array,
-    weight: Array | None,
-    labels: Array,
-    *,
-    keep_order: bool = False,
+    score: Array, position: Array, weight: Array | None, labels: Array, *, keep_order: bool = False,
     copies: Array | None = None,
-) -> ScoredRows:
+) -> ScoredRows:  # fmt: skip
     """Checked arrays as rows, without those of weight 0; ``weight`` is of all copies of a row."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
@@ -232,12 +227,9 @@ def sort_rows(
 
 
 def read_columns(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
+    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
     target_prior: Mapping[Any, float] | None = None,
-) -> tuple[Array, Array, Array | None, Array]:
+) -> tuple[Array, Array, Array | None, Array]:  # fmt: skip
     """Scores, class positions, weights and labels from the arguments of a public function."""
     s = _checks.vector("score", score)
     order = consecutive_labels(y_true) if labels is None else check_order(labels)
@@ -249,15 +241,10 @@ def read_columns(
 
 
 def read_scored_rows(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    target_prior: Mapping[Any, float] | None = None,
-    counts: ArrayLike | None = None,
-    *,
+    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
+    target_prior: Mapping[Any, float] | None = None, counts: ArrayLike | None = None, *,
     keep_order: bool = False,
-) -> ScoredRows:
+) -> ScoredRows:  # fmt: skip
     """Rows from the arguments of ``optimize_thresholds``."""
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     copies = _checks.counts("counts", counts, len(s))

@@ -149,9 +149,8 @@ def fit_segment_shift(
 ) -> SegmentShift:
     """Shifts of the score by segment, so that the same thresholds fit in every one of them.
 
-    Use it where sites, sources or prompts grade differently at equal scores. QWK is one number of
-    all rows, so its thresholds lie where E[y|s,g] passes the same levels in each segment, and one
-    number moves all thresholds of a segment.
+    Use it where sites, sources or prompts grade differently at equal scores: QWK is one number of
+    all rows, so its thresholds lie where E[y|s,g] passes the same levels in each segment.
 
     ::
 
@@ -159,22 +158,19 @@ def fit_segment_shift(
         d_g = W / (W + k) times the mean of (y - alpha - beta s) / beta in segment g, of weight W
 
     ``k`` is the one of 1/4, 1, 4, ... 1024 with the least squared error when each row is left out
-    in turn, alpha and beta fitted anew. If that is not better than common thresholds by more than
-    one standard error, k is infinite and they stay common. Rows whose expected class is beyond the
-    outer ones say nothing of a shift and are left out, and of fewer than 20 others nothing is
-    fitted.
+    in turn, or infinite if that is not better than common thresholds by more than one standard
+    error. Rows whose expected class is beyond the outer ones say nothing of a shift and are left
+    out, and of fewer than 20 others nothing is fitted.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
+    y_true, labels
+        As in :func:`optimize_thresholds`.
     score : array-like of shape (n,)
         Finite, rising with the class; out-of-fold, for honest results. What a model has learned of
         the segments is no longer in the shifts.
     segments : array-like of shape (n,)
         The segment of each row, two at least: words, whole numbers, booleans, dates or categories.
-    labels : array-like of shape (K,), optional
-        All classes in ascending order, as :func:`optimize_thresholds` takes them.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row, and their sum is the number of rows.
         A weight above 1 is left out by one copy.
@@ -202,22 +198,18 @@ def fit_segment_shift(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import optimize_thresholds
     >>> from gbdt_objectives.thresholds import fit_segment_shift
     >>> rng = np.random.default_rng(0)
     >>> site = rng.choice(["east", "north", "west"], 600)
     >>> score = rng.normal(3.0, 1.0, 600)
     >>> strict = np.where(site == "west", -0.6, 0.3)  # at equal scores, the west grades lower
     >>> y = np.rint(score + strict + rng.normal(0, 0.5, 600)).clip(1, 5).astype(int)
-    >>> shift = fit_segment_shift(y, score, site)
-    >>> shift
+    >>> fit_segment_shift(y, score, site)
     SegmentShift: 3 segments, shrinkage 1
      segment     shift
         east    0.2869
        north    0.2841
         west    -0.571
-    >>> optimize_thresholds(y, shift.apply(score, site)).round(2)
-    Thresholds([1.75, 2.58, 3.41, 4.25], labels=[1, 2, 3, 4, 5])
     """
     _checks.choice("handle_unknown", handle_unknown, ("error", "common"))
     for name, values in (("y_true", y_true), ("score", score), ("segments", segments)):

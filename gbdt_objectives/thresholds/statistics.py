@@ -302,15 +302,7 @@ class ThresholdStatistics:
         Returns
         -------
         y_true, score, sample_weight, counts : ndarray of shape (m,)
-            Pass the last as ``counts=``, how many rows each stands for; their mean weight is the
-            third.
-
-        Examples
-        --------
-        >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
-        >>> [column.tolist() for column in statistics.counted_rows()]
-        [[0, 0, 1], [0.25, 0.5, 0.5], [1.0, 1.0, 1.0], [2, 1, 2]]
+            The mean weight of the rows that each stands for, and how many these are.
         """
         y, score, weight = self.weighted_rows()
         counts = self.sums[len(self.sums) // 2][self.counts > 0]
