@@ -150,7 +150,7 @@ class Metric(Shown):
         return self.name
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        """The metric of everybody's rows."""
+        """The metric of the rows of all workers."""
         return self.of_sums(self.sums(self.read(y_true, y_pred, sample_weight)))
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
@@ -160,7 +160,7 @@ class Metric(Shown):
         return counted_rows(y, p, sample_weight)
 
     def sums(self, rows: Rows) -> Any:
-        """Sums over everybody's rows."""
+        """Sums over the rows of all workers."""
         raise NotImplementedError
 
     def of_sums(self, sums: Any) -> float:

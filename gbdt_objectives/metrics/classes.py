@@ -440,7 +440,7 @@ def rounded(p: Array) -> Array:
 
 
 def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
-    """The lowest and highest class of everybody's rows."""
+    """The lowest and highest class of the rows of all workers."""
 
     def ends(own: Rows) -> tuple[float, float]:
         found = [c for c in (own.y, *others) if len(c)]

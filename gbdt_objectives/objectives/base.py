@@ -120,8 +120,7 @@ class Loss:
         return shown_name(type(self))
 
     def measured(self: Self, rows: Rows) -> Self:
-        """With what follows from everybody's labels filled in, and what it fits to margins, if
-        any."""
+        """With what follows from all workers' labels filled in, and what it fits to margins."""
         return self
 
     def row_loss(self, y: Any, f: Any, xp: Any) -> Any:
@@ -136,11 +135,11 @@ class Loss:
         raise NotImplementedError(f"{self.name} has no gradient: write gradient_hessian")
 
     def totals(self, rows: Rows) -> Any:
-        """The sums over everybody's rows that the gradient needs."""
+        """The sums over the rows of all workers that the gradient needs."""
         return None
 
     def value(self, rows: Rows) -> tuple[float, float]:
-        """Total loss and total weight of everybody's rows."""
+        """Total loss and total weight of the rows of all workers."""
 
         def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, float]:
             losses = self.row_loss(y, f, xp, **named)
@@ -661,7 +660,7 @@ as ``set_label`` may change them at any time."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
-    """Gradient and hessian, weighted, from everybody's totals and the equations."""
+    """Gradient and hessian, weighted, from the totals of all workers and the equations."""
     totals = None
     if loss.couples_rows:
         with _workers.summing(loss.name):

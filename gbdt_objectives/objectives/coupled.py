@@ -20,7 +20,7 @@ Totals = tuple[float, float, float]
 
 
 class RatioOfSums(Loss):
-    """The loss n F/G, of sums over everybody's rows; made by factories with these arguments."""
+    """The loss n F/G, of sums over all workers' rows; made by factories with these arguments."""
 
     hessian = "constant"
     label_range: LabelRange | None
@@ -43,7 +43,7 @@ class RatioOfSums(Loss):
         return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
+        """n, F, G of the rows of all workers."""
         raise NotImplementedError
 
     def value(self, rows: Rows) -> tuple[float, float]:

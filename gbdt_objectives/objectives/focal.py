@@ -74,7 +74,7 @@ class FocalLoss(Loss):
             return self
         from scipy.optimize import brentq
 
-        negative, positive = logloss.both_classes(logloss.class_totals(rows, 2))
+        negative, positive = logloss.both_classes(rows)
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
@@ -144,7 +144,7 @@ class MulticlassFocalLoss(Loss):
             return self
         from scipy.optimize import root
 
-        counted = np.array(logloss.class_totals(rows, self.n_classes))
+        counted = logloss.class_totals(rows, self.n_classes)
         occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)

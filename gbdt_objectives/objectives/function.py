@@ -139,7 +139,7 @@ class FunctionLoss(Loss):
 
 
 def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
-    """The constant c at which S(c), the sum of everybody's gradients, rises through 0; of several,
+    """The constant c at which S(c), the sum of all workers' gradients, rises through 0; of several,
     that of least loss, or else nearest to the image of the labels' mean, which it is if S is 0
     everywhere. Under a softmax the centred log-priors. None if there is none."""
     if loss.link.takes_several:
@@ -306,7 +306,7 @@ def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[fl
     if intercept is None:
         return None
     found = read_outputs("intercept", intercept, outputs)
-    return found if outputs == 1 else tuple(found.tolist())  # type: ignore[no-any-return]
+    return found if outputs == 1 else tuple(found.tolist())
 
 
 def _read_row_names(rows: object) -> list[str]:

@@ -71,7 +71,7 @@ class LoglossLoss(Loss):
         """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        negative, positive = both_classes(class_totals(rows, 2))
+        negative, positive = both_classes(rows)
         if self.named or self.offset > 0 or self.negative_weight > 1:
             guards.thins_the_frequent_class(Facts(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
@@ -154,9 +154,10 @@ class LoglossLoss(Loss):
         return write
 
 
-def class_totals(rows: Rows, K: int) -> list[float]:
-    """The weight of each of the classes 0 to K-1 in everybody's rows."""
-    return list(map(float, rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)])))
+def class_totals(rows: Rows, K: int) -> Array:
+    """The weight of each of the classes 0 to K-1 in the rows of all workers, (K,)."""
+    W: Array = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)])
+    return W
 
 
 def occurring(W: Array) -> Array:
@@ -174,20 +175,16 @@ def largest_exponent(z: Any, xp: Any) -> float:
     return LARGEST_EXPONENT[xp.finfo(z.dtype).bits // 8]
 
 
-def both_classes(weights: list[float]) -> tuple[float, float]:
+def both_classes(rows: Rows) -> tuple[float, float]:
     """The weights of label 0 and of label 1, neither of which may be 0."""
-    negative, positive = weights
-    if not (positive > 0 and negative > 0):
-        raise ValueError(
-            f"y_true has one class only, found weight {positive:g} for label 1 and "
-            f"{negative:g} for label 0: both must occur"
-        )
-    return negative, positive
+    W = class_totals(rows, 2)
+    occurring(W)
+    return float(W[0]), float(W[1])
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
     """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
-    rows and the weights of everybody's labels, ``positive`` P and ``negative``."""
+    rows and the weights of all workers' labels, ``positive`` P and ``negative``."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:

@@ -117,7 +117,7 @@ class OrdinalLogitLoss(Loss):
         """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
         those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
-            W = np.array(class_totals(rows, self.n_classes))
+            W = class_totals(rows, self.n_classes)
             present = occurring(W)
             theta = with_absent(log_odds(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
@@ -151,7 +151,7 @@ class OrdinalLogitLoss(Loss):
             below, above = (x.clip(-LARGEST_EXPONENT[8], 1e300) for x in (low - f, f - high))
             return softplus(below) + softplus(above), 1.0
 
-        W = np.array(class_totals(rows, self.n_classes))
+        W = class_totals(rows, self.n_classes)
         losses, n = rows.sum(terms).tolist()
         gaps, W = apart(self.padded(theta))[W > 0], W[W > 0]
         if not gaps.all():
@@ -212,12 +212,12 @@ def place(rows: Rows) -> list[Part]:
 
 # The thresholds of least loss.
 
-Total = Callable[[Any], Array]  # adds up own sums over everybody
+Total = Callable[[Any], Array]  # adds up own sums over all workers
 
 
 def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
-    """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows. They are fitted
-    to samples of each class first, which mostly leaves one pass over all rows."""
+    """theta_1 to theta_{K-1} of least loss at these margins, over the rows of all workers. They are
+    fitted to samples of each class first, which mostly leaves one pass over all rows."""
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
@@ -289,7 +289,7 @@ def minimize(
 def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
     """Derivatives of the loss by the thresholds: the first, the matrix of the second and, for
     Chebyshev's step, the third of the sums, the third of -W log(1 - exp(-d)) by the distance d of
-    two thresholds, and its size beside the second."""
+    two thresholds, and its size relative to the second."""
     slope, curve, bend = (
         sums[1:, :3] + sums[:-1, 3:]
     ).T  # the class above each threshold and the one below

@@ -283,10 +283,14 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
     total = class_weight.sum()
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
-        raise ValueError(
-            f"y_true holds the single class {shown(labels[present].tolist())}: there must be rows "
-            "of at least two classes to fit thresholds between them"
-        )
+        raise single_class(shown(labels[present].tolist()))
+
+
+def single_class(label: object) -> ValueError:
+    return ValueError(
+        f"y_true holds the single class {label}: there must be rows of at least two classes to fit "
+        "thresholds between them"
+    )
 
 
 def consecutive_labels(y_true: ArrayLike) -> Array:
@@ -298,10 +302,7 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     low, high, rows = vectors(whole_range, {"y_true": y_true}).T
     low, high, rows = int(low.min()), int(high.max()), int(rows.sum())
     if high == low:
-        raise ValueError(
-            f"y_true holds the single class {low}: there must be rows of at least two classes to "
-            "fit thresholds between them"
-        )
+        raise single_class(low)
     if high - low >= rows:
         raise ValueError(
             f"y_true has {rows} rows for the {high - low + 1} classes {low} to {high}: there "

@@ -219,18 +219,15 @@ class ThresholdStatistics:
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
             return NotImplemented
-        if not np.array_equal(self.labels, other.labels):
-            raise ValueError(
-                f"statistics of labels {shown(self.labels.tolist())} and "
-                f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
-            )
+        a, b = self.labels.tolist(), other.labels.tolist()
+        for name, x, y in (("labels", a, b), ("max_bins", self.max_bins, other.max_bins)):
+            if x != y:
+                raise ValueError(
+                    f"statistics of {name} {shown(x)} and {shown(y)} do not add up: start both "
+                    "with the same"
+                )
         if not np.array_equal(self.edges, other.edges):  # type: ignore[arg-type]  # or None
             raise ValueError("statistics with different edges do not add up: start with the same")
-        if self.max_bins != other.max_bins:
-            raise ValueError(
-                f"statistics of max_bins {self.max_bins} and {other.max_bins} do not add up: start "
-                "both with the same"
-            )
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
             weight = np.where(a + b > 0, a + b, 1)
@@ -262,8 +259,7 @@ class ThresholdStatistics:
         share = parts[0].sum(axis=1) / sums[0].sum(axis=1)[bin_]
         score = np.concatenate([self.score, other.score])[order]
         score = np.add.reduceat(share * score, first).clip(low, high)
-        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
-        return replace(found, score=score, sums=sums)
+        return replace(self, dropped_bits=dropped_bits, low=low, high=high, score=score, sums=sums)
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
