@@ -515,10 +515,9 @@ def class_fields(
 def qwk_metric(
     label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
 ) -> ClassMetric:
-    """Quadratic weighted kappa, of classes or of scores turned into classes.
+    """Quadratic weighted kappa, of classes or of scores in label units (see :class:`ClassMetric`).
 
-    Use it for early stopping, for scikit-learn's model selection and in :func:`decide`, of classes
-    or of scores in label units, as :class:`ClassMetric` says.
+    Use it for early stopping, for scikit-learn's model selection and in :func:`decide`.
 
     Parameters
     ----------
@@ -567,7 +566,6 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
@@ -589,9 +587,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
-    """Weighted kappa with any cost of disagreement.
-
-    Use it to judge what :func:`kappa_objective` trains.
+    """Weighted kappa with any cost of disagreement: what :func:`kappa_objective` trains.
 
     ::
 
@@ -602,22 +598,17 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is
-        true; 0 on the diagonal.
+        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is true; 0 on the
+        diagonal.
 
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
     ValueError
         A matrix that is not square, negative, not 0 on the diagonal or not finite.
-
-    References
-    ----------
-    Cohen (1968), Psychological Bulletin 70(4).
 
     Examples
     --------
@@ -656,7 +647,6 @@ def f_beta_metric(beta: float) -> ClassMetric:
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
@@ -748,7 +738,6 @@ def threshold_metric(
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------

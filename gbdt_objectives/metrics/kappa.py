@@ -229,8 +229,8 @@ def extended_qwk_metric(
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
-    Use it to judge scores before they are rounded. For early stopping, :func:`qwk_metric` is the
-    measure itself; this one changes with every round.
+    Use it to judge scores before they are rounded; for early stopping, :func:`qwk_metric` is the
+    measure itself.
 
     ::
 
@@ -239,19 +239,14 @@ def extended_qwk_metric(
     Parameters
     ----------
     y_true, target_prior, center, spread
-        As in :func:`qwk_objective`, of arrays or Dask collections: where the mean a and the
-        variance b of the labels come from. If all are None: from the rows that are scored, and
-        kappa~ is then Lin's concordance correlation coefficient.
+        As in :func:`qwk_objective`, with its errors: where the mean a and the variance b of the
+        labels come from. If all are None: from the rows that are scored, and kappa~ is then Lin's
+        concordance correlation coefficient.
 
     Returns
     -------
     Metric
         ``name`` "extended_qwk", greater is better, input space "margin" (label units).
-
-    Raises
-    ------
-    ValueError
-        As :func:`qwk_objective`.
 
     References
     ----------

@@ -89,9 +89,7 @@ class WeightedLoglossMetric(MeanMetric):
 def weighted_logloss_metric(
     negative_keep_rate: float, *, input_space: InputSpace = "margin"
 ) -> WeightedLoglossMetric:
-    """Mean logloss of the full population, from rows with downsampled negatives.
-
-    Use it to stop or to judge on rows whose negatives were downsampled.
+    """Mean logloss of the full population, from rows whose negatives were downsampled.
 
     ::
 
@@ -156,8 +154,6 @@ class LossMetric(Metric):
 
 def loss_metric(objective: Objective) -> LossMetric:
     """The mean loss of an objective, as a metric: stop early on what is trained.
-
-    Use it for early stopping on the loss that is trained, which changes with every round.
 
     ::
 
@@ -320,8 +316,6 @@ def class_logloss_metric(
 ) -> ClassLoglossMetric:
     """Mean logloss of the probabilities of K classes.
 
-    Use it to stop or to judge models that predict the probability of each class.
-
     ::
 
         -sum w log P[y] / sum w,   P[k] = exp(z_k) / sum_j exp(z_j) for margins z
@@ -367,9 +361,8 @@ def ranked_probability_score_metric(
 ) -> RankedProbabilityScoreMetric:
     """Mean squared error of the cumulative probabilities of K ordered classes.
 
-    Use it for probabilities of ordered classes, where a neighbouring class is a lesser error than a
-    distant one. For a certain prediction it is the absolute difference of positions; for K = 2 it
-    is the Brier score.
+    Use it where a neighbouring class is a lesser error than a distant one. For a certain prediction
+    it is the absolute difference of positions; for K = 2 it is the Brier score.
 
     ::
 
@@ -378,17 +371,12 @@ def ranked_probability_score_metric(
     Parameters
     ----------
     n_classes, input_space
-        As in :func:`class_logloss_metric`.
+        As in :func:`class_logloss_metric`, as are the errors raised.
 
     Returns
     -------
     Metric
         ``name`` "ranked_probability_score", smaller is better; between 0 and K-1.
-
-    Raises
-    ------
-    ValueError
-        As :func:`class_logloss_metric`.
 
     References
     ----------

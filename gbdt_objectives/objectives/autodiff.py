@@ -252,9 +252,8 @@ def objective_from_loss(
 ) -> Objective:
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
-    Use it where you have a loss and would rather not derive it. Everything is computed in float64
-    on the processor, whatever jax is set to, and compiled once for each number of rows. Needs jax:
-    ``pip install 'gbdt_objectives[autodiff]'``.
+    Everything is computed in float64 on the processor, whatever jax is set to, and compiled once
+    for each number of rows. Needs jax: ``pip install 'gbdt_objectives[autodiff]'``.
 
     Parameters
     ----------
@@ -271,9 +270,8 @@ def objective_from_loss(
         ``hessian(y_true, margin, sample_weight) -> array``, in numpy or jax.numpy, gives a bound of
         your own, shaped like the margin and with the weights.
     hessian_kind : {"upper_bound", "bounded"}, optional
-        What bound a callable ``hessian`` is, which :func:`check_objective` tests: "upper_bound",
-        also if None, is nowhere below the second derivative; "bounded" is so large that no step of
-        a leaf passes the leaf's optimum.
+        What bound a callable ``hessian`` is: "upper_bound", also if None, is nowhere below the
+        second derivative; "bounded" is so large that no step of a leaf passes the leaf's optimum.
     link, outputs, intercept
         As in :func:`objective`.
 

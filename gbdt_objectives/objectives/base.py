@@ -64,27 +64,23 @@ class Loss:
         never passes the leaf's optimum, and "undeclared" is anything.
     outputs : int
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
-    intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units.
-    start_tolerance : float or None
-        How far from ``intercept`` boosting may start; None if it does not matter.
-    needs_labels : bool
-        Whether loss and gradient are known only once the training labels are measured.
+    intercept, start_tolerance : float, tuple of K floats or None
+        Where boosting should start, in margin units, and how far from it it may start.
+    needs_labels, fits_margins : bool
+        Whether loss and gradient are known only once the training labels are measured, and whether
+        ``measured`` fits something to the margins of rows that have them.
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     scale_free : bool
         Whether the gradient is that of the loss only up to a positive factor, the same for all
         rows.
-    fits_margins : bool
-        Whether ``measured`` fits something to the margins of rows that have them.
     named : tuple of (str, RowValues or None)
         Values of each training row, which the equations get by name.
     reduce : callable or None
         A user's own function that sums a float64 array over workers.
-    whole : bool
-        Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``.
-    takes_device_arrays : bool
-        Whether the equations are written in ``xp`` alone.
+    whole, takes_device_arrays : bool
+        Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``;
+        whether the equations are written in ``xp`` alone.
     """
 
     # Any, as a subclass may declare them as attributes, fields or properties

@@ -243,9 +243,9 @@ def objective(
         the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``. ``{"cost":
         cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows; ``["cost"]``
         names what drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
-        cross-validation splits. Values belong to the rows by position: another number is refused,
-        another order cannot be noticed, except that pandas objects given to ``fit`` must have the
-        index of X. Evaluation sets need none.
+        cross-validation splits. Values belong to the rows by position: another order cannot be
+        noticed, except that pandas objects given to ``fit`` must have the index of X. Evaluation
+        sets need none.
 
     Returns
     -------

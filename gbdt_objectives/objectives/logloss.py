@@ -52,11 +52,8 @@ class Offsets(RowValues):
 
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
-    """Logistic loss with a weight for negatives and an offset of the margin.
-
-    loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))),  c(1) = 1,  c(0) = negative_weight.
-    Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
-    """
+    """Logistic loss with a weight for negatives and an offset of the margin: loss = sum w c(y)
+    log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
 
     labels = BINARY
     link = LOGIT

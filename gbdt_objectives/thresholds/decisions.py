@@ -50,18 +50,13 @@ def decide(
 
         argmin_c sum_j P_ij C_jc                  a mean cost, accuracy, ...
         argmin_c sum_j P_ij (F_jc - R G_jc)       a ratio: kappas, F-beta
+        argmax_k a_k P_ik - c_k                   macro F1, G-mean, Matthews' coefficient
 
-    where R = sum F / sum G of all rows is iterated until it stops falling (Dinkelbach): no other
-    classes have a better metric of their expected confusion counts. That of the counts themselves
-    is close where there are many rows.
-
-    "macro_f1", "g_mean" and "matthews" are no ratios. Their best classes are ::
-
-        argmax_k a_k P_ik - c_k
-
-    where a and c are the slopes of the metric at the expected counts of these very classes: a fixed
-    point, searched from four starts. For Matthews' coefficient, which has local optima, the best is
-    not always found.
+    where R = sum F / sum G of all rows is iterated until it stops falling (Dinkelbach), and a and c
+    are the slopes of the metric at the expected counts of these very classes: a fixed point,
+    searched from four starts. No other classes have a better metric of their expected confusion
+    counts, which are close to the counts where there are many rows; only for Matthews' coefficient,
+    which has local optima, the best is not always found.
 
     Parameters
     ----------
@@ -241,11 +236,6 @@ class DecisionRule(_json.SavedAsJSON):
         How much better the metric is than that of the most probable classes, and the standard error
         of that; None if it was not measured.
 
-    Raises
-    ------
-    ValueError
-        Numbers that are not finite or not K, repeated labels, a temperature that is not above 0.
-
     Examples
     --------
     >>> from gbdt_objectives.thresholds import DecisionRule
@@ -351,8 +341,7 @@ def optimize_decisions(
         Matthews            a_k = 1                  c_k = t_k - m_k (hit - sum t m) / (1 - sum m^2)
 
     where t, m and hit are the expected shares of the rows that are of the class, get it, and get it
-    rightly, by the decisions that :func:`decide` finds for these rows. With ``y_true`` a
-    temperature and a bias of each class are fitted first.
+    rightly, by the decisions that :func:`decide` finds for these rows.
 
     Parameters
     ----------
@@ -360,8 +349,7 @@ def optimize_decisions(
         A column per class, out-of-fold or of rows that are held out.
     metric : str or Metric
         "macro_f1", "g_mean", "macro_recall", "kappa", "matthews" or "accuracy"; any that
-        :func:`decide` takes for two classes, or for three if its costs are symmetric. The best rule
-        for Matthews' coefficient is not always found.
+        :func:`decide` takes for two classes, or for three if its costs are symmetric.
     y_true : array-like of shape (n,), optional
         The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
         ``gain`` is measured: five times, rows are held out from calibration and rule. Its error is

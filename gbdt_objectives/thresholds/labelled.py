@@ -121,9 +121,7 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 def apply_thresholds(
     score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
 ) -> Array:
-    """Ordered classes of scores.
-
-    Use it on the scores of new rows, with what :func:`optimize_thresholds` returned.
+    """Ordered classes of scores of new rows, by the thresholds of :func:`optimize_thresholds`.
 
     ::
 
