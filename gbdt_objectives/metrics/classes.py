@@ -208,11 +208,8 @@ class MeanCost(RatioMetric):
     """Mean cost per row."""
 
     greater_is_better: ClassVar[bool] = False
+    name: str = field(default="cost", repr=False)  # type: ignore[misc]  # a field here
     cost: Cost
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # depends on a field
-        return "mae" if self.cost == "absolute" else "cost"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
@@ -263,13 +260,8 @@ class Youden(MacroRecall):
 class WeightedKappa(RatioMetric):
     """1 - observed cost / cost expected by chance."""
 
+    name: str = field(default="kappa_cost", repr=False)  # type: ignore[misc]  # a field here
     cost: Cost
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # depends on a field
-        if not isinstance(self.cost, str):
-            return "kappa_cost"
-        return {"absolute": "linear", "zero_one": "kappa", "squared": "qwk"}[self.cost]
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
@@ -287,6 +279,7 @@ class QWKMetric(WeightedKappa):
     """Quadratic weighted kappa; made by :func:`qwk_metric`."""
 
     exact_method: ClassVar[str | None] = "isotonic"
+    name: str = field(default="qwk", init=False, repr=False)  # type: ignore[misc]  # a field here
     cost: Cost = field(default="squared", init=False, repr=False)
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
@@ -320,8 +313,8 @@ class RowShare(RatioMetric):
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         check_two_classes(self.name, class_weight)
-        F, G = SHARES[self.name]
-        return np.array(F, np.float64), np.array(G, np.float64)
+        F, G = np.array(SHARES[self.name], np.float64)
+        return F, G
 
 
 SHARES: dict[str, tuple[ArrayLike, ArrayLike]] = {
@@ -671,10 +664,10 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
 NAMED: dict[str, ClassMetric] = {
     "qwk": QWKMetric(),
-    "linear": WeightedKappa(cost="absolute"),
-    "kappa": WeightedKappa(cost="zero_one"),
+    "linear": WeightedKappa(name="linear", cost="absolute"),
+    "kappa": WeightedKappa(name="kappa", cost="zero_one"),
     "accuracy": Accuracy(),
-    "mae": MeanCost(cost="absolute"),
+    "mae": MeanCost(name="mae", cost="absolute"),
     "macro_recall": MacroRecall(),
     "matthews": MatthewsMetric(),
     "macro_f1": MacroF1(),
