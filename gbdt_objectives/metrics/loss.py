@@ -220,7 +220,6 @@ class ClassProbabilityMetric(MeanMetric):
         if y.dtype.kind not in "biuf":
             raise TypeError(f"y_true has dtype {y.dtype}: {ENCODE}")
         y = _checks.whole_numbers("y_true", y)
-        _checks.finite("y_true", y)
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
         K = p.shape[1]

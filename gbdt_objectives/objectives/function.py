@@ -96,15 +96,9 @@ class FunctionLoss(Loss):
                 f"{self.name} must return a tuple (gradient, hessian), found "
                 f"{type(returned).__name__}"
             )
-        gradient, hessian = (
-            read_result(f"the {part} returned by {self.name}", values, f.shape)
-            for part, values in zip(("gradient", "hessian"), returned, strict=True)
-        )
-        if gradient.shape != f.shape:
-            raise ValueError(
-                f"the gradient returned by {self.name} must have the margin's shape {f.shape}, "
-                f"found {gradient.shape}"
-            )
+        told = f"returned by {self.name}"
+        gradient = read_result(f"the gradient {told}", returned[0], f.shape)
+        hessian = read_result(f"the hessian {told}", returned[1], f.shape, ())
         if hessian.min() < 0:
             raise self._bad(hessian)
         return gradient, hessian
@@ -196,12 +190,12 @@ def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
     return np.asarray(np.unique(points[np.isfinite(S)], axis=0))
 
 
-def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """Read what a function returned: finite numbers, one for each margin or one for all."""
+def read_result(what: str, values: Any, *shapes: tuple[int, ...]) -> Array:
+    """Read what a function returned: finite numbers of the margin's shape, the first of these."""
     array = _checks.real_array(what, values)
-    if array.shape not in ((), shape):
-        raise ValueError(f"{what} must have the margin's shape {shape}, found {array.shape}")
-    _checks.finite(what, np.broadcast_to(array, shape))
+    if array.shape not in shapes:
+        raise ValueError(f"{what} must have the margin's shape {shapes[0]}, found {array.shape}")
+    _checks.finite(what, np.broadcast_to(array, shapes[0]))
     return array
 
 

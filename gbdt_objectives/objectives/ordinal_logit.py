@@ -49,20 +49,15 @@ class Part(NamedTuple):
     def f(self) -> Array:
         return np.log(self.values) if self.near else self.values
 
-    def odds(self, theta: float, out: Array) -> Array:
-        """exp(f - theta), the odds of a class above theta."""
-        if self.near and abs(theta) <= FAR:
-            np.multiply(self.values, np.array(math.exp(-theta), out.dtype), out=out)
-            return out
-        np.subtract(self.f, np.array(theta, out.dtype), out=out)
-        np.minimum(out, LARGEST_EXPONENT[out.itemsize], out=out)
-        np.exp(out, out=out)
-        return out
-
     def split(self, theta: float, below: Array, above: Array) -> None:
-        """Write F = sigma(theta - f) and 1 - F, both without cancellation."""
-        odds = self.odds(theta, above)
-        np.add(odds, 1, out=below)
+        """Write F = sigma(theta - f) and 1 - F, both without cancellation, from exp(f - theta)."""
+        if self.near and abs(theta) <= FAR:
+            np.multiply(self.values, np.array(math.exp(-theta), above.dtype), out=above)
+        else:
+            np.subtract(self.f, np.array(theta, above.dtype), out=above)
+            np.minimum(above, LARGEST_EXPONENT[above.itemsize], out=above)
+            np.exp(above, out=above)
+        np.add(above, 1, out=below)
         np.reciprocal(below, out=below)
         above *= below
 

@@ -117,7 +117,20 @@ def read_columns(
             f"probability must be (n, K), a column per class, found shape {P.shape}: for two "
             "classes pass numpy.column_stack([1 - p, p])"
         )
-    order = resolve_columns(probability, labels, P.shape[1], target)
+    K = P.shape[1]
+    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
+    names = getattr(probability, "columns", None)
+    if order is None and names is not None and class_keys(names) != list(range(K)):
+        warn(
+            f"probability has columns named {shown(list(names))}, but without labels= the classes "
+            f"are 0 to {K - 1}: pass labels=[...], the class of each column"
+        )
+    order = np.arange(K) if order is None else order
+    if len(order) != K:
+        raise ValueError(
+            f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "
+            f"{shown(order.tolist())}"
+        )
     return P, order, _checks.weights("sample_weight", sample_weight, len(P))
 
 
@@ -191,26 +204,6 @@ def resolve_decidable(metric: MetricArgument) -> Decidable:
             "says which decisions are best: pass one that is, such as 'kappa' or 'macro_f1'"
         )
     return target
-
-
-def resolve_columns(
-    probability: ArrayLike, labels: ArrayLike | None, K: int, target: Decidable
-) -> Array:
-    """The class of each of K columns, in order."""
-    order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
-    names = getattr(probability, "columns", None)
-    if order is None and names is not None and class_keys(names) != list(range(K)):
-        warn(
-            f"probability has columns named {shown(list(names))}, but without labels= the classes "
-            f"are 0 to {K - 1}: pass labels=[...], the class of each column"
-        )
-    order = np.arange(K) if order is None else order
-    if len(order) != K:
-        raise ValueError(
-            f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "
-            f"{shown(order.tolist())}"
-        )
-    return np.asarray(order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +419,12 @@ def fit_rule(
         rule = replace(rule, biases=rule.biases + np.log(ratio))
         w = w * (q @ ratio)
         q = evaluate(P, *rule._steps)
-    a, c = affine_rule(q, w, target)
+    if isinstance(target, RatioMetric):
+        C = expected_counts(q, w, best_ratio(q, w, target))
+        F, G = target.ratio_costs(C.sum(axis=1))
+        a, c = affine_costs(F - (F * C).sum() / (G * C).sum() * G, target)
+    else:
+        a, c = best_shares(q, w, target)
     return replace(rule, weights=a, costs=c)
 
 
@@ -443,15 +441,6 @@ def prior_ratio(target_prior: Any, order: Array, train: Array) -> Array:
             "others by their sum"
         )
     return np.asarray(np.where(train > 0, tau / np.where(train > 0, train, 1), 1))
-
-
-def affine_rule(P: Array, w: Array, target: Decidable) -> tuple[Array, Array]:
-    """The a and c of the best decisions."""
-    if not isinstance(target, RatioMetric):
-        return best_shares(P, w, target)
-    C = expected_counts(P, w, best_ratio(P, w, target))
-    F, G = target.ratio_costs(C.sum(axis=1))
-    return affine_costs(F - (F * C).sum() / (G * C).sum() * G, target)
 
 
 def affine_costs(costs: Array, target: RatioMetric) -> tuple[Array, Array]:

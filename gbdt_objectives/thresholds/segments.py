@@ -212,7 +212,7 @@ def fit_segment_shift(
         west    -0.571
     """
     _checks.choice("handle_unknown", handle_unknown, ("error", "common"))
-    for name, values in (("y_true", y_true), ("score", score), ("segments", segments)):
+    for name, values in (("y_true", y_true), ("score", score)):
         _checks.in_memory(name, values)
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     distinct, code = read_segments(segments, len(s), "the labels")

@@ -202,8 +202,7 @@ class ThresholdStatistics:
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
-            dropped_bits = find_dropped_bits(ordered, self.max_bins, dropped_bits)
-            first = first_of_bins(ordered, dropped_bits)
+            dropped_bits, first = find_bins(ordered, self.max_bins, dropped_bits)
             low, high = ordered[first], ordered[np.append(first[1:], len(s)) - 1]
             bin_ = np.searchsorted(low, s, side="right") - 1
         else:
@@ -246,8 +245,7 @@ class ThresholdStatistics:
         if not len(low):
             return self
         most = max(self.dropped_bits, other.dropped_bits)
-        dropped_bits = find_dropped_bits(low, self.max_bins, most)
-        first = first_of_bins(low, dropped_bits)
+        dropped_bits, first = find_bins(low, self.max_bins, most)
         kinds = max(len(self.sums), len(other.sums))
         parts = np.concatenate(
             [np.broadcast_to(x, (kinds, *x.shape[1:])) for x in (self.sums, other.sums)], axis=1
@@ -363,33 +361,19 @@ class ThresholdStatistics:
         return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)
 
 
-def first_of_bins(s: Array, dropped_bits: int) -> Array:
-    """Positions at which bins of rising scores begin that differ in more than so many last bits."""
-    return np.flatnonzero(changes(rising_integers(s), dropped_bits))
-
-
-def changes(bits: Array, dropped_bits: int) -> Array:
-    """Which of rising integers differ from the one before in more than so many last bits."""
-    kept = bits >> dropped_bits
-    return np.append(True, kept[1:] != kept[:-1])
-
-
-def find_dropped_bits(s: Array, max_bins: int | None, least: int) -> int:
+def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
     """The fewest last bits, at least ``least``, without which there are at most ``max_bins``
-    different ones among rising scores."""
-    if max_bins is None or len(s) <= max_bins:
-        return least
-    bits = rising_integers(s)
+    different ones among rising scores, and where each of these begins."""
+    bits = (s + 0.0).view(np.int64)  # where -0 is 0
+    bits ^= (bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)  # integers in the order of the scores
+
+    def begins(dropped_bits: int) -> Array:
+        kept = bits >> dropped_bits
+        return np.append(True, kept[1:] != kept[:-1])
 
     def are_few(dropped_bits: int) -> bool:
-        return int(np.count_nonzero(changes(bits, dropped_bits))) <= max_bins
+        return max_bins is None or int(np.count_nonzero(begins(dropped_bits))) <= max_bins
 
-    if are_few(least):
-        return least
-    return bisect_left(range(63), True, lo=least + 1, key=are_few)
-
-
-def rising_integers(s: Array) -> Array:
-    """The bits of float64 numbers, as integers in the same order."""
-    bits = (s + 0.0).view(np.int64)  # where -0 is 0
-    return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))
+    if max_bins is not None and len(s) > max_bins and not are_few(least):
+        least = bisect_left(range(63), True, lo=least + 1, key=are_few)
+    return least, np.flatnonzero(begins(least))
