@@ -40,8 +40,8 @@ class Metric(Shown):
     link : Link or None
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
-        How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
-        only); None if it cannot.
+        How ``optimize_thresholds`` finds the exact optimum ("every cut": of two classes), if it
+        can.
     """
 
     name: ClassVar[str]

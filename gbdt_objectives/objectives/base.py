@@ -177,13 +177,13 @@ class Objective(Shown):
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared. It reads and checks arguments,
-    applies weights and converts to float32. The parameters and declarations of the loss, such as
-    ``link`` and ``outputs`` (see :class:`Loss`), are attributes here too.
+    applies weights and converts to float32.
 
     Parameters
     ----------
     equations : Loss
-        The loss.
+        The loss, whose parameters and declarations are attributes here too: see :class:`Loss`,
+        where ``hessian_kind`` is ``hessian``, and ``label_domain`` is ``labels``.
 
     Attributes
     ----------
@@ -194,8 +194,6 @@ class Objective(Shown):
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
         Whether it is for certain rows, whose values it holds or is still to be given.
-    hessian_kind, label_domain
-        ``hessian`` and ``labels`` of :class:`Loss`.
     n_classes : int or None
         How many classes :meth:`class_probability` has; None if the labels are numbers.
     """

@@ -47,23 +47,12 @@ class SegmentShift(_json.SavedAsJSON):
     handle_unknown : {"error", "common"}
         Whether scores of other segments are refused, or keep the common thresholds: shift 0.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Segments that are repeated, missing or fractions; shifts that are not one finite number a
-        segment; a negative shrinkage.
-
     Examples
     --------
     >>> from gbdt_objectives.thresholds import SegmentShift
     >>> shift = SegmentShift(["east", "west"], [0.25, -0.25], shrinkage=4.0)
-    >>> shift.apply([1.0, 1.0, 2.0], ["east", "west", "west"])
+    >>> SegmentShift.from_json(shift.to_json()).apply([1.0, 1.0, 2.0], ["east", "west", "west"])
     array([1.25, 0.75, 1.75])
-    >>> SegmentShift.from_json(shift.to_json())
-    SegmentShift: 2 segments, shrinkage 4
-     segment     shift
-        east      0.25
-        west     -0.25
     """
 
     segments: Any

@@ -26,16 +26,16 @@ BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
-    Use them where the rows are read in chunks or are spread over machines.
+    Use them where the rows are read in chunks or are spread over machines. Start with
+    :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is kept, and the
+    thresholds are those of ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is
+    constant: with more distinct scores those whose float64 have the same leading bits share a bin,
+    whatever the chunks or their order. With ``edges`` you choose the bins.
 
-    Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
-    kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
-    ``max_bins`` memory is constant: with more distinct scores those whose float64 have the same
-    leading bits share a bin, whatever the chunks or their order. With ``edges`` you choose the
-    bins. Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both
-    bins have rows), so the classes they give are counted exactly; only cuts inside a bin are
-    missed, at a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by
-    its bin's mean.
+    Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both bins
+    have rows), so the classes they give are counted exactly; only cuts inside a bin are missed, at
+    a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's
+    mean.
 
     Attributes
     ----------
@@ -43,11 +43,9 @@ class ThresholdStatistics:
         All classes in ascending order.
     edges : ndarray of shape (B,) or None
         Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], score >= edges[B-1].
-    max_bins : int or None
-        How many bins there are at most.
-    dropped_bits : int
-        In how many of the last bits of a float64 the scores of a bin may differ; 0 if each bin is a
-        distinct score.
+    max_bins, dropped_bits
+        How many bins there are at most, and in how many of the last bits of a float64 the scores of
+        one may differ; 0 if each bin is a distinct score.
     low, high, score : ndarray of shape (d,)
         The range of each bin (with ``edges`` those, otherwise its lowest and highest score), and
         its mean score, meaningless if it is empty.
