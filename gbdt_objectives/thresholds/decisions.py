@@ -215,7 +215,8 @@ class DecisionRule(_json.SavedAsJSON):
         q_k proportional to p_k^(1/T) exp(b_k),   class of a row = argmax_k a_k q_k - c_k
 
     The temperature T and the biases b hold calibration and prior correction, so ``apply`` takes the
-    probabilities as the model predicts them. Ties go to the first.
+    probabilities as the model predicts them. Ties go to the first. Numbers that are not finite or
+    not K, and labels that are repeated, raise ValueError.
 
     Parameters
     ----------

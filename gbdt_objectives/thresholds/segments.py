@@ -38,6 +38,9 @@ HandleUnknown = Literal["error", "common"]
 class SegmentShift(_json.SavedAsJSON):
     """What is added to the scores of each segment, as :func:`fit_segment_shift` returns it.
 
+    Segments that are repeated, missing or fractions, shifts that are not one finite number a
+    segment, and a negative shrinkage raise ValueError or TypeError.
+
     Parameters
     ----------
     segments, shifts : array-like of shape (G,)
