@@ -186,8 +186,7 @@ class RatioMetric(ClassMetric):
 
     @staticmethod
     def at_every_cut(M: Array, C: Array) -> Array:
-        """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights
-        of two classes (2, d+1)."""
+        """Sums of M[true, predicted] at each of d+1 cuts, of cumulative weights of two classes."""
         found = np.zeros(C.shape[1])
         for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
             if slope:

@@ -134,8 +134,7 @@ def moments_of_counts(C: Array, low: int) -> Array:
 
 
 def class_counts(rows: Rows, low: int, K: int) -> Array:
-    """The number, or weight, of rows of each [true, predicted] of the classes low, low+1, ..., (K,
-    K)."""
+    """Weights [true, predicted] of rows, (K, K), of the classes low, low+1, ..."""
     N = K * K
     floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
     exact = floats and (abs(low) + K) * (K + 1) < 2**24
@@ -176,8 +175,7 @@ def merged(parts: Array) -> Array:
 
 
 def kappa_of_parts(parts: Array) -> float:
-    """1 - F/G = 2 C/G of the moments of all parts, C the sum of products: exactly 0 for a
-    constant."""
+    """1 - F/G = 2 C/G of the moments of parts, C the sum of products: exactly 0 for a constant."""
     _, n, y, p, yy, pp, yp = merged(parts).tolist()
     G = yy + pp + n * (y - p) ** 2
     if not G > 0:

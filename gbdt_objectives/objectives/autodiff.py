@@ -1,7 +1,7 @@
-"""Objectives made of a loss alone, which jax differentiates.
+"""Objectives made of a loss alone, which jax differentiates: y labels, f margins, w weights.
 
-Symbols: y labels, f margins, w weights. jax is imported when it is needed, not before. It computes
-in float64 and on the processor whatever the user has set, and its settings stay the user's.
+jax is imported when it is needed, not before. It computes in float64 and on the processor whatever
+the user has set, and its settings stay the user's.
 """
 
 from __future__ import annotations
@@ -162,8 +162,7 @@ def _compiled(loss: LossFunction, order: int) -> Any:
     import jax.numpy as jnp
 
     def second(y: Any, f: Any, w: Any, v: Any) -> Any:
-        """Multiply the hessian H by 1, which gives its diagonal, and by v, which gives v times that
-        unless rows are coupled."""
+        """Multiply the hessian by 1, its diagonal, and by v: v times that unless rows are coupled."""
 
         def total(F: Any) -> Any:
             return loss(y, F.reshape(f.shape), w)

@@ -311,8 +311,7 @@ class Objective(Shown):
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
     def class_probability(self, margin: ArrayLike) -> Array:
-        """The probability of each class, float64 (n, n_classes), at margins of shape (n,), or
-        (n, K) for K outputs."""
+        """Class probabilities, float64 (n, n_classes), at margins (n,), or (n, K) of K outputs."""
         link: Link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")

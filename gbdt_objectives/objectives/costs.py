@@ -58,8 +58,7 @@ class MatrixCost:
 
     @cached_property
     def pieces(self) -> Array:
-        """Coefficients, highest power first, [power, true class, left predicted class], (4, K,
-        K-1)."""
+        """Coefficients [power, true class, predicted class to the left], (4, K, K-1)."""
         from scipy.interpolate import PchipInterpolator
 
         matrix = np.array(self.matrix)
@@ -242,8 +241,8 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -> ExpectedCost:
-    """The expected cost for a distribution of labels, after a check that kappa is defined there.
-    ``labels`` ascend, ``weights`` >= 0 have any sum; ``name`` says where they come from."""
+    """The expected cost for rising labels and their weights, checked; ``name``: where they are
+    from."""
     counts = weights > 0
     labels, pi = labels[counts], weights[counts] / weights.sum()
     K = len(labels)
@@ -309,8 +308,7 @@ class MatrixClasses(Values):
 
 
 def label_weights(rows: Rows) -> Array:
-    """The number of different labels, the labels, ascending, and the weight of each, as one vector
-    of fixed length, which holds the first ``MOST_LABELS``."""
+    """How many labels there are, then ``MOST_LABELS`` of them, ascending, and of their weights."""
     y, w = rows.y, rows.w
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
     whole = low.is_integer() and high - low < MOST_LABELS

@@ -202,11 +202,9 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
 
 
 def slopes(x: Any, g: float, xp: Any) -> Any:
-    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u.
-
-    log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
-    e^x, if only u is not 1. Beyond the largest x that is looked at, q is 1, and p 0.
-    """
+    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u: right to a few roundings however
+    small e^x, with the rounded u in both places, if only u is not 1. Beyond the largest x that is
+    looked at, q is 1, and p 0."""
     x = xp.clip(x, -xp.inf, logloss.largest_exponent(x, xp))  # numpy is slow without a least
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)

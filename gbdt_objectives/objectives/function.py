@@ -111,7 +111,7 @@ class FunctionLoss(Loss):
         )
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
-        """Raise if the gradient of a row depends on others: few rows are tried without half of
+        """Raise if a row's gradient depends on others: a few rows are tried without half of
         them."""
         n = min(len(f), FEW_ROWS)
         parts = []

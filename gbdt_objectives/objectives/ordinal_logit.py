@@ -342,8 +342,7 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
 
 
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
-    """Sums, for each class, of w times the first three derivatives of softplus(l - f) by l, and of
-    softplus(f - u) by u."""
+    """Sums by class of w times three derivatives of softplus(l - f) by l, softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
         below, above, h = spare[:3, : len(part.values)]

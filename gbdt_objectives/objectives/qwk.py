@@ -91,9 +91,9 @@ class QWKLoss(coupled.RatioOfSums):
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
         """Write in place what ``gradient_hessian`` says: y - a and its sums are computed once, and
-        t is kept between the two passes. Sums are float64, so that neither the order of rows nor
-        their split over workers shows, and F = D - sum w t c + sum w c^2 / 2, c = y - a, which
-        spares the vector t - c."""
+        t is kept between the two passes. Sums are float64: neither the order of rows nor their
+        split over workers shows. F = D - sum w t c + sum w c^2 / 2, c = y - a, spares the vector t
+        - c."""
         dtype = gradient.dtype
         # numbers as arrays, which numpy reads twice as fast
         a = np.array(self.center - start, dtype)  # type: ignore[operator]

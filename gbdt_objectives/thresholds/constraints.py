@@ -48,9 +48,8 @@ class Limits:
     level: float | None
 
     def place(self, rows: Scored, metric: ClassMetric, r: float, owner: Array | None) -> Array:
-        """The threshold of the best metric of those that keep all bounds; of equally good ones that
-        of the fewest alerts. ``r``: the rate at which negatives were kept. ``owner``: the number of
-        each row's group."""
+        """The threshold of the best metric, and then of the fewest alerts, of those that keep all
+        bounds. ``r``: the rate at which negatives were kept; ``owner``: the group of each row."""
         pools, factor = rows.class_curve, np.array([1 / r, 1.0])
         C, tests = pools.C * factor[:, None], []
         if self.level is None:
@@ -85,8 +84,7 @@ class Limits:
         return place(pools.low, pools.high, last)
 
     def _nearest(self, kept: list[Array], C: Array) -> tuple[ClassMetric, int]:
-        """The first metric whose best, where the others are kept, says how far it is, and its
-        cut."""
+        """The first metric whose best, where the others are kept, says how far it is; its cut."""
         for k, (metric, _) in enumerate(self.bounds):
             others = np.logical_and.reduce([np.ones(C.shape[1], bool), *kept[:k], *kept[k + 1 :]])
             value = np.where(others, goodness(metric, C), -np.inf)

@@ -430,8 +430,7 @@ def fit_rule(
 
 
 def prior_ratio(target_prior: Any, order: Array, train: Array) -> Array:
-    """The target probability of each class over that in these rows; 1 of those that occur in
-    neither."""
+    """The target probability of each class over that in these rows; 1 where both are 0."""
     rows = "probability"
     tau = _checks.prior_of_labels("target_prior", target_prior, order.tolist(), train > 0, rows)
     never = (tau == 0) & (train > 0)
@@ -467,7 +466,7 @@ def measure_gain(
     P: Array, y: Array, w: Array, order: Array, target: Decidable,
     target_prior: Mapping[Any, float] | None,
 ) -> tuple[float, float]:  # fmt: skip
-    """The gain of rules on the rows held out from them over the most probable classes, and its
+    """The gain of rules on rows held out from them over the most probable classes, and its
     error."""
     from sklearn.model_selection import StratifiedKFold
 

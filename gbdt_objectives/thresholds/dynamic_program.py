@@ -18,12 +18,9 @@ def least_ratio(
     counts: Callable[[Array], Array], single: Callable[[int], Array],
 ) -> Array:  # fmt: skip
     """The decisions of least F/G: for the best ratio R so far, minimise F - R G, a sum over rows,
-    until R stops falling (Dinkelbach). A constant G leaves the sum F.
-
-    ``solve`` gives the decisions of least total cost, given costs [true, predicted], ``counts`` the
-    weights [true, predicted] of decisions, and ``single`` those that put every row into one class:
-    the best of these is where to start.
-    """
+    until R stops falling (Dinkelbach). ``solve`` gives the decisions of least total cost, given
+    costs [true, predicted], ``counts`` their weights [true, predicted], and ``single`` those that
+    put every row into one class: the best of these is where to start."""
     F, G = metric.ratio_costs(class_weight)
     if np.ptp(G) == 0:
         return solve(F)
@@ -65,10 +62,8 @@ def best_of_every_cut(C: Array, metric: ShareMetric) -> Array:
 
 def additive_cuts(P: Array) -> Array:
     """The cuts of least total cost, given P[c, i], the cost of class c in the first i pools.
-
-    best_c[i] = P_c[i] + min_{j <= i} (best_{c-1}[j] - P_c[j]) is the least cost of the first i
-    pools in classes 0..c; j is where class c begins. Row c - 1 of P ends as best_{c-1} - P_c.
-    """
+    best_c[i] = P_c[i] + min_{j <= i} (best_{c-1}[j] - P_c[j]) is the least cost of these in classes
+    0..c; j is where class c begins. Row c - 1 of P ends as best_{c-1} - P_c."""
     K = len(P)
     for c in range(1, K):
         P[c - 1] -= P[c]

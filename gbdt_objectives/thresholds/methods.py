@@ -277,8 +277,7 @@ def with_warnings(method: str, found: Array, rows: Scored, metric: Target) -> Th
 
 
 def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Array:
-    """Thresholds of one method. For QWK exact ones, where those that it finds give a kappa of 0 or
-    less on these rows; rounding has no others."""
+    """Thresholds of one method; for QWK exact ones where its kappa is 0 or less on these rows."""
     found = METHODS[method](rows, metric, **search)
     if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
@@ -299,8 +298,7 @@ def is_qwk(metric: Target) -> bool:
 
 
 def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target) -> None:
-    """Warn of one class for all rows, of rounding whose QWK is 0 or less, and of a frequent class
-    for no row under QWK."""
+    """Warn of one class for all rows, of a kappa of 0 or less, of no row for a frequent class."""
     reason = "the scores are all equal, or no thresholds on them do better"
     falling = "; if low scores mean high classes pass -score"
     first, last = np.searchsorted(thresholds, rows.score[[0, -1]], side="right")

@@ -41,8 +41,7 @@ between scores that differ by rounding only, such as sums of the same leaves in 
 
 def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
     """R of the classes that the cuts give. A row's class is the number of cuts below it, so sum w p
-    = sum_c N_c, sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c, of the sums above each
-    cut."""
+    = sum_c N_c, sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c, of sums above a cut."""
     c = np.arange(1, len(cuts) + 1)
     N_c = curve.N[-1] - curve.N[cuts]
     S_c = curve.S[-1] - curve.S[cuts]
@@ -61,9 +60,9 @@ def moments(curve: LabelCurve) -> tuple[float, float]:
 
 
 def exact_cuts(curve: LabelCurve) -> Array:
-    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R the
-    cost F - R G of raising a row from class c-1 to c is 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu,
-    so the cuts are where m passes t_c."""
+    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R
+    raising a row from class c-1 to c costs 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu: cuts are where
+    m is t_c."""
     mu, _ = moments(curve)
     ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
@@ -110,13 +109,9 @@ def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], li
 
 
 def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
-    """Thresholds where m passes t_c, with R <- F/G of the classes it gives iterated from a first
-    guess; the thresholds of the lowest win. ``score`` gives the scores at which m takes some
-    values.
-
-    With rare outer classes that may put all rows into one class, where it stops: then it starts
-    again at 1, where all thresholds meet in mu.
-    """
+    """Thresholds where m passes t_c, ``score`` of them, with R <- F/G of the classes it gives
+    iterated from a first guess; those of the lowest R win. Where rare outer classes put all rows
+    into one class, it starts again at 1, where all thresholds meet in mu."""
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
     met: dict[float, Array] = {}
@@ -209,11 +204,9 @@ def rank_correlation(curve: LabelCurve) -> float:
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
-    """Least squares of the class position on alpha + beta u kept within 0..K-1, its range.
-
-    Rows beyond the line's ends do not pull on it: fit the rows within, then find which are within,
-    until these stay the same. Of several starts, the one that ends with the least squares wins.
-    """
+    """Least squares of the class position on alpha + beta u kept within 0..K-1: fit the rows within
+    the line's ends, then find which are within, until these stay the same. Of several starts, the
+    one that ends with the least squares wins."""
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
     def misfit(line: Line) -> float:  # sum of squares, up to a constant
@@ -280,9 +273,8 @@ def isotonic_ends(curve: LabelCurve) -> Array:
 
 
 def prune(N: Array, S: Array) -> Array:
-    """Some of the points, among them the first, the last and all vertices of their lower hull. A
-    point on or above the chord of its neighbours is not a vertex, and all such points can go at
-    once."""
+    """Some of the points, among them the first, the last and all vertices of their lower hull: all
+    that are on or above the chord of their neighbours go at once."""
     kept = np.arange(len(N))
     before = 2 * len(N)
     while len(kept) < 0.9 * before:
@@ -303,8 +295,7 @@ class Fit(NamedTuple):
 
 
 def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
-    """Scores at which the polygon m through the pools' mean scores s takes a value; else
-    infinite."""
+    """Scores at which the polygon m through mean scores s takes a value; else infinite."""
     t = np.asarray(value)
     found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
     return np.where(t > m[0], found, -np.inf)

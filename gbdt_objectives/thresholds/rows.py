@@ -44,7 +44,7 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores: their range, mean score, weights and squared weights by class (d,
+    """Pools of several scores: ranges, mean scores, weights and squares of weights by class (d,
     K)."""
 
     labels: Array

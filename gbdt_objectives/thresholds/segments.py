@@ -302,12 +302,9 @@ class SegmentedRows:
         return np.bincount(self.g, values, minlength=self.G).astype(np.float64)
 
     def fit(self, k: float) -> SegmentFit:
-        """Least squares of y on alpha + beta s + delta_g, with k sum delta_g^2 on top.
-
-        Segment means count with v = W k/(W+k) in alpha and beta. Without one copy of row i, or all
-        of it if its weight m is below 1, its error is e/(1 - m h), h = z' A^-1 z, A the normal
-        matrix.
-        """
+        """Least squares of y on alpha + beta s + delta_g, with k sum delta_g^2 on top: segment
+        means count with v = W k/(W+k). Without one copy of row i, or all of it if its weight m is
+        below 1, its error is e/(1 - m h), h = z' A^-1 z, A the normal matrix."""
         W, s_mean, y_mean = self.W, self.s_mean, self.y_mean
         q = 1 / k
         v, pull = W / (1 + q * W), q * W / (1 + q * W)

@@ -195,8 +195,7 @@ class ThresholdStatistics:
         return self
 
     def _of_rows(self, s: Array, y: Array, terms: list[Array | None]) -> ThresholdStatistics:
-        """Statistics of rows that all have a weight above 0, given what each of them adds to
-        ``sums``, None: 1."""
+        """Statistics of rows of weight above 0, of what each adds to ``sums``, None: 1."""
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
