@@ -39,8 +39,8 @@ def quadratic_weighted_kappa(
         kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij
               = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
 
-    with O the (weighted) confusion counts and E those expected by chance. ``y_true`` and ``y_pred``
-    may be swapped. Dask Series or Arrays are taken too.
+    with O the (weighted) confusion counts and E those expected by chance. Kappa
+    is symmetric: ``y_true`` and ``y_pred`` may be swapped. Dask Series or Arrays are taken too.
 
     Parameters
     ----------

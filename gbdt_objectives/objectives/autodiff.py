@@ -162,7 +162,7 @@ def _compiled(loss: LossFunction, order: int) -> Any:
     import jax.numpy as jnp
 
     def second(y: Any, f: Any, w: Any, v: Any) -> Any:
-        """Multiply the hessian by 1, its diagonal, and by v: v times that, unless rows couple."""
+        """H 1, the diagonal of the hessian H, and H v, which is v times that unless rows couple."""
 
         def total(F: Any) -> Any:
             return loss(y, F.reshape(f.shape), w)
