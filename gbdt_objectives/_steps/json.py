@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
 
 LONGEST = 2**26  # the most characters of a text, and the most bytes of the labels in it
-MOST_VALUES = (
-    4_000_000  # the most values: commas and opening brackets, which a parser makes memory of
-)
+MOST_VALUES = 4_000_000  # the most values: commas and opening brackets, of which memory is made
 DEEPEST = 50  # the most brackets around a value; no format has a fifth of it
 MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Python read no 4301
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is

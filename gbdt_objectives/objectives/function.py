@@ -191,7 +191,7 @@ def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
 
 
 def read_result(what: str, values: Any, *shapes: tuple[int, ...]) -> Array:
-    """Read what a function returned: finite numbers of the margin's shape, the first of these."""
+    """Read what a function returned: finite numbers of one of these shapes, the margin's first."""
     array = _checks.real_array(what, values)
     if array.shape not in shapes:
         raise ValueError(f"{what} must have the margin's shape {shapes[0]}, found {array.shape}")

@@ -92,8 +92,8 @@ class LoglossLoss(Loss):
         return softplus_of_twice((0.5 - y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
-        """From E = exp((2y-1) s), the odds of the right label: that of the wrong one is 1/(1+E),
-        without cancellation in either tail, and the hessian E/(1+E)^2, or half that probability."""
+        """From E = exp((2y-1) s), the odds of the right label: the wrong one has the probability
+        1/(1+E), without cancellation in either tail, and the hessian is E/(1+E)^2, or half that."""
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)

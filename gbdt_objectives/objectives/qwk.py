@@ -179,8 +179,9 @@ def qwk_objective(
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers, also as a Dask Series or Array: they
-        give what follows, unless that is given. None: the training data's, of all workers.
+        The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
+        mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
+        are given. None: those of the training data, of all workers.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
