@@ -23,12 +23,8 @@ from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 ROWS = 20  # below, thresholds stay common
-GRID = 4.0 ** np.arange(
-    -1, 6
-)  # k: the best is var(residuals) / var(delta_g); errors are flat there
-LEVERAGE = (
-    1 - 1e-9
-)  # a row that pulls the line to itself so much cannot be predicted from the others
+GRID = 4.0 ** np.arange(-1, 6)  # values of k; the errors are flat around the best
+LEVERAGE = 1 - 1e-9  # a row that pulls the line so far cannot be predicted from the others
 ROUNDING = 1e-12  # a gain in squared classes that rounding may have made
 
 HandleUnknown = Literal["error", "common"]
