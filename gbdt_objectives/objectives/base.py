@@ -243,10 +243,8 @@ class Objective(Shown):
         return bool(self.equations.named)
 
     def take(self, positions: ArrayLike) -> Objective:
-        """The objective for some of its training rows: itself if it belongs to none.
-
-        ``positions``: whole numbers from 0 to ``rows`` - 1, (m,), in the order of training.
-        """
+        """The objective for some of its training rows, at positions from 0 to ``rows`` - 1, (m,),
+        in the order of training: itself if it belongs to none."""
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
 
@@ -289,10 +287,7 @@ class Objective(Shown):
                 )
 
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
-        """A copy of the objective with what depends on the training labels filled in.
-
-        While several workers train together, these are the labels of all of them.
-        """
+        """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
             return self.measured_on(read_labels(self, y_true, sample_weight))
 
@@ -473,8 +468,7 @@ class Written(threading.local):
 
 
 class BoundObjective:
-    """An ``objective`` measured on its data and bound to them, ``rows`` of labels and weights, as
-    ``train`` passes it on; see :meth:`Objective.bind`. Threads may share it."""
+    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective

@@ -241,8 +241,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -> ExpectedCost:
-    """The expected cost for rising labels and their weights, checked; ``name``: where they are
-    from."""
+    """The expected cost for rising labels and their weights, checked; ``name`` is theirs."""
     counts = weights > 0
     labels, pi = labels[counts], weights[counts] / weights.sum()
     K = len(labels)

@@ -92,8 +92,7 @@ def measure_labels(
     measure: Callable[[Rows], Sequence[float] | Array], domain: Domain,
     label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any,
 ) -> Sequence[float] | Array:  # fmt: skip
-    """What is measured on rows that count, whose labels are in the domain, the range and the
-    prior."""
+    """What is measured on rows that count; labels must be in the domain, range and prior."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

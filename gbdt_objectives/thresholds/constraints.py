@@ -124,8 +124,8 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class ShareTest:
     """A share that is to keep its bound at all cuts of a sequence that passed. ``sums``: of weights
-    and of squared weights of each class in the pools below each cut, (2, 2, d+1). ``effect``: the
-    design effect at each cut."""
+    and of squared weights of each class below each cut, (2, 2, d+1); ``effect``: the design effect
+    there."""
 
     metric: Any
     bound: float

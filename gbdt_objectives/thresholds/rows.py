@@ -1,5 +1,4 @@
-"""Rows, checked once and sorted once by score, and cumulative curves over their pools: everything a
-threshold can change.
+"""Rows, checked once and sorted once by score, and cumulative curves over their pools.
 
 ``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All three
 are the score itself where a pool is one distinct score.
@@ -44,7 +43,7 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores: ranges, mean scores, weights and squares of weights by class (d,
+    """Pools of several scores: range, mean score, weights and squares of weights by class (d,
     K)."""
 
     labels: Array
