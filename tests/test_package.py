@@ -132,7 +132,7 @@ OTHER_THINGS = {
     "_command_line/commands.py": {"apply"}, "_command_line/sampling.py": {"shift"},
     "_command_line/probabilities.py": {"calibrate"}, "adapters/lightgbm/_train.py": {"shift"},
     "thresholds/labelled.py": {"apply"}, "thresholds/segments.py": {"apply"},
-    "thresholds/rules.py": {"apply"},
+    "thresholds/decisions.py": {"apply"},
     "_rows/values.py": {"table"},
 }  # fmt: skip
 """Functions that have the name of a formula, and are none."""

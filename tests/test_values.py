@@ -36,7 +36,6 @@ def test_they_reach_function_and_loss() -> None:
     np.testing.assert_array_equal(OBJ.gradient_hessian(y, f), (-COST * y, COST))
     assert OBJ.loss(y, f) == (COST * y**2).sum() / 2
     assert OBJ.rows == 4
-    assert OBJ.row_names == ("cost",)
     assert go.objective(costly, rows=["cost"]).rows is None
     assert go.objective(costly, rows=["cost"]).with_rows({"cost": COST}) == go.objective(
         costly, rows={"cost": COST}

@@ -19,25 +19,17 @@ if TYPE_CHECKING:
 
 Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
 
-LONGEST = 2**26
-"""The most characters of a text, and the most bytes of the labels in it."""
-MOST_VALUES = 4_000_000
-"""The most values in a text: its commas and opening brackets, which a parser turns into memory."""
-DEEPEST = 50
-"""The most brackets around a value; no format has a fifth of it."""
-MOST_DIGITS = 4000
-"""The most digits of an integer: a float holds 309, and some versions of Python read no 4301."""
-PLAIN = (str, int, bool, type(None))
-"""What JSON has as it is."""
+LONGEST = 2**26  # the most characters of a text, and the most bytes of the labels in it
+MOST_VALUES = 4_000_000  # the most values: commas and opening brackets, of which memory is made
+DEEPEST = 50  # the most brackets around a value; no format has a fifth of it
+MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Python read no 4301
+PLAIN = (str, int, bool, type(None))  # what JSON has as it is
 
 
 class SavedAsJSON:
-    """Mixin of an estimator with ``to_json`` and ``from_json``.
-
-    ``_saved`` is the format: the reader of each key. A key is a parameter, or else a
-    fitted attribute without its underscore. A key of ``_left_out`` is written only where its
-    value is another than there.
-    """
+    """Mixin of an estimator with ``to_json`` and ``from_json``. ``_saved`` is the format: the
+    reader of each key, a parameter or a fitted attribute without its underscore. A key of
+    ``_left_out`` is written only where its value is another than there."""
 
     _saved: ClassVar[Mapping[str, Reader]]
     _left_out: ClassVar[Mapping[str, Any]] = {}
@@ -45,15 +37,8 @@ class SavedAsJSON:
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
 
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            What JSON cannot hold: a metric without a name; classes that are neither
-            numbers nor strings. More than :meth:`from_json` reads.
+        ValueError is raised for what JSON cannot hold (a metric without a name; classes that are
+        neither numbers nor strings), and for more than :meth:`from_json` reads.
         """
         if hasattr(self, "get_params"):
             from sklearn.utils.validation import check_is_fitted
@@ -72,24 +57,10 @@ class SavedAsJSON:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """A fitted estimator from what :meth:`to_json` wrote.
+        """A fitted estimator, with its parameters, from what :meth:`to_json` wrote.
 
-        Parameters
-        ----------
-        text : str
-            At most 67,108,864 characters, 4,000,000 values and 50 levels.
-
-        Returns
-        -------
-        estimator
-            Fitted, with the parameters that were saved.
-
-        Raises
-        ------
-        ValueError
-            Text that is truncated, not JSON, not of this format, or larger than that.
-        TypeError
-            If it is not a str.
+        ValueError is raised for text that is truncated, not JSON, not of this format, or larger
+        than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a str.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")

@@ -18,8 +18,7 @@ from gbdt_objectives._steps.formulas import apply
 Step = dict[str, Any]
 Steps = tuple[Step, ...]
 
-BLOCK_BYTES = 1 << 17
-"""The terms of a formula are new memory: so small, it is still in the cache."""
+BLOCK_BYTES = 1 << 17  # the terms of a formula are new memory: so small, it is still in the cache
 
 
 def evaluate(v: Array, *steps: Step) -> Array:

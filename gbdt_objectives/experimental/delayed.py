@@ -21,7 +21,7 @@ from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective
-from gbdt_objectives.objectives.logloss import both_classes, class_totals, largest_exponent
+from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
 
 NAME = "arrived"
 
@@ -84,7 +84,7 @@ class DelayedLoglossLoss(Loss):
         """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        negative, positive = both_classes(class_totals(rows, 2))
+        negative, positive = both_classes(rows)
         return replace(self, intercept=best_constant(rows, positive, negative))
 
     def row_loss(self, y: Any, z: Any, xp: Any, arrived: Any = None) -> Any:

@@ -7,10 +7,6 @@ shape (n,), or (n, K) with a column per class, in the metric's ``input_space``.
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.metrics.base import Metric
-from gbdt_objectives.metrics.class_probability import (
-    class_logloss_metric,
-    ranked_probability_score_metric,
-)
 from gbdt_objectives.metrics.classes import (
     ClassMetric,
     MatthewsMetric,
@@ -23,7 +19,13 @@ from gbdt_objectives.metrics.classes import (
     threshold_metric,
 )
 from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighted_kappa
-from gbdt_objectives.metrics.loss import loss_metric, squared_error_metric, weighted_logloss_metric
+from gbdt_objectives.metrics.loss import (
+    class_logloss_metric,
+    loss_metric,
+    ranked_probability_score_metric,
+    squared_error_metric,
+    weighted_logloss_metric,
+)
 
 __all__ = [
     "ClassMetric", "MatthewsMetric", "Metric", "RatioMetric", "ShareMetric", "class_logloss_metric",

@@ -23,13 +23,11 @@ class Metric(Shown):
     """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric,
-    and as ``scoring=metric`` its scorer, whose value is negative where smaller is better.
-    Boosters take it as it is: for ``custom_metric=`` and ``eval_metric=`` of XGBoost, and for
-    ``feval=`` and ``eval_metric=`` of LightGBM. Each gets the form of answer that it wants, and
-    early stopping of XGBoost, where nobody said ``maximize=``, the metric's direction.
-
-    It is computed by numpy: arrays on a device, such as CuPy's, are refused, but what a booster
-    hands out there is copied to the host.
+    and as ``scoring=metric`` its scorer, whose value is negative where smaller is better. Boosters
+    take it as it is: for ``custom_metric=`` and ``eval_metric=`` of XGBoost, and for ``feval=`` and
+    ``eval_metric=`` of LightGBM. Each gets the form of answer that it wants, and early stopping of
+    XGBoost, where nobody said ``maximize=``, the metric's direction. Arrays on a device are
+    refused, but what a booster hands out there is copied to the host.
 
     Attributes
     ----------
@@ -42,16 +40,15 @@ class Metric(Shown):
     link : Link or None
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
-        How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
-        only); None if it cannot.
+        How ``optimize_thresholds`` finds the exact optimum ("every cut": of two classes), if it
+        can.
     """
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool]
     link: ClassVar[Link | None] = None
     exact_method: ClassVar[str | None] = None
-    no_jit: ClassVar[bool] = True
-    """Asked by CatBoost, which then asks for ``is_max_optimal``, and is told what to do."""
+    no_jit: ClassVar[bool] = True  # for CatBoost, which then asks for ``is_max_optimal``
     input_space: InputSpace = "margin"
 
     def __call__(
@@ -153,7 +150,7 @@ class Metric(Shown):
         return self.name
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        """The metric of everybody's rows."""
+        """The metric of the rows of all workers."""
         return self.of_sums(self.sums(self.read(y_true, y_pred, sample_weight)))
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
@@ -163,7 +160,7 @@ class Metric(Shown):
         return counted_rows(y, p, sample_weight)
 
     def sums(self, rows: Rows) -> Any:
-        """Sums over everybody's rows."""
+        """Sums over the rows of all workers."""
         raise NotImplementedError
 
     def of_sums(self, sums: Any) -> float:
@@ -172,25 +169,19 @@ class Metric(Shown):
 
     @property
     def xgboost(self) -> XGBoostMetric:
-        """The metric for XGBoost: ``custom_metric=`` of ``train``, ``eval_metric=`` of estimators.
-
-        The metric itself may be passed, too. This form answers XGBoost, whoever calls it.
-        """
+        """The metric for XGBoost, whoever calls: ``custom_metric=`` of ``train``, ``eval_metric=``
+        of estimators. The metric itself may be passed, too."""
         return XGBoostMetric(self)
 
     @property
     def lightgbm(self) -> LightGBMMetric:
-        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators.
-
-        The metric itself may be passed, too. This form answers LightGBM, whoever calls it.
-        """
+        """The metric for LightGBM, whoever calls: ``feval=`` of ``train``, ``eval_metric=`` of
+        estimators. The metric itself may be passed, too."""
         return LightGBMMetric(self)
 
     @property
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
-
-        Such places are tuners without a direction, and functions of your own for early stopping.
 
         Examples
         --------

@@ -1,9 +1,8 @@
 """Metrics of ordered classes: one object for early stopping, scoring and thresholds.
 
 Most are decreasing functions of F/G, F = sum w F[y, p], G = sum w G[y, p], with two (K, K) matrices
-that depend on the labels only through the class weights: that is why thresholds can be exactly
-optimal. Matthews', macro F1 and the G-mean are functions of the shares of each class. The distance
-of two classes is that of their positions 0..K-1.
+that depend on the labels only through the class weights: so their thresholds can be exactly
+optimal. The distance of two classes is that of their positions 0..K-1.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from gbdt_objectives._rows.values import carried_labels, same_labels
 from gbdt_objectives.metrics import kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 
-MOST_CLASSES = 5000
-"""Most classes between the lowest and the highest; their confusion counts are 200 MB."""
+MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
 
@@ -34,17 +32,15 @@ class ClassMetric(Metric):
     """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
 
     A subclass of your own writes ``of_counts``, or is a :class:`RatioMetric`, for exact thresholds.
-    Others are made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
-    :func:`kappa_cost_metric` or :func:`f_beta_metric`. Called as
-    ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
+    Called as ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
     - with ``labels``, all classes in ascending order and of any type, both hold classes, as
       they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label in the range (halves
       upwards), or class k, counted from the lowest label, where
-      ``thresholds[k-1] <= score < thresholds[k]``. Floats that may be either, whole numbers
-      beyond the labels, are refused unless ``label_range`` is given.
+      ``thresholds[k-1] <= score < thresholds[k]``. Whole numbers beyond the labels that are floats
+      may be either, and are refused unless ``label_range`` is given.
 
     Attributes
     ----------
@@ -174,8 +170,7 @@ class RatioMetric(ClassMetric):
     """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
 
     exact_method: ClassVar[str | None] = "dynamic program"
-    is_share: ClassVar[bool] = False
-    """Whether F counts some of the rows that G counts, of two classes."""
+    is_share: ClassVar[bool] = False  # whether F counts some of the rows that G counts
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
@@ -191,8 +186,7 @@ class RatioMetric(ClassMetric):
 
     @staticmethod
     def at_every_cut(M: Array, C: Array) -> Array:
-        """The sum over rows of M[true, predicted] at each of d+1 cuts, given the cumulative weights
-        of two classes (2, d+1)."""
+        """Sums of M[true, predicted] at each of d+1 cuts, of cumulative weights of two classes."""
         found = np.zeros(C.shape[1])
         for slope, own in zip(M[:, 0] - M[:, 1], C, strict=True):
             if slope:
@@ -213,11 +207,8 @@ class MeanCost(RatioMetric):
     """Mean cost per row."""
 
     greater_is_better: ClassVar[bool] = False
+    name: str = field(default="cost", repr=False)  # type: ignore[misc]  # a field here
     cost: Cost
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # depends on a field
-        return "mae" if self.cost == "absolute" else "cost"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
@@ -268,13 +259,8 @@ class Youden(MacroRecall):
 class WeightedKappa(RatioMetric):
     """1 - observed cost / cost expected by chance."""
 
+    name: str = field(default="kappa_cost", repr=False)  # type: ignore[misc]  # a field here
     cost: Cost
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # depends on a field
-        if not isinstance(self.cost, str):
-            return "kappa_cost"
-        return {"absolute": "linear", "zero_one": "kappa", "squared": "qwk"}[self.cost]
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F = cost_matrix(self.cost, len(class_weight))
@@ -292,6 +278,7 @@ class QWKMetric(WeightedKappa):
     """Quadratic weighted kappa; made by :func:`qwk_metric`."""
 
     exact_method: ClassVar[str | None] = "isotonic"
+    name: str = field(default="qwk", init=False, repr=False)  # type: ignore[misc]  # a field here
     cost: Cost = field(default="squared", init=False, repr=False)
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
@@ -314,49 +301,28 @@ class FBeta(RatioMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RowShare(RatioMetric):
-    """A share of the rows of two classes; ``costs`` are its matrices F and G."""
+    """A share of the rows of two classes, by its name in ``SHARES``."""
 
     is_share: ClassVar[bool] = True
-    costs: ClassVar[tuple[ArrayLike, ArrayLike]]
+    name: str  # type: ignore[misc]  # a field here
+
+    @property
+    def greater_is_better(self) -> bool:  # type: ignore[override]  # depends on a field
+        return self.name in ("precision", "recall")
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         check_two_classes(self.name, class_weight)
-        F, G = self.costs
-        return np.array(F, np.float64), np.array(G, np.float64)
+        F, G = np.array(SHARES[self.name], np.float64)
+        return F, G
 
 
-@dataclass(frozen=True, kw_only=True)
-class Precision(RowShare):
-    """TP / (TP + FP)."""
-
-    name: ClassVar[str] = "precision"
-    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[0, 1], [0, 1]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recall(RowShare):
-    """TP / (TP + FN)."""
-
-    name: ClassVar[str] = "recall"
-    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 0], [1, 0]], [[0, 0], [1, 1]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FalsePositiveRate(RowShare):
-    """FP / (FP + TN)."""
-
-    name: ClassVar[str] = "false_positive_rate"
-    greater_is_better: ClassVar[bool] = False
-    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 0]], [[1, 1], [0, 0]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AlertRate(RowShare):
-    """(TP + FP) / n: alerts per row, whatever the true class."""
-
-    name: ClassVar[str] = "alert_rate"
-    greater_is_better: ClassVar[bool] = False
-    costs: ClassVar[tuple[ArrayLike, ArrayLike]] = [[0, 1], [0, 1]], [[1, 1], [1, 1]]
+SHARES: dict[str, tuple[ArrayLike, ArrayLike]] = {
+    "precision": ([[0, 1], [0, 0]], [[0, 1], [0, 1]]),  # TP / (TP + FP)
+    "recall": ([[0, 0], [1, 0]], [[0, 0], [1, 1]]),  # TP / (TP + FN)
+    "false_positive_rate": ([[0, 1], [0, 0]], [[1, 1], [0, 0]]),  # FP / (FP + TN)
+    "alert_rate": ([[0, 1], [0, 1]], [[1, 1], [1, 1]]),  # (TP + FP) / n, whatever the true class
+}
+"""The matrices F and G of shares of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,11 +340,9 @@ class ShareMetric(ClassMetric):
         raise NotImplementedError
 
     def slopes(self, hit: Array, predicted: Array, true: Array) -> tuple[Array, Array]:
-        """Derivatives by the hits of each class, and by its predictions, negated.
-
-        Both (K,), up to a common factor, where every class occurs. Decisions by
-        argmax_k (hit slope) p_k - (prediction slope) are the best ones to first order.
-        """
+        """Derivatives by the hits of each class, and by its predictions, negated, both (K,), up to
+        a common factor, where every class occurs: decisions by argmax_k (hit slope) p_k -
+        (prediction slope) are the best ones to first order."""
         raise NotImplementedError
 
     def of_counts(self, counts: Array) -> float:
@@ -451,8 +415,7 @@ class GMean(ShareMetric):
         return 1 / np.maximum(hit, LEAST_RECALL * true), np.zeros_like(true)
 
 
-LEAST_RECALL = 1e-3
-"""Where a recall is 0, the slope of the geometric mean is that of this one."""
+LEAST_RECALL = 1e-3  # where a recall is 0, the slope of the geometric mean is that of this one
 
 
 def shares(counts: Array) -> tuple[Array, Array, Array]:
@@ -469,7 +432,7 @@ def rounded(p: Array) -> Array:
 
 
 def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
-    """The lowest and highest class of everybody's rows."""
+    """The lowest and highest class of the rows of all workers."""
 
     def ends(own: Rows) -> tuple[float, float]:
         found = [c for c in (own.y, *others) if len(c)]
@@ -544,10 +507,9 @@ def class_fields(
 def qwk_metric(
     label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
 ) -> ClassMetric:
-    """Quadratic weighted kappa, of classes or of scores turned into classes.
+    """Quadratic weighted kappa, of classes or of scores in label units (see :class:`ClassMetric`).
 
-    Use it for early stopping, for scikit-learn's model selection and in :func:`decide`. It takes
-    classes, or scores in label units, as :class:`ClassMetric` says.
+    Use it for early stopping, for scikit-learn's model selection and in :func:`decide`.
 
     Parameters
     ----------
@@ -559,14 +521,13 @@ def qwk_metric(
     Returns
     -------
     Metric
-        ``name`` "qwk", greater is better, input space "margin" (label units). Also for
-        ``optimize_thresholds(metric=...)``, without ``thresholds``.
+        ``name`` "qwk", greater is better, input space "margin" (label units).
 
     Raises
     ------
     ValueError
-        A range that is not one, thresholds that are not sorted or not K-1 of them;
-        when called, labels that are fractions or outside the range.
+        A bad range, thresholds that are not sorted or not K-1; when called, labels that are
+        fractions or outside the range.
 
     Examples
     --------
@@ -591,13 +552,12 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in
-        any unit; a gain is a negative cost.
+        ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in any unit; a
+        gain is a negative cost.
 
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
@@ -610,9 +570,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> from gbdt_objectives.metrics import cost_metric
     >>> missed_is_worse = cost_metric([[0, 1], [10, 0]])
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
-    >>> optimize_thresholds(y, score, metric=missed_is_worse).round(2)
-    Thresholds([0.15], labels=[0, 1])
-    >>> missed_is_worse(y, [0, 1, 1, 1, 1])
+    >>> missed_is_worse(y, optimize_thresholds(y, score, metric=missed_is_worse).apply(score))
     0.4
     """
     array = _checks.square("matrix", matrix)
@@ -621,9 +579,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
-    """Weighted kappa with any cost of disagreement.
-
-    Use it to judge what :func:`kappa_objective` trains.
+    """Weighted kappa with any cost of disagreement: what :func:`kappa_objective` trains.
 
     ::
 
@@ -634,22 +590,17 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is
-        true; 0 on the diagonal.
+        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is true; 0 on the
+        diagonal.
 
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
     ValueError
         A matrix that is not square, negative, not 0 on the diagonal or not finite.
-
-    References
-    ----------
-    Cohen (1968), Psychological Bulletin 70(4).
 
     Examples
     --------
@@ -673,23 +624,21 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 def f_beta_metric(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
-    Use it where two classes are judged by precision and recall.
+    Use it where two classes are judged by precision and recall. It equals scikit-learn's
+    ``fbeta_score(zero_division=nan)``, NaN without any positive.
 
     ::
 
         (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)
 
-    It equals scikit-learn's ``fbeta_score(zero_division=nan)``, NaN without any positive.
-
     Parameters
     ----------
-    beta : float
-        > 0: how many times as much recall counts as precision; 1 is F1.
+    beta : float > 0
+        How many times as much recall counts as precision; 1 is F1.
 
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
 
     Raises
     ------
@@ -714,20 +663,17 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
 NAMED: dict[str, ClassMetric] = {
     "qwk": QWKMetric(),
-    "linear": WeightedKappa(cost="absolute"),
-    "kappa": WeightedKappa(cost="zero_one"),
+    "linear": WeightedKappa(name="linear", cost="absolute"),
+    "kappa": WeightedKappa(name="kappa", cost="zero_one"),
     "accuracy": Accuracy(),
-    "mae": MeanCost(cost="absolute"),
+    "mae": MeanCost(name="mae", cost="absolute"),
     "macro_recall": MacroRecall(),
     "matthews": MatthewsMetric(),
     "macro_f1": MacroF1(),
     "g_mean": GMean(),
     "f1": FBeta(beta=1.0),
     "youden": Youden(),
-    "precision": Precision(),
-    "recall": Recall(),
-    "false_positive_rate": FalsePositiveRate(),
-    "alert_rate": AlertRate(),
+    **{name: RowShare(name=name) for name in SHARES},
 }
 
 OTHER_NAMES = {
@@ -762,32 +708,28 @@ def threshold_metric(
 
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
 
-    For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
+    For classes they equal scikit-learn's, but a metric that is 0/0 is NaN, with scikit-learn's
     UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, F-beta
-    without any positive, true or predicted, and precision without a predicted one, which
-    scikit-learn calls 0.
+    without any positive, true or predicted, and precision without a predicted one.
 
     Parameters
     ----------
     metric : str or Metric
-        "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
-        cost), "accuracy", "mae" (mean absolute difference of positions), "macro_recall"
-        (balanced accuracy of the classes that occur), "matthews" (the correlation
-        coefficient), "macro_f1" (mean F1 of the classes that occur or are predicted),
-        "g_mean" (geometric mean of the recalls of the classes that occur, 0 if one of them is
-        0); for two classes, the second of which is the positive one, "f1", "youden", "precision",
+        "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1 cost),
+        "accuracy", "mae" (mean absolute difference of positions), "macro_recall" (balanced
+        accuracy), "matthews" (the correlation coefficient), "macro_f1" (mean F1 of the classes that
+        occur or are predicted), "g_mean" (geometric mean of the recalls of the classes that occur);
+        for two classes, the second of which is the positive one, "f1", "youden", "precision",
         "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
         positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
         thresholds are added.
     label_range, thresholds
-        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
-        such as the log-odds of a binary objective.
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored, such as
+        the log-odds of a binary objective.
 
     Returns
     -------
     Metric
-        For scoring, early stopping and ``optimize_thresholds(metric=...)``; its
-        ``exact_method`` says how the latter finds the exact optimum.
 
     Raises
     ------

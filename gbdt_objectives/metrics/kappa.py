@@ -20,8 +20,7 @@ from gbdt_objectives._rows.rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.objectives import qwk_objective
 
-POWERS = np.vander(np.arange(64), 3, increasing=True)
-"""1, k and k^2 of as many classes as are counted."""
+POWERS = np.vander(np.arange(64), 3, increasing=True)  # 1, k and k^2 of as many classes as counted
 
 
 def quadratic_weighted_kappa(
@@ -35,40 +34,38 @@ def quadratic_weighted_kappa(
 
     Use it to judge classes. :func:`extended_qwk_metric` judges scores as they are.
 
-    It is symmetric: ``y_true`` and ``y_pred`` may be swapped.
-
     ::
 
         kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij
               = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
 
-    with O the (weighted) confusion counts and E those expected by chance. The second form
-    needs no confusion matrix. Dask Series or Arrays are taken too.
+    with O the (weighted) confusion counts and E those expected by chance. Kappa
+    is symmetric: ``y_true`` and ``y_pred`` may be swapped. Dask Series or Arrays are taken too.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n,)
-        Classes. Without ``labels`` they are integers and i-j is their difference, so
-        a missing class changes nothing.
+        Classes. Without ``labels`` they are integers and i-j is their difference, so a missing
+        class changes nothing.
     labels : array-like of shape (K,), optional
-        All classes in ascending order, of any type (strings, unevenly spaced codes); i-j
-        is then the difference of their positions in this list. None: also the order of a
-        pandas Categorical ``y_true`` that has one.
+        All classes in ascending order, of any type (strings, unevenly spaced codes); i-j is then
+        the difference of their positions in this list. None: also the order of a pandas Categorical
+        ``y_true`` that has one.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
     Returns
     -------
     float
-        1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN,
-        with scikit-learn's UndefinedMetricWarning, if both hold only one and the same
-        class, as kappa is then 0/0.
+        1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN, with
+        scikit-learn's UndefinedMetricWarning, if both hold only one and the same class: kappa is
+        then 0/0.
 
     Raises
     ------
     ValueError
-        Different lengths, empty input, fractions (apply thresholds or round first),
-        classes that are not in ``labels``, repeated labels, bad weights.
+        Different lengths, empty input, fractions (apply thresholds or round first), classes that
+        are not in ``labels``, repeated labels, bad weights.
 
     References
     ----------
@@ -102,11 +99,8 @@ def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any
 
 def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
     """What kappa needs of classes y and p: an origin, n, their means above it, and the sums of
-    squares and products of the deviations from the means. ``ends``: between which they are.
-
-    The origin, the lowest class of the rows that count, keeps what is added up small, and is exact
-    for a single class.
-    """
+    squares and products of deviations. ``ends``: between which they are. The origin, the lowest
+    class that counts, keeps sums small, and is exact for a single class."""
     y, p = rows.y, rows.f
     if not len(y):
         return np.zeros(7)
@@ -140,8 +134,7 @@ def moments_of_counts(C: Array, low: int) -> Array:
 
 
 def class_counts(rows: Rows, low: int, K: int) -> Array:
-    """The number of rows, or their weight, of each pair of the classes low, low+1, ..., (K, K)
-    [true, predicted]."""
+    """Weights [true, predicted] of rows, (K, K), of the classes low, low+1, ..."""
     N = K * K
     floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
     exact = floats and (abs(low) + K) * (K + 1) < 2**24
@@ -182,8 +175,7 @@ def merged(parts: Array) -> Array:
 
 
 def kappa_of_parts(parts: Array) -> float:
-    """1 - F/G = 2 C/G of the moments of all parts of the rows, C the sum of products of
-    deviations: exactly 0 for a constant."""
+    """1 - F/G = 2 C/G of the moments of parts, C the sum of products: exactly 0 for a constant."""
     _, n, y, p, yy, pp, yp = merged(parts).tolist()
     G = yy + pp + n * (y - p) ** 2
     if not G > 0:
@@ -235,8 +227,8 @@ def extended_qwk_metric(
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
-    Use it to judge scores before they are rounded. For early stopping, :func:`qwk_metric` is the
-    measure itself; this one changes with every round.
+    Use it to judge scores before they are rounded; for early stopping, :func:`qwk_metric` is the
+    measure itself.
 
     ::
 
@@ -245,25 +237,19 @@ def extended_qwk_metric(
     Parameters
     ----------
     y_true, target_prior, center, spread
-        As in :func:`qwk_objective`, of arrays or Dask collections: where the mean a and the
-        variance b of the labels come from. If all are None: from the rows that are scored, and
-        kappa~ is then Lin's concordance correlation coefficient.
+        As in :func:`qwk_objective`, with its errors: where the mean a and the variance b of the
+        labels come from. If all are None: from the rows that are scored, and kappa~ is then Lin's
+        concordance correlation coefficient.
 
     Returns
     -------
     Metric
         ``name`` "extended_qwk", greater is better, input space "margin" (label units).
 
-    Raises
-    ------
-    ValueError
-        As :func:`qwk_objective`.
-
     References
     ----------
-    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of Irkutsk
-    State University, Series Mathematics 23, 36-45: the best score is the conditional mean,
-    stretched until means and variances are equal.
+    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of Irkutsk State
+    University, Series Mathematics 23, 36-45.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Objectives made of a loss alone, which jax differentiates.
+"""Objectives made of a loss alone, which jax differentiates: y labels, f margins, w weights.
 
-Symbols: y labels, f margins, w weights. jax is imported when it is needed, not before. It computes
-in float64 and on the processor whatever the user has set, and its settings stay the user's.
+jax is imported when it is needed, not before. It computes in float64 and on the processor whatever
+the user has set, and its settings stay the user's.
 """
 
 from __future__ import annotations
@@ -29,12 +29,9 @@ HessianFunction = Callable[[Array, Array, "Array | None"], Array]
 Hessian = Literal["exact", "constant"] | HessianFunction
 BoundKind = Literal["upper_bound", "bounded"]
 
-ROUNDING = 1e-12
-"""Share of the largest derivative by which a second derivative may be negative through rounding, as
-that of log(1 + exp(z)) is at 40; it then counts as 0."""
-
-COUPLING = 1e-9
-"""Share of the largest derivative below which second derivatives between two rows count as none."""
+ROUNDING, COUPLING = 1e-12, 1e-9
+"""Shares of the largest derivative: by which a second derivative may be negative through rounding,
+as that of log(1 + exp(z)) is at 40, and below which those between two rows count as none."""
 
 BOUNDS = (
     'pass hessian="constant", or as hessian= a function that returns an upper bound of the second '
@@ -158,15 +155,14 @@ def _float64() -> Iterator[None]:
 
 @lru_cache(maxsize=128)
 def _compiled(loss: LossFunction, order: int) -> Any:
-    """A function of (y, f, w) that returns (loss,) for order 0 and (loss, gradient) for order 1.
-    For order 2 it takes v of shape (n,) besides, and returns (loss, gradient, diagonal of the
-    hessian, coupling of rows). It is compiled for each shape that it is called with."""
+    """A function of (y, f, w), compiled for each shape, that returns (loss,) for order 0 and (loss,
+    gradient) for order 1. For order 2 it takes v of shape (n,) besides, and returns (loss,
+    gradient, diagonal of the hessian, coupling of rows)."""
     import jax
     import jax.numpy as jnp
 
     def second(y: Any, f: Any, w: Any, v: Any) -> Any:
-        """Multiply the hessian H by 1, which gives its diagonal, and by v, which gives v times that
-        unless rows are coupled."""
+        """H 1, the diagonal of the hessian H, and H v, which is v times that unless rows couple."""
 
         def total(F: Any) -> Any:
             return loss(y, F.reshape(f.shape), w)
@@ -255,10 +251,8 @@ def objective_from_loss(
 ) -> Objective:
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
-    Use it where you have a loss and would rather not derive it.
-
-    Everything is computed in float64 on the processor, whatever jax is set to, and compiled
-    once for each number of rows. Needs jax: ``pip install 'gbdt_objectives[autodiff]'``.
+    Everything is computed in float64 on the processor, whatever jax is set to, and compiled once
+    for each number of rows. Needs jax: ``pip install 'gbdt_objectives[autodiff]'``.
 
     Parameters
     ----------
@@ -266,36 +260,32 @@ def objective_from_loss(
         ``loss(y_true, margin, sample_weight) -> scalar``, the *total* over the rows, in operations
         that jax can trace; arguments as in :func:`objective`, float64. The loss applies the
         weights. Rows may depend on each other, as in a correlation. It must be a pure function:
-        numbers that it reads from elsewhere are those of the first call. Arrays that jax.numpy
-        makes outside of it are float32; use Python's or numpy's numbers. Where it has no
-        derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
+        numbers that it reads from elsewhere are those of the first call, and arrays that jax.numpy
+        makes outside of it are float32. Where it has no derivative, jax chooses one (that of
+        ``jnp.abs`` is 0 at 0).
     hessian : {"exact", "constant"} or callable
         "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
         and convex in each margin. "constant" is the weight of the row, for any loss. A function
         ``hessian(y_true, margin, sample_weight) -> array``, in numpy or jax.numpy, gives a bound of
         your own, shaped like the margin and with the weights.
     hessian_kind : {"upper_bound", "bounded"}, optional
-        What bound a callable ``hessian`` is, which :func:`check_objective` tests: "upper_bound",
-        also if None, is nowhere below the second derivative; "bounded" is so large that no step of
-        a leaf passes the leaf's optimum.
+        What bound a callable ``hessian`` is: "upper_bound", also if None, is nowhere below the
+        second derivative; "bounded" is so large that no step of a leaf passes the leaf's optimum.
     link, outputs, intercept
         As in :func:`objective`.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
     ------
-    ImportError
-        If jax is not installed.
+    ImportError, RuntimeError
+        If jax is not installed; in a process that was forked after jax was used: it would hang.
     ValueError, TypeError
         A ``loss`` that is not callable with three arguments, or not hashable; while training, one
         that jax cannot trace, that is no finite number or ignores the margin or the weights; a
         gradient that is not finite; hessian="exact" where it is negative or rows are coupled.
-    RuntimeError
-        In a process that was forked after jax was used, as it would hang.
 
     Examples
     --------

@@ -19,14 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import (
-    Array,
-    Facts,
-    Stack,
-    guards,
-    stack as frames,
-    to_host,
-)
+from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
@@ -38,22 +31,15 @@ from gbdt_objectives._rows.values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
-HOOKS = {
+HOOKS = {  # the methods that a loss may write, and the arguments that each gets by position
     "measured": ("rows",), "totals": ("rows",), "value": ("rows",),
     "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
 }  # fmt: skip
-"""The methods that a loss may write, and the arguments that each gets by position."""
-
-OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}
-"""Attributes of an objective that have another name in its loss."""
-
+OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}  # of attributes, in the loss
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
-Start = float | Array
-"""The number that is added to every margin, or one number for each output, (K,)."""
-
-Both = tuple[Any, Any]
-"""Gradient and hessian."""
+Start = float | Array  # what is added to every margin, or one number for each output, (K,)
+Both = tuple[Any, Any]  # gradient and hessian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +49,8 @@ class Loss:
     A row-wise loss declares ``labels``, ``link`` and ``hessian``, and writes ``row_loss`` and
     ``gradient_hessian``. A loss whose gradient needs sums over all rows writes ``totals`` and
     ``value`` too. A loss that depends on the training labels, if only in its intercept, writes
-    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array
-    API standard; equations that use these alone work on devices too.
+    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array API
+    standard; equations that use these alone work on devices too.
 
     Attributes
     ----------
@@ -78,28 +64,23 @@ class Loss:
         never passes the leaf's optimum, and "undeclared" is anything.
     outputs : int
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
-    intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units.
-    needs_labels : bool
-        Whether loss and gradient are known only once the training labels are measured.
+    intercept, start_tolerance : float, tuple of K floats or None
+        Where boosting should start, in margin units, and how far from it it may start.
+    needs_labels, fits_margins : bool
+        Whether loss and gradient are known only once the training labels are measured, and whether
+        ``measured`` fits something to the margins of rows that have them.
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     scale_free : bool
         Whether the gradient is that of the loss only up to a positive factor, the same for all
-        rows of a call.
-    start_tolerance : float or None
-        How far from ``intercept`` boosting may start; None if it does not matter.
-    fits_margins : bool
-        Whether ``measured`` fits something to the margins of rows that have them.
+        rows.
     named : tuple of (str, RowValues or None)
         Values of each training row, which the equations get by name.
     reduce : callable or None
         A user's own function that sums a float64 array over workers.
-    whole : bool
-        Whether ``gradient_hessian`` takes all rows at once and applies the weights itself, which
-        it gets as ``sample_weight``.
-    takes_device_arrays : bool
-        Whether the equations are written in ``xp`` alone.
+    whole, takes_device_arrays : bool
+        Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``;
+        whether the equations are written in ``xp`` alone.
     """
 
     # Any, as a subclass may declare them as attributes, fields or properties
@@ -135,8 +116,7 @@ class Loss:
         return shown_name(type(self))
 
     def measured(self: Self, rows: Rows) -> Self:
-        """This loss with what follows from everybody's labels filled in and, if the rows have
-        margins, what it fits to them."""
+        """With what follows from all workers' labels filled in, and what it fits to margins."""
         return self
 
     def row_loss(self, y: Any, f: Any, xp: Any) -> Any:
@@ -151,11 +131,11 @@ class Loss:
         raise NotImplementedError(f"{self.name} has no gradient: write gradient_hessian")
 
     def totals(self, rows: Rows) -> Any:
-        """The sums over everybody's rows that the gradient needs."""
+        """The sums over the rows of all workers that the gradient needs."""
         return None
 
     def value(self, rows: Rows) -> tuple[float, float]:
-        """Total loss and total weight of everybody's rows."""
+        """Total loss and total weight of the rows of all workers."""
 
         def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, float]:
             losses = self.row_loss(y, f, xp, **named)
@@ -197,30 +177,25 @@ class Objective(Shown):
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared. It reads and checks arguments,
-    applies weights and converts to float32. The parameters and declarations of the loss, such as
-    ``link`` and ``outputs`` (see :class:`Loss`), are attributes here too.
+    applies weights and converts to float32.
 
     Parameters
     ----------
     equations : Loss
-        The loss.
+        The loss, whose parameters and declarations are attributes here too: see :class:`Loss`,
+        where ``hessian_kind`` is ``hessian``, and ``label_domain`` is ``labels``.
 
     Attributes
     ----------
     intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units; a tuple if there are several outputs. None
-        if :meth:`measured` has not seen the labels yet, or if the loss has no such value.
+        Where boosting should start, in margin units. None if :meth:`measured` has not seen the
+        labels yet, or if the loss has no such value.
     rows : int or None
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
         Whether it is for certain rows, whose values it holds or is still to be given.
-    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
-        What the returned hessian is; see :class:`Loss`.
-    label_domain : Domain
-        The labels that the loss is defined for; all others are refused.
     n_classes : int or None
-        How many classes :meth:`class_probability` has, labels 0 to n_classes - 1; None if the
-        labels are numbers.
+        How many classes :meth:`class_probability` has; None if the labels are numbers.
     """
 
     equations: Loss
@@ -268,10 +243,8 @@ class Objective(Shown):
         return bool(self.equations.named)
 
     def take(self, positions: ArrayLike) -> Objective:
-        """The objective for some of its training rows: itself if it belongs to none.
-
-        ``positions``: whole numbers from 0 to ``rows`` - 1, (m,), in the order of training.
-        """
+        """The objective for some of its training rows, at positions from 0 to ``rows`` - 1, (m,),
+        in the order of training: itself if it belongs to none."""
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
 
@@ -314,10 +287,7 @@ class Objective(Shown):
                 )
 
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
-        """A copy of the objective with what depends on the training labels filled in.
-
-        While several workers train together, these are the labels of all of them.
-        """
+        """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
             return self.measured_on(read_labels(self, y_true, sample_weight))
 
@@ -336,8 +306,7 @@ class Objective(Shown):
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
     def class_probability(self, margin: ArrayLike) -> Array:
-        """The probability of each class, float64 (n, n_classes), at margins of shape (n,), or
-        (n, K) for K outputs."""
+        """Class probabilities, float64 (n, n_classes), at margins (n,), or (n, K) of K outputs."""
         link: Link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")
@@ -380,10 +349,9 @@ class Objective(Shown):
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
         """Gradient and hessian, float32, for either form in which boosters call.
 
-        ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``,
-        ``(y_true, margin, sample_weight)`` from the scikit-learn interfaces.
-        The second argument decides: a dataset has ``get_label``. Arrays on a device give
-        arrays on that device, if the objective takes them (``takes_device_arrays``).
+        ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``, ``(y_true, margin,
+        sample_weight)`` from the scikit-learn interfaces: a dataset has ``get_label``. Arrays on a
+        device give arrays on that device, if the objective takes them (``takes_device_arrays``).
         """
         if hasattr(a, "get_label"):
             raise TypeError(
@@ -438,9 +406,8 @@ class Objective(Shown):
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
     ) -> BoundObjective:
-        """This objective with the labels and weights that it is trained on.
-
-        They are checked, converted and measured once, and buffers are reused.
+        """This objective with the labels and weights that it is trained on, checked and measured
+        once.
 
         Parameters
         ----------
@@ -452,12 +419,13 @@ class Objective(Shown):
         Returns
         -------
         BoundObjective
-            ``bound(margin)`` returns gradient and hessian, float32.
+            ``bound(margin)`` returns gradient and hessian, float32, in buffers that are reused.
         """
         with self._together():
             rows = read_labels(self, y_true, sample_weight)
             loss = self._for(rows)
-        return BoundObjective(Objective(loss), rows, read_start(loss, start))
+        K = 1 if np.ndim(start) == 0 else loss.outputs
+        return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
 
     def _for(self, rows: Rows) -> Loss:
         """The loss, measured on the rows if it still must be."""
@@ -500,17 +468,7 @@ class Written(threading.local):
 
 
 class BoundObjective:
-    """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
-
-    Threads may share it.
-
-    Attributes
-    ----------
-    objective : Objective
-        The objective, measured on the data.
-    rows : Rows
-        Labels and weights.
-    """
+    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
@@ -522,9 +480,7 @@ class BoundObjective:
 
     def __call__(self, margin: Array, data: object = None) -> Both:
         """Gradient and hessian, float32; the next call of this thread overwrites the same arrays.
-
-        If the labels are on a device, so are gradient and hessian, in new arrays.
-        """
+        If the labels are on a device, so are gradient and hessian, in new arrays."""
         place = self.rows.place
         if place is not HOST or type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = place.real_array("margin", margin)
@@ -675,25 +631,23 @@ def check_margin_shape(objective: Objective, f: Any) -> None:
     raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
 
 
-def read_start(loss: Loss, start: ArrayLike) -> Start:
-    K = loss.outputs
-    if K == 1 or np.ndim(start) == 0:
-        return _checks.number("start", start)
-    added = _checks.vector("start", start).astype(np.float64)
-    if len(added) != K:
-        raise ValueError(
-            f"start must be one number, or one for each of the {K} outputs, found {len(added)}"
-        )
-    return added
+def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
+    """A number if K is 1, or else K numbers, float64."""
+    if K == 1:
+        return _checks.number(name, value)
+    numbers = _checks.vector(name, value).astype(np.float64)
+    if len(numbers) != K:
+        raise ValueError(f"{name} must hold {K} numbers, one an output, found {len(numbers)}")
+    return numbers
 
 
 _bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""For the data set of a plain call, or its booster: the objective, labels and weights, and the
-objective bound to copies of these. ``set_label`` may change them at any time."""
+"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
+as ``set_label`` may change them at any time."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
-    """Gradient and hessian, weighted, from everybody's totals and the equations."""
+    """Gradient and hessian, weighted, from the totals of all workers and the equations."""
     totals = None
     if loss.couples_rows:
         with _workers.summing(loss.name):
@@ -741,16 +695,13 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
         )
 
 
-_trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()
-"""For each booster the objective that it trains on, once it has called it."""
+_trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
 
 
 def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
-    """The facts, and where boosting starts, if this is its first call.
-
-    Then boosters pass their own start in every row: 0, 0.5 or base_score. A loss that does not say
-    how far from its intercept that may be is asked by its gradients: nearly all point one way.
-    """
+    """The facts, and where boosting starts, if this is its first call: then boosters pass their own
+    start in every row. A loss that does not say how far from its intercept that may be is asked by
+    its gradients: nearly all point one way."""
     n, alone = len(rows), not _workers.together_now()
     if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
         return facts  # nearly all calls by hand, at no cost

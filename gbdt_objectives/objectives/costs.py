@@ -23,9 +23,7 @@ from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
 """A function of (y, p), each (n,): the value and its derivative by p, (n,) or one number."""
-
-MOST_LABELS = 1000
-"""Most different labels; each costs a pass over the predictions."""
+MOST_LABELS = 1000  # most different labels; each costs a pass over the predictions
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,8 @@ class AbsoluteCost:
 
 @dataclass(frozen=True)
 class MatrixCost:
-    """A cost between the classes low, low+1, ..., for p in their range.
-
-    Through each row of the matrix goes a monotone piecewise cubic (PCHIP), whose first derivative
-    is continuous.
-    """
+    """A cost between the classes low, low+1, ..., for p in their range: through each row of the
+    matrix goes a monotone piecewise cubic (PCHIP), whose first derivative is continuous."""
 
     matrix: tuple[tuple[float, ...], ...]
     low: float
@@ -63,8 +58,7 @@ class MatrixCost:
 
     @cached_property
     def pieces(self) -> Array:
-        """The coefficients, highest power first, of each true class between each two
-        neighbouring predicted ones: (4, K, K-1)."""
+        """Coefficients [power, true class, predicted class to the left], (4, K, K-1)."""
         from scipy.interpolate import PchipInterpolator
 
         matrix = np.array(self.matrix)
@@ -103,8 +97,7 @@ class MatrixCost:
         return (labels - self.low).astype(np.intp)
 
     def _place(self, p: Array) -> tuple[Array, Array]:
-        """The position of the class to the left of p, as a float and at most the last but one, and
-        the distance of p from it."""
+        """The class to the left of p, as a float and at most the last but one, and p's distance."""
         t = p - p.dtype.type(self.low)
         left = np.floor(t)
         np.minimum(left, len(self.matrix) - 2, out=left)
@@ -248,10 +241,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -> ExpectedCost:
-    """The expected cost for a distribution of labels, after a check that kappa is defined there.
-
-    ``labels`` ascend, ``weights`` >= 0 have any sum; ``name`` says where they come from.
-    """
+    """The expected cost for rising labels and their weights, checked; ``name`` is theirs."""
     counts = weights > 0
     labels, pi = labels[counts], weights[counts] / weights.sum()
     K = len(labels)
@@ -317,8 +307,7 @@ class MatrixClasses(Values):
 
 
 def label_weights(rows: Rows) -> Array:
-    """The number of different labels, the labels, ascending, and the weight of each, as one vector
-    of fixed length, which holds the first ``MOST_LABELS``."""
+    """How many labels there are, then ``MOST_LABELS`` of them, ascending, and of their weights."""
     y, w = rows.y, rows.w
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
     whole = low.is_integer() and high - low < MOST_LABELS
@@ -345,8 +334,7 @@ def check_few_labels(name: str, K: int) -> None:
 
 
 def merge_label_weights(parts: Array) -> tuple[Array, Array]:
-    """The different labels of all rows, in ascending order, and the weight of each, given the
-    :func:`label_weights` of each part."""
+    """The different labels of all rows, ascending, and their weights, of each part's vector."""
     own = np.arange(MOST_LABELS) < parts[:, :1]  # the rest is padding
     labels, at = np.unique(parts[:, 1 : 1 + MOST_LABELS][own], return_inverse=True)
     check_few_labels("y_true", max(len(labels), int(parts[:, 0].max())))

@@ -20,7 +20,7 @@ Totals = tuple[float, float, float]
 
 
 class RatioOfSums(Loss):
-    """The loss n F/G, of sums over everybody's rows; made by factories with these arguments."""
+    """The loss n F/G, of sums over all workers' rows; made by factories with these arguments."""
 
     hessian = "constant"
     label_range: LabelRange | None
@@ -43,7 +43,7 @@ class RatioOfSums(Loss):
         return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
+        """n, F, G of the rows of all workers."""
         raise NotImplementedError
 
     def value(self, rows: Rows) -> tuple[float, float]:
@@ -89,15 +89,10 @@ def check_complete(loss: Loss, factory: str) -> None:
 
 
 def measure_labels(
-    measure: Callable[[Rows], Sequence[float] | Array],
-    domain: Domain,
-    label_range: LabelRange | None,
-    prior_labels: Array | None,
-    y_true: Any,
-    sample_weight: Any,
-) -> Sequence[float] | Array:
-    """What is measured on the training rows that count, if their labels are in the domain, in the
-    range and in the prior that are given."""
+    measure: Callable[[Rows], Sequence[float] | Array], domain: Domain,
+    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any,
+) -> Sequence[float] | Array:  # fmt: skip
+    """What is measured on rows that count; labels must be in the domain, range and prior."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

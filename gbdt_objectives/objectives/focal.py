@@ -27,8 +27,7 @@ from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 
-ABSENT = 1e-6
-"""Weight of a class without rows, as a share of the rarest's: the intercept must be finite."""
+ABSENT = 1e-6  # weight of a class without rows, as a share of the rarest's: for a finite intercept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class FocalLoss(Loss):
             return self
         from scipy.optimize import brentq
 
-        negative, positive = logloss.both_classes(logloss.class_totals(rows, 2))
+        negative, positive = logloss.both_classes(rows)
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
@@ -145,7 +144,7 @@ class MulticlassFocalLoss(Loss):
             return self
         from scipy.optimize import root
 
-        counted = np.array(logloss.class_totals(rows, self.n_classes))
+        counted = logloss.class_totals(rows, self.n_classes)
         occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)
@@ -176,11 +175,8 @@ class MulticlassFocalLoss(Loss):
         return self.weigh(focal_loss(x, self.gamma, xp), own)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any) -> Both:
-        """c A (r - [k = y]), where r[y] = 0.
-
-        Half the hessian would do if one margin moved; for all K, moved at once, tests found no leaf
-        step that makes the loss worse.
-        """
+        """c A (r - [k = y]), where r[y] = 0. Half the hessian would do if one margin moved; for all
+        K, moved at once, tests found no leaf step that makes the loss worse."""
         own, gradient, x = other_margins(y, z, xp)
         gradient -= own
         gradient *= self.weigh(slopes(x, self.gamma, xp), own)
@@ -190,11 +186,8 @@ class MulticlassFocalLoss(Loss):
 
 
 def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Indicators of each row's own class, (K, n); the softmax r of the other margins, 0 for its
-    own, (K, n); and log(sum of their exp) - z[y], (n,).
-
-    Rows are columns, which are fast.
-    """
+    """For z (n, K): indicators of each row's own class and the softmax r of the other margins, 0
+    for its own, both (K, n), as columns are fast; and log(sum of their exp) - z[y], (n,)."""
     z = xp.stack([z[:, k] for k in range(z.shape[1])])
     own = xp.asarray(xp.stack([y == k for k in range(z.shape[0])]), dtype=z.dtype)
     r = z - own * (xp.finfo(z.dtype).max / 4)  # its exp is 0
@@ -209,11 +202,9 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
 
 
 def slopes(x: Any, g: float, xp: Any) -> Any:
-    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u.
-
-    log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
-    e^x, if only u is not 1. Beyond the largest x that is looked at, q is 1, and p 0.
-    """
+    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u: right to a few roundings however
+    small e^x, with the rounded u in both places, if only u is not 1. Beyond the largest x that is
+    looked at, q is 1, and p 0."""
     x = xp.clip(x, -xp.inf, logloss.largest_exponent(x, xp))  # numpy is slow without a least
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)
@@ -239,8 +230,8 @@ def focal_objective(
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 
-    Use it where a focal loss is prescribed. In ``experiments/focal`` it ranked and predicted rare
-    events no better than the logistic loss.
+    Use it where a focal loss is prescribed; the logistic loss is as good for rare events
+    (``experiments/focal``).
 
     ::
 
@@ -258,27 +249,24 @@ def focal_objective(
         gradient  w c(y) A (r[k] - [k = y]),   r[k] = exp(z[k]) / sum over j != y of exp(z[j])
         hessian   (1 + g) |gradient|
 
-    sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
-    (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
-    for a model that fits; calibrate any other on held-out rows, for instance with
-    ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
+    sigma(z) or softmax(z) is **not** a class probability. ``class_probability(margin)`` of the
+    objective gives that for a model that fits; calibrate any other on held-out rows, for instance
+    with ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
 
     Parameters
     ----------
     gamma : float >= 0
         g; 0 is the logistic loss, softmax cross entropy, 2 is usual.
     alpha : float in (0, 1), or K floats > 0, optional
-        The weights c of the classes. For two classes c(1) is alpha and c(0) is 1 - alpha; for
-        more, give one number for each. None: 1 for all.
+        The weights c of the classes, 1 if None: for two classes c(1), where c(0) is 1 - alpha.
     n_classes : int
         K, for labels 0 to K-1.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1.
-        The intercept is the constant margin of least loss; K > 2 classes have one each, with the
-        sum 0. A class without training rows counts there as a millionth of the rarest other.
+        Its intercept is the constant margin of least loss, K > 2 of them with the sum 0, where a
+        class without training rows counts as a millionth of the rarest other.
 
     Raises
     ------
@@ -288,9 +276,8 @@ def focal_objective(
 
     References
     ----------
-    Lin, Goyal, Girshick, He & Dollar (2017), "Focal loss for dense object detection", ICCV,
-    sections 3.1 and 3.2; Charoenphakdee, Vongkulbhisal, Chairatanakul & Sugiyama (2021), "On
-    focal loss for class-posterior probability estimation", CVPR, for the probability.
+    Lin et al. (2017), "Focal loss for dense object detection", ICCV, sections 3.1 and 3.2;
+    Charoenphakdee et al. (2021), "On focal loss for class-posterior probability estimation", CVPR.
 
     Examples
     --------

@@ -17,15 +17,13 @@ from gbdt_objectives._checks.domain import Domain, of_link
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows, read_only
-from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, read_outputs
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
 """A function of (y_true, margin, sample_weight), and of the values of the rows by name."""
 
-FEW_ROWS = 1000
-"""Number of rows on which a user's function is tried in parts."""
-
+FEW_ROWS = 1000  # on which a user's function is tried in parts
 FLAT, STRAIGHT, ROUNDS = 1e-9, 1e-4, 6  # S / A that is 0, and up to which S is a straight line
 STEPS = np.array([0.0, *(k * 2.0**n for k in (1, -1) for n in (-14, *range(-1, 6)))])
 
@@ -52,11 +50,6 @@ class FunctionLoss(Loss):
     @property
     def name(self) -> str:
         return getattr(self.function, "__name__", "function")
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        """Names of the row values that the function gets."""
-        return tuple(name for name, _ in self.named)
 
     @property
     def has_loss(self) -> bool:
@@ -103,15 +96,9 @@ class FunctionLoss(Loss):
                 f"{self.name} must return a tuple (gradient, hessian), found "
                 f"{type(returned).__name__}"
             )
-        gradient, hessian = (
-            read_result(f"the {part} returned by {self.name}", values, f.shape)
-            for part, values in zip(("gradient", "hessian"), returned, strict=True)
-        )
-        if gradient.shape != f.shape:
-            raise ValueError(
-                f"the gradient returned by {self.name} must have the margin's shape {f.shape}, "
-                f"found {gradient.shape}"
-            )
+        told = f"returned by {self.name}"
+        gradient = read_result(f"the gradient {told}", returned[0], f.shape)
+        hessian = read_result(f"the hessian {told}", returned[1], f.shape, ())
         if hessian.min() < 0:
             raise self._bad(hessian)
         return gradient, hessian
@@ -124,8 +111,8 @@ class FunctionLoss(Loss):
         )
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
-        """Raise if the gradient of a row depends on other rows, as a worker sees its own only. A
-        few rows are tried with and without half of them."""
+        """Raise if a row's gradient depends on others: a few rows are tried without half of
+        these."""
         n = min(len(f), FEW_ROWS)
         parts = []
         for rows in (slice(0, n), slice(0, n // 2)):
@@ -146,7 +133,7 @@ class FunctionLoss(Loss):
 
 
 def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
-    """The constant c at which S(c), the sum of everybody's gradients, rises through 0; of several,
+    """The constant c at which S(c), the sum of all workers' gradients, rises through 0; of several,
     that of least loss, or else nearest to the image of the labels' mean, which it is if S is 0
     everywhere. Under a softmax the centred log-priors. None if there is none."""
     if loss.link.takes_several:
@@ -203,12 +190,12 @@ def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
     return np.asarray(np.unique(points[np.isfinite(S)], axis=0))
 
 
-def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """Read what a function returned: finite numbers, one for each margin or one for all."""
+def read_result(what: str, values: Any, *shapes: tuple[int, ...]) -> Array:
+    """Read what a function returned: finite numbers of one of these shapes, the margin's first."""
     array = _checks.real_array(what, values)
-    if array.shape not in ((), shape):
-        raise ValueError(f"{what} must have the margin's shape {shape}, found {array.shape}")
-    _checks.finite(what, np.broadcast_to(array, shape))
+    if array.shape not in shapes:
+        raise ValueError(f"{what} must have the margin's shape {shapes[0]}, found {array.shape}")
+    _checks.finite(what, np.broadcast_to(array, shapes[0]))
     return array
 
 
@@ -228,36 +215,35 @@ def objective(
     Parameters
     ----------
     function : callable or Loss
-        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins
-        and results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the
-        weights, as boosters do not. The hessian may be one number for all rows. A function of
-        module level can be pickled, a lambda cannot.
+        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins and
+        results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the weights, as
+        boosters do not. The hessian may be one number for all rows. A function of module level can
+        be pickled, a lambda cannot.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
     link : {"identity", "log", "logit", "softmax", "undeclared"} or Link, optional
         What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits; see
-        :class:`Link`, which has more.
-        Models of ``train`` and of the drop-in estimators then predict in natural units, and
-        "logit" and "softmax" give classifiers their probabilities. None: models predict margins.
+        :class:`Link`. Models of ``train`` and of the drop-in estimators then predict in natural
+        units, and "logit" and "softmax" give classifiers their probabilities. None: models predict
+        margins.
     outputs : int, optional
         K, if a row has several margins, (n, K); needed for "softmax".
     intercept : float or K floats, optional
         Where ``train`` starts, in margin units. None: where the weighted gradients sum to 0, or, if
         they do everywhere, at the image of the mean label; "softmax": centred log-priors; else 0.
     rows : mapping or list of str, optional
-        Other values of each training row, such as costs, offsets or groups, which the function
-        and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
-        ``{"cost": cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows;
-        ``["cost"]`` names what drop-in estimators get as ``fit(X, y, cost=cost)``, which
-        scikit-learn's cross-validation splits. Values are copied, and belong to the rows by
-        position: another number is refused, another order cannot be noticed, except that pandas
-        objects given to ``fit`` must have the index of X. Evaluation sets need none.
+        Other values of each training row, such as costs, offsets or groups, which the function and
+        the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``. ``{"cost":
+        cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows; ``["cost"]``
+        names what drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
+        cross-validation splits. Values belong to the rows by position: another order cannot be
+        noticed, except that pandas objects given to ``fit`` must have the index of X. Evaluation
+        sets need none.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
     ------
@@ -313,14 +299,8 @@ def objective(
 def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[float, ...] | None:
     if intercept is None:
         return None
-    if outputs == 1:
-        return _checks.number("intercept", intercept)
-    values = _checks.vector("intercept", intercept).astype(np.float64)
-    if len(values) != outputs:
-        raise ValueError(
-            f"intercept must hold {outputs} numbers, one an output, found {len(values)}"
-        )
-    return tuple(values.tolist())
+    found = read_outputs("intercept", intercept, outputs)
+    return found if outputs == 1 else tuple(found.tolist())
 
 
 def _read_row_names(rows: object) -> list[str]:

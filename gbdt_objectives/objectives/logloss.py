@@ -52,11 +52,8 @@ class Offsets(RowValues):
 
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
-    """Logistic loss with a weight for negatives and an offset of the margin.
-
-    loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))),  c(1) = 1,  c(0) = negative_weight.
-    Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
-    """
+    """Logistic loss with a weight for negatives and an offset of the margin: loss = sum w c(y)
+    log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
 
     labels = BINARY
     link = LOGIT
@@ -71,7 +68,7 @@ class LoglossLoss(Loss):
         """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        negative, positive = both_classes(class_totals(rows, 2))
+        negative, positive = both_classes(rows)
         if self.named or self.offset > 0 or self.negative_weight > 1:
             guards.thins_the_frequent_class(Facts(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
@@ -95,11 +92,8 @@ class LoglossLoss(Loss):
         return softplus_of_twice((0.5 - y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
-        """Gradient and hessian from E = exp((2y-1) s), the odds of the right label, s = z + offset.
-
-        The probability of the wrong label is 1/(1+E), without cancellation in either tail; the
-        hessian is E/(1+E)^2, or half that probability.
-        """
+        """From E = exp((2y-1) s), the odds of the right label: the wrong one has the probability
+        1/(1+E), without cancellation in either tail, and the hessian is E/(1+E)^2, or half that."""
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
@@ -157,9 +151,10 @@ class LoglossLoss(Loss):
         return write
 
 
-def class_totals(rows: Rows, K: int) -> list[float]:
-    """The weight of each of the classes 0 to K-1 in everybody's rows."""
-    return list(map(float, rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)])))
+def class_totals(rows: Rows, K: int) -> Array:
+    """The weight of each of the classes 0 to K-1 in the rows of all workers, (K,)."""
+    W: Array = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)])
+    return W
 
 
 def occurring(W: Array) -> Array:
@@ -177,20 +172,16 @@ def largest_exponent(z: Any, xp: Any) -> float:
     return LARGEST_EXPONENT[xp.finfo(z.dtype).bits // 8]
 
 
-def both_classes(weights: list[float]) -> tuple[float, float]:
+def both_classes(rows: Rows) -> tuple[float, float]:
     """The weights of label 0 and of label 1, neither of which may be 0."""
-    negative, positive = weights
-    if not (positive > 0 and negative > 0):
-        raise ValueError(
-            f"y_true has one class only, found weight {positive:g} for label 1 and "
-            f"{negative:g} for label 0: both must occur"
-        )
-    return negative, positive
+    W = class_totals(rows, 2)
+    occurring(W)
+    return float(W[0]), float(W[1])
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
     """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
-    rows and the weights of everybody's labels, ``positive`` P and ``negative``."""
+    rows and the weights of all workers' labels, ``positive`` P and ``negative``."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:
@@ -208,8 +199,7 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 
 
 def softplus(q: Any, xp: Any = np) -> Any:
-    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``; ``xp`` has the
-    functions of its library."""
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``."""
     return softplus_of_twice(0.5 * q, xp)
 
 
@@ -234,8 +224,8 @@ def weighted_logloss_objective(
 ) -> Objective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
-    Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`.
-    ``docs/which_one.md`` names the exception.
+    Use it where such weights are prescribed; otherwise prefer :func:`offset_logloss_objective`,
+    which has no large weights and is better at low rates (``docs/which_one.md``).
 
     ::
 
@@ -244,8 +234,7 @@ def weighted_logloss_objective(
         hessian   w c sigma(z) (1 - sigma(z))   "exact"
                   w c |sigma(z) - y| / 2        "bounded"
 
-    The margin z is the log-odds in the full population, before sampling. It is that of
-    :func:`offset_logloss_objective` too, which has no large weights and is better at low rates.
+    The margin z is the log-odds in the full population, before sampling.
 
     Parameters
     ----------
@@ -254,12 +243,11 @@ def weighted_logloss_objective(
     hessian : {"exact", "bounded"}
         "exact" is the second derivative, with which a leaf of few rows with large weights can step
         far past its optimum. "bounded": no leaf does, nor steps further than 2
-        (``docs/theory/leaf_steps.md``). Choose it for rates of .1 and below if nothing is tuned.
+        (``docs/theory/leaf_steps.md``). Choose it for rates of 0.1 and below if nothing is tuned.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 and 1.
 
     Raises
     ------
@@ -268,8 +256,8 @@ def weighted_logloss_objective(
 
     References
     ----------
-    McMahan et al. (2013), "Ad click prediction: a view from the trenches", section 4.3;
-    King & Zeng (2001), Political Analysis 9(2), section 4.2.
+    McMahan et al. (2013), "Ad click prediction", section 4.3; King & Zeng (2001), Political
+    Analysis 9(2), section 4.2.
 
     Examples
     --------
@@ -304,38 +292,35 @@ def offset_logloss_objective(
         r, the fraction of the negatives that was kept in the training data; or the rate of each of
         the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
         rate of a positive is not 1, but that at which a negative in its place would be kept. Rates
-        by row are copied, and belong to the rows in their order: in cross-validation each fold
-        needs ``objective.take(positions)``, as ``cv`` makes it. They may depend on the features,
-        not on the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their
-        negatives were sampled, weigh these by 1/r and measure ``weighted_logloss_metric(1)``.
+        by row belong to the rows in their order: in cross-validation each fold needs
+        ``objective.take(positions)``, as ``cv`` makes it. They may depend on the features, not on
+        the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their negatives were
+        sampled, weigh these by 1/r and measure ``weighted_logloss_metric(1)``.
     hessian : {"exact", "bounded"}
         As in :func:`weighted_logloss_objective`. "bounded" gains nothing here.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels
-        are 0 and 1; the margin, and sigma of it, need no correction afterwards.
+        Its margins, and sigma of them, need no correction afterwards.
 
     Raises
     ------
     ValueError
-        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one
-        rate for each row, or exactly the positives have the rate 1.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one rate
+        for each row, or exactly the positives have the rate 1.
 
     References
     ----------
     King & Zeng (2001), Political Analysis 9(2), section 4.1, for one rate; Wang, Zhang & Wang
-    (2021), "Nonuniform negative sampling and log odds correction with rare events data", arXiv
-    2110.13048, for rates by row.
+    (2021), arXiv 2110.13048, for rates by row.
 
     Examples
     --------
-    >>> import math
     >>> from gbdt_objectives import offset_logloss_objective
-    >>> offset_logloss_objective(0.1)([1, 0], [math.log(0.1)] * 2)[0]
+    >>> offset_logloss_objective(0.1)([1, 0], [-2.3026, -2.3026])[0].round(3)
     array([-0.5,  0.5], dtype=float32)
-    >>> offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)[0].round(3)
+    >>> offset_logloss_objective([0.5, 0.1])([1, 0], [-2.3026, -2.3026])[0].round(3)
     array([-0.833,  0.5  ], dtype=float32)
     """
     _checks.choice("hessian", hessian, ("exact", "bounded"))

@@ -1,15 +1,15 @@
 """Proportional odds: the probabilities of ordered classes from one score.
 
-Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds,
-l = theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf),
-sigma the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class
-below l and below u, d = u - l.
+Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds, l =
+theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf), sigma
+the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class below
+l and below u, d = u - l.
 
 The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - log(1 - exp(-d)),
-into terms of one threshold each, and one that keeps the two apart. So nothing cancels in
-g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l), and what the thresholds of least loss
-need of the rows are sums by class: their matrix of second derivatives is tridiagonal.
-To fit them, rows are put in the order of their classes: thresholds are then numbers, not columns.
+into terms of one threshold each, and one that keeps the two apart. So nothing cancels, and what the
+thresholds of least loss need of the rows are sums by class: their matrix of second derivatives is
+tridiagonal. To fit them, rows are put in the order of their classes: thresholds are then numbers,
+not columns.
 """
 
 from __future__ import annotations
@@ -32,14 +32,9 @@ from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 
-FAR = 40.0
-"""Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
-
-SAMPLE = 16384
-"""Number of rows of each class in the sample on which the thresholds are fitted first."""
-
-STEPS = 25
-"""Most steps to the thresholds of least loss; only contrived data need more than ten."""
+FAR = 40.0  # limit of margins and thresholds: exp(-f) exp(theta) is a float32, one exp a row serves
+SAMPLE = 16384  # rows of each class in the sample on which the thresholds are fitted first
+STEPS = 25  # most steps to the thresholds of least loss; only contrived data need more than ten
 
 
 class Part(NamedTuple):
@@ -54,20 +49,15 @@ class Part(NamedTuple):
     def f(self) -> Array:
         return np.log(self.values) if self.near else self.values
 
-    def odds(self, theta: float, out: Array) -> Array:
-        """exp(f - theta), the odds of a class above theta."""
-        if self.near and abs(theta) <= FAR:
-            np.multiply(self.values, np.array(math.exp(-theta), out.dtype), out=out)
-            return out
-        np.subtract(self.f, np.array(theta, out.dtype), out=out)
-        np.minimum(out, LARGEST_EXPONENT[out.itemsize], out=out)
-        np.exp(out, out=out)
-        return out
-
     def split(self, theta: float, below: Array, above: Array) -> None:
-        """Write F = sigma(theta - f) and 1 - F, both without cancellation."""
-        odds = self.odds(theta, above)
-        np.add(odds, 1, out=below)
+        """Write F = sigma(theta - f) and 1 - F, both without cancellation, from exp(f - theta)."""
+        if self.near and abs(theta) <= FAR:
+            np.multiply(self.values, np.array(math.exp(-theta), above.dtype), out=above)
+        else:
+            np.subtract(self.f, np.array(theta, above.dtype), out=above)
+            np.minimum(above, LARGEST_EXPONENT[above.itemsize], out=above)
+            np.exp(above, out=above)
+        np.add(above, 1, out=below)
         np.reciprocal(below, out=below)
         above *= below
 
@@ -122,7 +112,7 @@ class OrdinalLogitLoss(Loss):
         """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
         those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
-            W = np.array(class_totals(rows, self.n_classes))
+            W = class_totals(rows, self.n_classes)
             present = occurring(W)
             theta = with_absent(log_odds(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
@@ -156,7 +146,7 @@ class OrdinalLogitLoss(Loss):
             below, above = (x.clip(-LARGEST_EXPONENT[8], 1e300) for x in (low - f, f - high))
             return softplus(below) + softplus(above), 1.0
 
-        W = np.array(class_totals(rows, self.n_classes))
+        W = class_totals(rows, self.n_classes)
         losses, n = rows.sum(terms).tolist()
         gaps, W = apart(self.padded(theta))[W > 0], W[W > 0]
         if not gaps.all():
@@ -217,15 +207,12 @@ def place(rows: Rows) -> list[Part]:
 
 # The thresholds of least loss.
 
-Total = Callable[[Any], Array]
-"""A function that adds up own sums over everybody."""
+Total = Callable[[Any], Array]  # adds up own sums over all workers
 
 
 def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
-    """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows.
-
-    They are fitted to samples of each class first, which mostly leaves one pass over all rows.
-    """
+    """theta_1 to theta_{K-1} of least loss at these margins, over the rows of all workers. They are
+    fitted to samples of each class first, which mostly leaves one pass over all rows."""
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
@@ -262,19 +249,12 @@ def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
 
 
 def minimize(
-    parts: Sequence[Part],
-    W: Array,
-    factor: Array,
-    theta: Array,
-    enough: float,
-    spare: Array,
+    parts: Sequence[Part], W: Array, factor: Array, theta: Array, enough: float, spare: Array,
     total: Total,
-) -> Array | None:
-    """The thresholds of least loss, or None if they are not found in ``STEPS`` steps.
-
-    This is Chebyshev's method: Newton's, with a second step for what the third derivatives bend. A
-    step of at most ``enough`` is the last. ``factor`` multiplies the sums over each class.
-    """
+) -> Array | None:  # fmt: skip
+    """The thresholds of least loss, or None if not found in ``STEPS`` steps, by Chebyshev's method:
+    Newton's, with a second step for what the third derivatives bend. A step of at most ``enough``
+    is the last. ``factor`` multiplies the sums over each class."""
     last = math.inf
     rounding = 16 * float(np.finfo(spare.dtype).eps) * W.sum()
     for _ in range(STEPS):
@@ -304,7 +284,7 @@ def minimize(
 def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
     """Derivatives of the loss by the thresholds: the first, the matrix of the second and, for
     Chebyshev's step, the third of the sums, the third of -W log(1 - exp(-d)) by the distance d of
-    two thresholds, and its size beside the second."""
+    two thresholds, and its size relative to the second."""
     slope, curve, bend = (
         sums[1:, :3] + sums[:-1, 3:]
     ).T  # the class above each threshold and the one below
@@ -362,8 +342,7 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
 
 
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
-    """Sums, for each class, of w times the first three derivatives of softplus(l - f) by l, and of
-    softplus(f - u) by u."""
+    """Sums by class of w times three derivatives of softplus(l - f) by l, softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
         below, above, h = spare[:3, : len(part.values)]
@@ -411,10 +390,8 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 
 
 def with_absent(theta: Array, present: Array) -> Array:
-    """Thresholds of all classes, from those between the classes that are present.
-
-    The two thresholds of an absent class coincide, or are infinite at the ends.
-    """
+    """Thresholds of all classes, from those between the classes that are present. The two of an
+    absent class coincide, or are infinite at the ends."""
     below = np.cumsum(present)[:-1]
     return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[below])
 
@@ -451,9 +428,8 @@ def ordinal_logit_objective(
         gradient  w ((1 - F_u) - F_l)
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
-    with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely. Boosting starts at 0, as thresholds carry
-    the location of the scores.
+    with F_l = 0 for the lowest class and F_u = 1 for the highest. Boosting starts at 0: thresholds
+    carry the location of the margin f, one score for all classes.
 
     Parameters
     ----------
@@ -462,16 +438,14 @@ def ordinal_logit_objective(
     thresholds : {"refit", "fixed"} or array-like of shape (K-1,)
         "refit": the thresholds of least loss at the margins of each call, for which the hessian is
         an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
-        the training labels; they are too close where features tell classes apart. Numbers: the
-        thresholds themselves, increasing. "refit" costs about twice as much as the others
-        (``benchmarks/README.md``); ``experiments/ordinal_data`` says what its probabilities gain.
+        the training labels, which are cheaper, but too close where features tell classes apart.
+        Numbers: the thresholds themselves, increasing.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. After training,
-        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K). That
-        of a class without training rows is 0: the loss of other rows that have it is infinite.
+        After training, ``fitted(y_train, margin_train).class_probability(margin)`` gives (n, K).
+        That of a class without training rows is 0: the loss of other rows that have it is infinite.
 
     Raises
     ------
@@ -481,8 +455,7 @@ def ordinal_logit_objective(
 
     References
     ----------
-    McCullagh (1980), "Regression models for ordinal data", Journal of the Royal Statistical
-    Society B 42, 109-142.
+    McCullagh (1980), Journal of the Royal Statistical Society B 42, 109-142.
 
     Examples
     --------

@@ -91,11 +91,9 @@ class QWKLoss(coupled.RatioOfSums):
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
         """Write in place what ``gradient_hessian`` says: y - a and its sums are computed once, and
-        t is kept between the two passes.
-
-        Sums are float64, so that neither the order of rows nor their split over workers shows, and
-        F = D - sum w t c + sum w c^2 / 2, c = y - a, which spares the vector t - c.
-        """
+        t is kept between the two passes. Sums are float64: neither the order of rows nor their
+        split over workers shows. F = D - sum w t c + sum w c^2 / 2, c = y - a, spares the vector t
+        - c."""
         dtype = gradient.dtype
         # numbers as arrays, which numpy reads twice as fast
         a = np.array(self.center - start, dtype)  # type: ignore[operator]
@@ -162,7 +160,7 @@ def qwk_objective(
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
     Use it where scores are rounded as they are, averaged with those of other models or shown as
-    grades. With thresholds fitted afterwards, squared error is mostly level with it.
+    grades. With thresholds fitted afterwards, squared error is mostly as good.
 
     ::
 
@@ -173,23 +171,22 @@ def qwk_objective(
                   that times n/G                       scale="kappa", as published
         hessian   w
 
-    with a the mean and b the variance of the labels (``center``, ``spread``). For integer p,
-    kappa~ is the metric itself. The function is not convex, so the hessian is a constant and the
-    start matters: begin at ``center``, as ``train`` of the adapters does (a bare booster starts at
-    0 or 0.5). ``docs/theory/qwk.md`` derives it.
+    with a the mean and b the variance of the labels (``center``, ``spread``). For integer p, kappa~
+    is the metric itself. The function is not convex, so the hessian is a constant and the start
+    matters: begin at ``center``, as ``train`` of the adapters does (a bare booster starts at 0 or
+    0.5). ``docs/theory/qwk.md`` derives it.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
         The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
         mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
-        are given. None: taken from the training data, of all workers if there are several.
+        are given. None: those of the training data, of all workers.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
-        The label distribution where the model will be used, if it differs from training. It changes
-        ``center`` and ``spread`` only, as published. Without ``y_true`` its labels, all that there
-        are, give ``label_range``.
+        The label distribution where the model will be used, if it differs from training: it changes
+        ``center`` and ``spread``. Without ``y_true`` its labels give ``label_range``.
     center, spread : float, optional
         a and b, in label units and squared label units.
     label_range : (float, float), optional
@@ -207,14 +204,13 @@ def qwk_objective(
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
     ------
     ValueError, TypeError
-        Labels that are empty, not finite, constant or outside ``label_range``; a
-        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside the range
-        or a ``spread`` that no distribution on it can have; arguments of the wrong kind.
+        Labels that are empty, not finite, constant or outside ``label_range``; a ``target_prior``
+        that does not sum to 1 or misses a label; a ``center`` outside the range or a ``spread``
+        that no distribution on it can have.
 
     References
     ----------
@@ -232,8 +228,6 @@ def qwk_objective(
     >>> booster = xgb.train(params, data, 20, obj=obj, custom_metric=qwk_metric())
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
-    >>> qwk_objective([0, 1, 2, 3, 3])([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])[0].round(2)
-    array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
     scale, clip, label_range = coupled.read_options(
         scale, clip, label_range, reduce, y_true, sample_weight

@@ -1,7 +1,7 @@
 """Ratios of two sums over rows as losses; extended weighted kappa with any cost is one.
 
-Symbols, as in the equations: p margin, y label, w weight, c and d the row-wise functions
-with their derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum of the weights.
+Symbols, as in the equations: p margin, y label, w weight, c and d the row-wise functions with their
+derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum of the weights.
 """
 
 from __future__ import annotations
@@ -157,18 +157,17 @@ def kappa_objective(
     cost : "squared", "absolute", array-like of shape (K, K) or callable
         c, the cost of a disagreement.
 
-        - "squared", (p-y)^2 / 2: quadratic weighted kappa. :func:`qwk_objective` takes fewer
-          passes for it, and any number of labels.
+        - "squared", (p-y)^2 / 2: quadratic weighted kappa.
         - "absolute", abs(p-y): linear weighted kappa.
-        - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
-          as in :func:`kappa_cost_metric`; the classes are the K integers of ``label_range``, or 0
-          to K-1. Between classes each row is a monotone piecewise cubic (PCHIP).
+        - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal;
+          the classes are the K integers of ``label_range``, or 0 to K-1. Between classes each row
+          is a monotone piecewise cubic (PCHIP).
         - ``cost(y, p) -> (value, derivative by p)``: finite arrays (n,), from arrays (n,). Define
           it at module level if the objective is to be pickled.
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, at most 1000 different ones. They give pi and, except
-        for a matrix, ``label_range`` = (min, max). A Dask Series or Array is taken too. None:
-        taken from the training data, of all workers if there are several.
+        The labels of the training rows, at most 1000 different ones, also as a Dask Series or
+        Array: pi and, except for a matrix, ``label_range``. None: those of the training data,
+        of all workers.
     sample_weight, target_prior, label_range, clip, reduce
         As in :func:`qwk_objective`. The prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}
@@ -178,9 +177,8 @@ def kappa_objective(
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
-        the constant p of least g(p): the mean label for the squared cost, the median for the
-        absolute one. Begin there, as ``train`` of the adapters does: nothing moves a bad start.
+        Its ``intercept`` is the constant p of least g(p): the mean label for the squared cost, the
+        median for the absolute one. Begin there, as ``train`` does: nothing moves a bad start.
 
     Raises
     ------
@@ -274,9 +272,7 @@ def ratio_objective(
     scale: Literal["residual", "loss"] = "residual",
     reduce: Reduce | None = None,
 ) -> Objective:
-    """Minimise the ratio of two sums over rows.
-
-    Use it for a metric that is a ratio of two sums over rows, if no objective here is made for it.
+    """Minimise the ratio of two sums over rows, such as a metric that has no objective here.
 
     ::
 
@@ -292,8 +288,7 @@ def ratio_objective(
     ----------
     numerator, denominator : callable
         c and d: ``function(y, p) -> (value, derivative by p)``, of labels and margins, arrays (n,)
-        in and out (or one number for all rows), without weights. Defined at module level they can
-        be pickled. The denominator's sum must be > 0.
+        in and out (or one number for all rows), without weights. The denominator's sum must be > 0.
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
@@ -302,12 +297,11 @@ def ratio_objective(
     scale : {"residual", "loss"}
         "residual" has the units of c': the loss's gradient times G/n. "loss": the loss's own.
     reduce : callable, optional
-        As in :func:`kappa_objective`.
+        As in :func:`qwk_objective`.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
     ------

@@ -10,10 +10,9 @@ of pools below it.
 """
 
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives.thresholds.decisions import decide
+from gbdt_objectives.thresholds.decisions import DecisionRule, decide, optimize_decisions
 from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.optimize import optimize_thresholds
-from gbdt_objectives.thresholds.rules import DecisionRule, optimize_decisions
 from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 

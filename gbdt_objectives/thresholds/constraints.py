@@ -37,9 +37,7 @@ from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
 from gbdt_objectives.thresholds.rows import ScoredRows, cut_to_threshold, last_of_ties
 
-START = 2
-"""False alerts that the first test of a precision allows: 0 finds more thresholds with some 50
-positives, 2 better ones with 200 and more."""
+START = 2  # false alerts that the first test of a precision allows: 2 suits 200 positives and more
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,8 @@ class Limits:
     level: float | None
 
     def place(self, rows: Scored, metric: ClassMetric, r: float, owner: Array | None) -> Array:
-        """The threshold of the best metric of those that keep all bounds; of equally good ones
-        that of the fewest alerts.
-
-        ``r``: the rate at which negatives were kept. ``owner``: the number of each row's group.
-        """
+        """The threshold of the best metric, and then of the fewest alerts, of those that keep all
+        bounds. ``r``: the rate at which negatives were kept; ``owner``: the group of each row."""
         pools, factor = rows.class_curve, np.array([1 / r, 1.0])
         C, tests = pools.C * factor[:, None], []
         if self.level is None:
@@ -89,8 +84,7 @@ class Limits:
         return place(pools.low, pools.high, last)
 
     def _nearest(self, kept: list[Array], C: Array) -> tuple[ClassMetric, int]:
-        """The first metric whose best, where the others are kept, says how far it is, and its
-        cut."""
+        """The first metric whose best, where the others are kept, says how far it is; its cut."""
         for k, (metric, _) in enumerate(self.bounds):
             others = np.logical_and.reduce([np.ones(C.shape[1], bool), *kept[:k], *kept[k + 1 :]])
             value = np.where(others, goodness(metric, C), -np.inf)
@@ -119,8 +113,7 @@ def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:
 
 
 def just_above(low: Array, high: Array, cuts: Array) -> Array:
-    """The least threshold above the pool below each cut: given its highest score, the rows above it
-    are a random sample of those that will be."""
+    """The least threshold above the pool below each cut: the rows above it are a random sample."""
     found = cut_to_threshold(low, high, cuts)
     inside = cuts[cuts > 0]
     above = np.nextafter(high[inside - 1].astype(np.float64), np.inf)
@@ -130,11 +123,9 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ShareTest:
-    """A share that is to keep its bound at all cuts of a sequence that passed.
-
-    ``sums``: of weights and of squared weights, of each class in the pools below each cut, (2, 2,
-    d+1). ``effect``: the design effect at each cut.
-    """
+    """A share that is to keep its bound at all cuts of a sequence that passed. ``sums``: of weights
+    and of squared weights of each class below each cut, (2, 2, d+1); ``effect``: the design effect
+    there."""
 
     metric: Any
     bound: float
@@ -218,8 +209,8 @@ class ShareTest:
         return found
 
     def of_groups(self, rows: ScoredRows, factor: Array, owner: Array) -> ShareTest:
-        """The test where outcomes of the rows of one group may depend on each other: the variance
-        of what good rows are more than x, summed up by group, over that of rows alone."""
+        """The test where outcomes in a group may depend on each other: the variance of what good
+        rows are more than x, summed up by group, over that of rows alone."""
         good, bad = self.sides
         residual = (1 - self.x) * good - self.x * bad
         no_alerts, y = self.starts_without_alerts, rows.position
@@ -265,13 +256,9 @@ def squares_of_groups(owner: Array, value: Array, step: Array) -> Array:
 
 
 def read_limits(
-    constraints: Mapping[Any, float] | None,
-    confidence_level: float | None,
-    groups: Any,
-    method: str | None,
-    metric: Target,
-    r: float,
-) -> Limits | None:
+    constraints: Mapping[Any, float] | None, confidence_level: float | None, groups: Any,
+    method: str | None, metric: Target, r: float,
+) -> Limits | None:  # fmt: skip
     """Checked arguments of ``optimize_thresholds``; None without constraints."""
     if constraints is None:
         other = (
@@ -345,14 +332,9 @@ def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -
 
 
 def find_thresholds(
-    method: str,
-    rows: Scored,
-    metric: Target,
-    limits: Limits | None,
-    r: float,
-    owner: Array | None = None,
-    **search: Any,
-) -> Thresholds:
+    method: str, rows: Scored, metric: Target, limits: Limits | None, r: float,
+    owner: Array | None = None, **search: Any,
+) -> Thresholds:  # fmt: skip
     """Thresholds within limits, if there are any, of rows whose negatives were kept at rate r."""
     if (limits or r < 1) and len(rows.labels) != 2:
         raise ValueError(

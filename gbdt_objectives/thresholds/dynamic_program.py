@@ -10,25 +10,17 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import RatioMetric, ShareMetric
 
-LAST_DIGITS = 1e-12
-"""A ratio of two sums is better than another by more than this share, or as good as it: decisions
-must not depend on how sums round."""
+LAST_DIGITS = 1e-12  # by a smaller share no ratio is better: decisions must not depend on rounding
 
 
 def least_ratio(
-    class_weight: Array,
-    metric: RatioMetric,
-    solve: Callable[[Array], Array],
-    counts: Callable[[Array], Array],
-    single: Callable[[int], Array],
-) -> Array:
-    """The decisions of least F/G: Dinkelbach's iteration.
-
-    For the best ratio R so far, minimise F - R G, which is a sum over rows; R falls until it is the
-    minimum. A constant G leaves the sum F. ``solve`` gives the decisions of least total cost, given
-    costs [true, predicted], ``counts`` the weights [true, predicted] of decisions, and ``single``
-    those that put every row into one class: the best of these is where to start.
-    """
+    class_weight: Array, metric: RatioMetric, solve: Callable[[Array], Array],
+    counts: Callable[[Array], Array], single: Callable[[int], Array],
+) -> Array:  # fmt: skip
+    """The decisions of least F/G: for the best ratio R so far, minimise F - R G, a sum over rows,
+    until R stops falling (Dinkelbach). ``solve`` gives the decisions of least total cost, given
+    costs [true, predicted], ``counts`` their weights [true, predicted], and ``single`` those that
+    put every row into one class: the best of these is where to start."""
     F, G = metric.ratio_costs(class_weight)
     if np.ptp(G) == 0:
         return solve(F)
@@ -70,11 +62,8 @@ def best_of_every_cut(C: Array, metric: ShareMetric) -> Array:
 
 def additive_cuts(P: Array) -> Array:
     """The cuts of least total cost, given P[c, i], the cost of class c in the first i pools.
-
-    best_c[i] = P_c[i] + min_{j <= i} (best_{c-1}[j] - P_c[j]) is the least cost of the
-    first i pools in classes 0..c; j is where class c begins. Overwrites P: row c - 1
-    ends as best_{c-1} - P_c.
-    """
+    best_c[i] = P_c[i] + min_{j <= i} (best_{c-1}[j] - P_c[j]) is the least cost of these in classes
+    0..c; j is where class c begins. Row c - 1 of P ends as best_{c-1} - P_c."""
     K = len(P)
     for c in range(1, K):
         P[c - 1] -= P[c]

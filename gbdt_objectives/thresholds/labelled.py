@@ -23,8 +23,9 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
     """Thresholds with the classes that they separate, as ``optimize_thresholds`` returns them.
 
     numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
-    computed from them is a plain array, for which ``apply_thresholds`` asks for the labels again:
-    thresholds that were negated or averaged may separate other classes.
+    computed from them is a plain array, which may separate other classes: ``apply_thresholds`` asks
+    for its labels. Thresholds that are NaN or not sorted, and labels that are repeated or not K,
+    raise ValueError.
 
     Parameters
     ----------
@@ -33,13 +34,8 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
     labels : array-like of shape (K,)
         All classes in ascending order.
     score_range : (float, float), optional
-        The lowest and the highest score that they were placed on, if that is known: what
-        ``apply`` looks at to tell margins from probabilities.
-
-    Raises
-    ------
-    ValueError
-        Thresholds that are NaN or not sorted; labels that are repeated, or not K.
+        The lowest and the highest score that they were placed on, if that is known, by which
+        ``apply`` tells margins from probabilities.
 
     Examples
     --------
@@ -47,12 +43,10 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
     >>> thresholds = Thresholds([0.5, 1.5], ["low", "mid", "high"])
     >>> thresholds
     Thresholds([0.5, 1.5], labels=['low', 'mid', 'high'])
-    >>> thresholds.apply([0.6, 2.0]).tolist()
-    ['mid', 'high']
     >>> thresholds + 0.25
     array([0.75, 1.75])
-    >>> Thresholds.from_json(thresholds.to_json()).labels.tolist()
-    ['low', 'mid', 'high']
+    >>> Thresholds.from_json(thresholds.to_json()).apply([0.6, 2.0]).tolist()
+    ['mid', 'high']
     """
 
     values: Any
@@ -121,26 +115,22 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 def apply_thresholds(
     score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
 ) -> Array:
-    """Ordered classes of scores.
-
-    Use it on the scores of new rows, with what :func:`optimize_thresholds` returned.
+    """Ordered classes of scores of new rows, by the thresholds of :func:`optimize_thresholds`.
 
     ::
 
         class k where thresholds[k-1] <= score < thresholds[k]
 
-    A Dask Series or Array is taken too: the classes are one like it, and computed lazily.
-
     Parameters
     ----------
     score : array-like of shape (n,)
-        Finite numbers, in the units of the thresholds.
+        Finite numbers, in the units of the thresholds; of a Dask Series or Array the classes are
+        one like it, and computed lazily.
     thresholds : array-like of shape (K-1,)
         Sorted; equal ones leave a class empty, -inf and +inf are allowed.
     labels : array-like of shape (K,), optional
-        The classes in ascending order; ``range(K)`` for class positions. None: those that
-        the thresholds of :func:`optimize_thresholds` carry; numbers read from JSON and
-        means of several thresholds carry none.
+        The classes in ascending order; ``range(K)`` for class positions. None: those that the
+        thresholds of :func:`optimize_thresholds` carry; numbers that were computed carry none.
 
     Returns
     -------
@@ -150,14 +140,13 @@ def apply_thresholds(
     Raises
     ------
     ValueError
-        Thresholds that are NaN or not sorted; labels that are missing, repeated, not K,
-        or not those that the thresholds carry; NaN scores.
+        Thresholds that are NaN or not sorted; labels that are missing, repeated, not K, or not
+        those that the thresholds carry; NaN scores.
 
     Examples
     --------
     >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-    >>> y = [1, 1, 2, 2, 3, 3]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> y, score = [1, 1, 2, 2, 3, 3], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> apply_thresholds(score, optimize_thresholds(y, score))
     array([1, 1, 1, 2, 3, 3])
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))

@@ -16,7 +16,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
 from gbdt_objectives.metrics import ClassMetric, Metric, ShareMetric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
-from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
@@ -28,21 +27,13 @@ Target = ClassMetric | Callable[..., Any]
 
 
 Scored = ScoredRows | Bins
-"""What the methods need: labels and two curves."""
 
-WORST = sys.float_info.max
-"""The worst loss: finite, as scipy subtracts losses."""
-
-
+WORST = sys.float_info.max  # the worst loss: finite, as scipy subtracts losses
 FREQUENT, FEW = 0.1, 15
 """A class of this share gets rows by the best thresholds of any score that tells classes apart; of
 fewer rows, chance decides."""
-
-EVERY = 2000
-"""So many cuts are all looked at."""
-
-STEP = 1e-5
-"""Share of the weight that is moved to one pair of classes to differentiate a metric."""
+EVERY = 2000  # so many cuts are all looked at
+STEP = 1e-5  # share of the weight that is moved to one pair of classes to differentiate a metric
 
 
 def exact(rows: Scored, metric: Any) -> Array:
@@ -102,8 +93,7 @@ def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
 
 
 def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
-    """The metric, negated if greater is better, as a function of sorted thresholds; nan is
-    worst."""
+    """The metric, negated if greater is better, of sorted thresholds; nan is worst."""
     sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
@@ -115,8 +105,7 @@ def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], floa
 
 
 def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], float]:
-    """The negative metric, of rows in the order in which its user gave them, as a function of
-    sorted thresholds; nan is worst."""
+    """The negative metric of sorted thresholds, of rows as their user gave them; nan is worst."""
     assert rows.order is not None
     as_given = np.argsort(rows.order)
     score = rows.score[as_given]
@@ -135,11 +124,8 @@ def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], 
 def search_starts(
     curve: ClassCurve, labels: Array, n_starts: int, random_state: RandomState
 ) -> list[tuple[Array, dict[str, Any]]]:
-    """Midway between the labels, as is usual; then at the label frequencies; then at random.
-
-    The first uses scipy's own initial simplex, as is usual; the others one of a quarter of
-    the scores' standard deviation, which suits any scale.
-    """
+    """Midway between the labels with scipy's own initial simplex, as is usual; then at the label
+    frequencies, then at random, with one of a quarter of the scores' standard deviation."""
     found: list[tuple[Array, dict[str, Any]]] = []
     if labels.dtype.kind in "iuf":
         found.append((_rows.midpoints(labels), {}))
@@ -160,7 +146,7 @@ def search_starts(
 
 METHODS: dict[str, Callable[..., Array]] = {
     "plugin": lambda rows, metric: qwk.plugin_thresholds(rows.label_curve),
-    "curved": lambda rows, metric: curved_thresholds(rows),
+    "curved": lambda rows, metric: qwk.curved_thresholds(rows),
     "exact": exact,
     "nelder-mead": nelder_mead,
     "rounding": rounding,
@@ -224,8 +210,7 @@ def resolve_metric(metric: MetricArgument) -> Target:
 
 
 def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:
-    """Raise for a function that is an error: at the labels themselves it must not be lower than at
-    the same labels in another order."""
+    """Raise for an error: of the labels themselves it must not be lower than of shuffled ones."""
     shuffled = np.random.default_rng(0).permutation(y_true)
     best, other = (float(metric(y_true, y, weight)) for y in (y_true, shuffled))
     if best < other:
@@ -292,8 +277,7 @@ def with_warnings(method: str, found: Array, rows: Scored, metric: Target) -> Th
 
 
 def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Array:
-    """Thresholds of one method. For QWK exact ones, where those that it finds give a kappa of 0 or
-    less on these rows; rounding has no others."""
+    """Thresholds of one method; for QWK exact ones where its kappa is 0 or less on these rows."""
     found = METHODS[method](rows, metric, **search)
     if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
@@ -314,9 +298,7 @@ def is_qwk(metric: Target) -> bool:
 
 
 def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target) -> None:
-    """Warn of one class for all rows, of rounding whose QWK is 0 or less, and of a frequent class
-    for no row under QWK; other methods than rounding give exact thresholds where QWK is 0, which
-    are of one class if there are no better ones."""
+    """Warn of one class for all rows, of a kappa of 0 or less, of no row for a frequent class."""
     reason = "the scores are all equal, or no thresholds on them do better"
     falling = "; if low scores mean high classes pass -score"
     first, last = np.searchsorted(thresholds, rows.score[[0, -1]], side="right")

@@ -50,93 +50,81 @@ def optimize_thresholds(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
-    score : array-like of shape (n,)
-        Finite, on any scale, rising with the class; out-of-fold, for honest results.
+    y_true, score : array-like of shape (n,)
+        Classes, and finite numbers on any scale, rising with the class; out-of-fold, to be honest.
     method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
         None: "plugin" for QWK, "exact" for other metrics of classes, "nelder-mead" for functions.
 
         - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best where
-          E[y] is roughly linear in the score, above all from few rows; elsewhere rows do not help.
+          E[y] is roughly linear in the score, above all from few rows.
         - "curved" (QWK): a spline instead of the line, if it predicts better.
         - "exact": the global optimum on these rows, of any metric but a function; of "matthews",
-          "macro_f1" and "g_mean" for two classes only. It looks at the order of the scores only.
+          "macro_f1" and "g_mean" for two classes only. Only the order of the scores matters.
         - "nelder-mead": the usual search, which takes everything and guarantees nothing. For a
-          function of two classes it is none: all of 2,000 cuts are tried, of more a grid.
+          function of two classes up to 2,000 cuts are tried instead, a grid of more.
         - "rounding": the nearest label, for labels that are rising numbers in units of the score.
     labels : array-like of shape (K,), optional
-        All classes in ascending order, of any type; neighbours are 1 apart. None: those of the
-        metric's ``label_range``, else the order of a pandas Categorical that has one, else the
-        integers from min to max of ``y_true``.
+        All classes in ascending order, of any type. None: those of the metric's ``label_range``,
+        else the order of a pandas Categorical, else the integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row. For "curved" their sum is the number
-        of rows, so those of sum 1 leave it the line. With ``confidence_level`` a row is evidence
-        of one, whatever it weighs.
+        Weights >= 0; w means w copies of the row, but ``confidence_level`` counts it once.
     counts : array-like of shape (n,), optional
         Whole numbers >= 0: how many identical rows, each of the weight above, a row stands for, as
-        in a table of GROUP BY. They are evidence of so many rows.
+        in a table of GROUP BY.
     target_prior : mapping of label to probability, optional
-        The label distribution where the thresholds will be used, if it differs: rows are
-        reweighted to it.
+        The label distribution where the thresholds will be used, if it differs.
     metric : str, Metric or callable
         A name that :func:`threshold_metric` knows; a metric of classes without thresholds of its
         own, such as ``cost_metric(matrix)``; or a function ``metric(y_true, y_pred, sample_weight)
         -> float`` of labels, greater is better, nan worst (``sample_weight`` may be None).
     constraints : mapping of metric to bound, optional
-        For two classes, of which the second is the positive one: ``{"precision": 0.9,
-        "alert_rate": 0.002}`` keeps precision >= 0.9 and alerts for at most 2 rows in 1,000. Any
-        metric of classes is a key; the bound is the least value, or the greatest if smaller is
-        better. The thresholds have the best ``metric`` of all that keep every bound on these rows,
-        and of equally good ones the fewest alerts. On new rows a bound that is kept so is
-        violated about half the time (``docs/constraints.md``): see ``confidence_level``.
+        For two classes, of which the second is the positive one: ``{"precision": 0.9, "alert_rate":
+        0.002}`` keeps precision >= 0.9 and alerts for at most 2 rows in 1,000, at the best
+        ``metric``, and of equally good thresholds the fewest alerts. A bound is the least value, or
+        the greatest if smaller is better. On new rows it is violated about half the time
+        (``docs/constraints.md``): see ``confidence_level``.
     negative_keep_rate : float in (0, 1], optional
         The rate at which negatives, the first of two classes, were kept: metrics are then those of
-        all rows, where each stands for 1/rate.
+        all rows.
     confidence_level : float in (0, 1), optional
-        Probability over the draw of these rows that new rows keep the bounds: several constraints
-        share the chance of 1 - level. For "precision", "recall", "false_positive_rate" and
-        "alert_rate". It is exact for rows that are drawn one by one, and approximate for weights
-        and groups. The rows must be new to the model whose scores these are: neither its training
-        rows nor out-of-fold scores, which are of other models.
+        Probability over the draw of these rows that new rows keep all bounds, of "precision",
+        "recall", "false_positive_rate" and "alert_rate"; exact for rows that are drawn one by one,
+        approximate for weights and groups. The rows must be new to the model whose scores these
+        are: neither its training rows nor out-of-fold scores, which are of other models.
     groups : array-like of shape (n,), optional
-        With ``confidence_level``: whose row it is, if outcomes of one user, session or document
-        depend on each other. Groups should be 30 or more.
-    n_starts : int
-        Number of runs of Nelder-Mead; the best one counts. They start midway between the labels, at
-        the scores' quantiles of the label frequencies, then at random quantiles.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed of the random starts.
+        With ``confidence_level``: the user, session or document of each row, 30 or more, if
+        outcomes in one depend on each other.
+    n_starts, random_state
+        How many runs of Nelder-Mead there are (the best counts): midway between the labels, at the
+        scores' quantiles of the label frequencies, then at random quantiles, with this seed.
 
     Returns
     -------
     Thresholds, an array of shape (K-1,)
         Sorted, in score units, with ``labels``. Exact ones lie midway between neighbouring scores,
-        or are -inf or +inf with nothing on one side. With ``confidence_level`` it is the least
-        number above the next lower score.
+        or are infinite with nothing on one side; with ``confidence_level`` just above the lower
+        score.
 
     Warns
     -----
     UserWarning
-        If every row gets the same class, or QWK is not above 0 on these rows. Where exact
+        If every row gets the same class, or QWK is not above 0 on these rows: where exact
         thresholds do better than that, all methods but "rounding" give them.
 
     Raises
     ------
     ValueError, TypeError
-        A single class ("rounding" takes it with ``labels``), fewer rows than classes, labels that
-        are repeated or missing in ``labels``, NaN, bad weights or prior; scores with which no line
-        of the class rises ("plugin", "curved"); a metric not of classes, or beyond the method;
-        constraints that cannot be kept, with the best value there is, or how many rows more a
-        guarantee needs; a guarantee for another metric, or for alerts of sampled rows; arguments of
-        the wrong kind.
+        A single class, fewer rows than classes, bad labels, scores, weights or prior; scores with
+        which no line of the class rises ("plugin", "curved"); a metric not of classes, or beyond
+        the method; constraints that cannot be kept, with the best value there is, or how many rows
+        more a guarantee needs.
 
     References
     ----------
     Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972), Statistical
-    Inference under Order Restrictions, for the isotonic fit as the slopes of a convex hull.
-    Tong, Feng & Li (2018), Science Advances 4(2), for order statistics; Angelopoulos et al. (2025),
-    Annals of Applied Statistics 19(2), for tests in a fixed order.
+    Inference under Order Restrictions, for the isotonic fit; Tong, Feng & Li (2018), Science
+    Advances 4(2), and Angelopoulos et al. (2025), Annals of Applied Statistics 19(2), for
+    guarantees.
 
     Examples
     --------

@@ -1,21 +1,25 @@
-"""The two rules for quadratic weighted kappa: exact and plug-in.
+"""The rules for quadratic weighted kappa: exact, and plug-in on a line or on a curve.
 
-Symbols: y class positions, mu and var their weighted mean and variance, N and S the
-cumulative weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d],
-F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
+Symbols: y class positions, mu and var their weighted mean and variance, N and S the cumulative
+weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d], F = sum w (p-y)^2, G = sum w
+((p-mu)^2 + var), R = F/G, kappa = 1-R; s score, m(s) an estimate of E[y|s] that rises with s and
+stays within 0..K-1. On a curve P pools of about equal weight, C that of each class.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.places import dot
+from gbdt_objectives._rows.places import dot, from_zero
+from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds.rows import (
     LabelCurve,
     ScoredRows,
@@ -23,23 +27,21 @@ from gbdt_objectives.thresholds.rows import (
     threshold_to_cut,
 )
 
-BLOCK = 131_072
-LEVEL = 1e-12
-"""A correlation that rounding may have made."""
-USEFUL = 1 - LEVEL
-"""R below which classes do better than one for all rows."""
-ROUNDING = 1e-9
-"""How far a line's ends may miss the labels by rounding."""
-COARSE = 10_000
-"""Pools to look at in the search for the rows within a line's ends."""
+BLOCK = 131_072  # pools at a time
+LEVEL = 1e-12  # a correlation that rounding may have made
+USEFUL = 1 - LEVEL  # R below which classes do better than one for all rows
+ROUNDING = 1e-9  # how far a line's ends may miss the labels by rounding
+COARSE = 10_000  # pools to look at in the search for the rows within a line's ends
+CURVE_ROWS = 20  # below, no curve is tried
+ROWS_PER_KNOT = 100  # below, no spline that bends: of few rows, one chosen by luck costs more
+NARROWEST = 1e-9
+"""How narrow a class may be on the line, relative to the score there: a steeper line passes
+between scores that differ by rounding only, such as sums of the same leaves in another order."""
 
 
 def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
-    """R of the classes that the cuts give, from the sums above each cut.
-
-    A row's class is the number of cuts below it, so sum w p = sum_c N_c,
-    sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c.
-    """
+    """R of the classes that the cuts give. A row's class is the number of cuts below it, so sum w p
+    = sum_c N_c, sum w p^2 = sum_c (2c-1) N_c and sum w p y = sum_c S_c, of sums above a cut."""
     c = np.arange(1, len(cuts) + 1)
     N_c = curve.N[-1] - curve.N[cuts]
     S_c = curve.S[-1] - curve.S[cuts]
@@ -58,11 +60,9 @@ def moments(curve: LabelCurve) -> tuple[float, float]:
 
 
 def exact_cuts(curve: LabelCurve) -> Array:
-    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration.
-
-    For fixed R the cost F - R G of raising a row from class c-1 to c is
-    2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu, so the cuts are where m passes t_c.
-    """
+    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R
+    raising a row from class c-1 to c costs 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu: cuts are where
+    m is t_c."""
     mu, _ = moments(curve)
     ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
@@ -109,13 +109,9 @@ def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], li
 
 
 def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
-    """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
-    the scores at which m takes some values.
-
-    R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win. With
-    rare outer classes that may put all rows into one class, where it stops: then it starts again
-    at 1, where all thresholds meet in mu.
-    """
+    """Thresholds where m passes t_c, ``score`` of them, with R <- F/G of the classes it gives
+    iterated from a first guess; those of the lowest R win. Where rare outer classes put all rows
+    into one class, it starts again at 1, where all thresholds meet in mu."""
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
     met: dict[float, Array] = {}
@@ -131,11 +127,6 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
         if R < USEFUL:
             break
     return met[min(met)]
-
-
-NARROWEST = 1e-9
-"""How narrow a class may be on the line, relative to the score there: a steeper line passes
-between scores that differ by rounding only, such as sums of the same leaves in another order."""
 
 
 @dataclass(frozen=True)
@@ -213,13 +204,9 @@ def rank_correlation(curve: LabelCurve) -> float:
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
-    """Least squares of the class position on alpha + beta u kept within 0..K-1.
-
-    An expected class position lies in that range. Rows beyond the line's ends do not pull
-    on it: fit the rows within, then find which rows are within, until these stay the same.
-    Of several starts, the one that ends with the least squares wins. The search looks at
-    about ``COARSE`` pools, the final fit at all of them.
-    """
+    """Least squares of the class position on alpha + beta u kept within 0..K-1: fit the rows within
+    the line's ends, then find which are within, until these stay the same. Of several starts, the
+    one that ends with the least squares wins."""
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
     def misfit(line: Line) -> float:  # sum of squares, up to a constant
@@ -271,10 +258,7 @@ def one_class_cuts(curve: LabelCurve) -> Array:
 
 def isotonic_ends(curve: LabelCurve) -> Array:
     """Vertices, as cuts, of the lower convex hull of (N, S): the blocks of the isotonic fit.
-
-    Pruning, block by block and then as a whole, leaves little for the isotonic
-    regression, which does the rest.
-    """
+    Pruning, block by block and then as a whole, leaves little for the isotonic regression."""
     from sklearn.isotonic import isotonic_regression
 
     N, S = curve.N, curve.S
@@ -289,11 +273,8 @@ def isotonic_ends(curve: LabelCurve) -> Array:
 
 
 def prune(N: Array, S: Array) -> Array:
-    """Some of the points, among them the first, the last and all vertices of their lower hull.
-
-    A point on or above the chord of its neighbours is not a vertex. All such points can be
-    dropped at once, since the vertices stay.
-    """
+    """Some of the points, among them the first, the last and all vertices of their lower hull: all
+    that are on or above the chord of their neighbours go at once."""
     kept = np.arange(len(N))
     before = 2 * len(N)
     while len(kept) < 0.9 * before:
@@ -304,3 +285,79 @@ def prune(N: Array, S: Array) -> Array:
         before = len(kept)
         N, S, kept = N[left], S[left], kept[left]
     return kept
+
+
+class Fit(NamedTuple):
+    """m of each pool, (P,), and from how many coefficients it is."""
+
+    m: Array
+    coefficients: int
+
+
+def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
+    """Scores at which the polygon m through mean scores s takes a value; else infinite."""
+    t = np.asarray(value)
+    found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
+    return np.where(t > m[0], found, -np.inf)
+
+
+def curved_thresholds(rows: ScoredRows) -> Array:
+    """Plug-in thresholds on the line, unless a curve predicts classes better."""
+    label_curve = rows.label_curve
+    if label_curve.N[-1] < CURVE_ROWS or not score_rises(label_curve):
+        return plugin_thresholds(label_curve)
+    s, C = pool_rows(rows)
+    fits = [fit_line_of_pools(s, C), *fit_splines(C)]
+    chosen = choose_fit(fits, C)
+    if chosen == 0:
+        return plugin_thresholds(label_curve)
+    m, W = fits[chosen].m, C.sum(axis=1)
+    mean = W @ m / W.sum()
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
+    return iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
+
+
+def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
+    """Mean score of each pool (P,), and its weight of each class, (P, K); ties share a pool."""
+    score, K = rows.score, len(rows.labels)
+    w = np.ones(len(score)) if rows.weight is None else rows.weight.astype(np.float64)
+    pool = number_pools(score, w)
+    P = int(pool[-1]) + 1
+    C = np.bincount(pool * K + rows.position, w, minlength=P * K).reshape(P, K)
+    return mean_scores(score, w, pool, C.sum(axis=1)), C
+
+
+def fit_line_of_pools(s: Array, C: Array) -> Fit:
+    """The line of the plug-in rule, the mean if it does not rise."""
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
+    curve = LabelCurve(s, s, s, from_zero(W), from_zero(S), C.sum(axis=0))
+    starts = rising_lines(curve, fit_lines(curve)) if len(s) > 1 else []
+    if not starts:
+        return Fit(np.full(len(s), S.sum() / W.sum()), 1)
+    line = fit_bounded_line(curve, starts)
+    return Fit(line.position(s).clip(0, C.shape[1] - 1), 2)
+
+
+def fit_splines(C: Array) -> Iterator[Fit]:
+    """Natural splines in the normal scores by least squares, made to rise by pooling."""
+    from sklearn.isotonic import isotonic_regression
+
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
+    for X in bases(normal_scores(W), W):
+        knots = X.shape[1]
+        if knots == 2 or W.sum() >= ROWS_PER_KNOT * knots:
+            m: Array = X @ np.linalg.lstsq((X.T * W) @ X, X.T @ S, rcond=None)[0]
+            if (m[1:] < m[:-1]).any():
+                m = isotonic_regression(m, sample_weight=W)
+            yield Fit(m.clip(0, C.shape[1] - 1), knots)
+
+
+def choose_fit(fits: list[Fit], C: Array) -> int:
+    """The fit of the least generalised cross-validation error (Craven & Wahba 1979), if it is
+    better than the first by more than a standard error; else 0."""
+    n, y = C.sum(), np.arange(C.shape[1])
+    errors = np.array([((y - m[:, None]) / (1 - k / n)) ** 2 for m, k in fits])
+    gains = errors[0] - errors
+    mean = np.tensordot(gains, C) / n
+    variance = np.tensordot((gains - mean[:, None, None]) ** 2, C) / n
+    return int(np.argmax(np.where(mean > np.sqrt(variance / n), mean, 0.0)))

@@ -1,8 +1,7 @@
-"""Rows as the maths wants them, checked once and sorted once by score, and cumulative curves over
-their pools: everything a threshold can change.
+"""Rows, checked once and sorted once by score, and cumulative curves over their pools.
 
-``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
-three are the score itself where a pool is one distinct score.
+``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All three
+are the score itself where a pool is one distinct score.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores each: their range, mean score, and weight and sum of squared weights
-    of each class (d, K)."""
+    """Pools of several scores: range, mean score, weights and squares of weights by class (d,
+    K)."""
 
     labels: Array
     low: Array
@@ -103,10 +102,8 @@ def at_ends(sums: Array, last: Array) -> Array:
 
 
 def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
-    """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
-
-    high[i-1] < threshold <= low[i], even where the midpoint rounds to the lower score.
-    """
+    """Midway between the neighbouring pools; -inf or +inf with nothing on one side. high[i-1] <
+    threshold <= low[i], even where the midpoint rounds to the lower score."""
     thresholds = np.where(cuts == 0, -np.inf, np.inf)
     inside = (cuts > 0) & (cuts < len(low))
     below = high[cuts[inside] - 1].astype(np.float64)
@@ -123,11 +120,9 @@ def threshold_to_cut(score: Array, thresholds: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows of weight > 0 in ascending order of score; made by :func:`sort_rows`.
-
-    ``weight``, of all copies of a row, is None if all weights are 1; ``copies`` is None if each
-    row is one; ``order`` holds the rows' numbers before sorting, if they are needed.
-    """
+    """Rows of weight > 0 in ascending order of score. ``weight``, of all copies of a row, is None
+    if all weights are 1; ``copies`` is None if each row is one; ``order`` holds the rows' numbers
+    before sorting, if they are needed."""
 
     score: Array
     position: Array
@@ -216,16 +211,10 @@ def class_weights(position: Array, weight: Array | None, K: int) -> Array:
 
 
 def sort_rows(
-    score: Array,
-    position: Array,
-    weight: Array | None,
-    labels: Array,
-    *,
-    keep_order: bool = False,
+    score: Array, position: Array, weight: Array | None, labels: Array, *, keep_order: bool = False,
     copies: Array | None = None,
-) -> ScoredRows:
-    """Checked arrays as rows; ``weight`` is of all copies of a row, and rows of weight 0 are left
-    out."""
+) -> ScoredRows:  # fmt: skip
+    """Checked arrays as rows, without those of weight 0; ``weight`` is of all copies of a row."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
     score, position = score[order], position[order]
@@ -237,12 +226,9 @@ def sort_rows(
 
 
 def read_columns(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
+    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
     target_prior: Mapping[Any, float] | None = None,
-) -> tuple[Array, Array, Array | None, Array]:
+) -> tuple[Array, Array, Array | None, Array]:  # fmt: skip
     """Scores, class positions, weights and labels from the arguments of a public function."""
     s = _checks.vector("score", score)
     order = consecutive_labels(y_true) if labels is None else check_order(labels)
@@ -254,15 +240,10 @@ def read_columns(
 
 
 def read_scored_rows(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    target_prior: Mapping[Any, float] | None = None,
-    counts: ArrayLike | None = None,
-    *,
+    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
+    target_prior: Mapping[Any, float] | None = None, counts: ArrayLike | None = None, *,
     keep_order: bool = False,
-) -> ScoredRows:
+) -> ScoredRows:  # fmt: skip
     """Rows from the arguments of ``optimize_thresholds``."""
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     copies = _checks.counts("counts", counts, len(s))
@@ -301,10 +282,14 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
     total = class_weight.sum()
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
-        raise ValueError(
-            f"y_true holds the single class {shown(labels[present].tolist())}: there must be rows "
-            "of at least two classes to fit thresholds between them"
-        )
+        raise single_class(shown(labels[present].tolist()))
+
+
+def single_class(label: object) -> ValueError:
+    return ValueError(
+        f"y_true holds the single class {label}: there must be rows of at least two classes to fit "
+        "thresholds between them"
+    )
 
 
 def consecutive_labels(y_true: ArrayLike) -> Array:
@@ -316,10 +301,7 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     low, high, rows = vectors(whole_range, {"y_true": y_true}).T
     low, high, rows = int(low.min()), int(high.max()), int(rows.sum())
     if high == low:
-        raise ValueError(
-            f"y_true holds the single class {low}: there must be rows of at least two classes to "
-            "fit thresholds between them"
-        )
+        raise single_class(low)
     if high - low >= rows:
         raise ValueError(
             f"y_true has {rows} rows for the {high - low + 1} classes {low} to {high}: there "

@@ -1,11 +1,8 @@
 """Thresholds for each segment of rows, such as a site, shrunk to common ones: shifts of the score.
 
 Symbols: y class positions, s score, g the segment of a row, w its weight, W that of a segment;
-E[y|s,g] = alpha + beta s + delta_g, delta_g in classes, and d_g = delta_g / beta in score units;
-k the weight of rows that pull d_g to 0, q = 1/k.
-
-Thresholds of kappa are where E[y|s,g] passes levels t_c that all rows share, as kappa is one number
-of all rows: d_g moves all thresholds of a segment alike.
+E[y|s,g] = alpha + beta s + delta_g, delta_g in classes, and d_g = delta_g / beta in score units; k
+the weight of rows that pull d_g to 0, q = 1/k.
 """
 
 from __future__ import annotations
@@ -25,18 +22,10 @@ from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
-ROWS = 20
-"""Below, thresholds stay common."""
-
-GRID = 4.0 ** np.arange(-1, 6)
-"""Values of k that are tried beside infinity. The best is the variance of residuals over that
-of delta_g, and errors are flat around it."""
-
-LEVERAGE = 1 - 1e-9
-"""A row that pulls the line to itself so much cannot be predicted from the others."""
-
-ROUNDING = 1e-12
-"""A gain in squared classes that rounding may have made."""
+ROWS = 20  # below, thresholds stay common
+GRID = 4.0 ** np.arange(-1, 6)  # values of k; the errors are flat around the best
+LEVERAGE = 1 - 1e-9  # a row that pulls the line so far cannot be predicted from the others
+ROUNDING = 1e-12  # a gain in squared classes that rounding may have made
 
 HandleUnknown = Literal["error", "common"]
 
@@ -45,35 +34,24 @@ HandleUnknown = Literal["error", "common"]
 class SegmentShift(_json.SavedAsJSON):
     """What is added to the scores of each segment, as :func:`fit_segment_shift` returns it.
 
+    Segments that are repeated, missing or fractions, shifts that are not one finite number a
+    segment, and a negative shrinkage raise ValueError or TypeError.
+
     Parameters
     ----------
-    segments : array-like of shape (G,)
-        The segments, each once.
-    shifts : array-like of shape (G,)
-        What is added to their scores, in score units.
+    segments, shifts : array-like of shape (G,)
+        The segments, each once, and what is added to their scores, in score units.
     shrinkage : float
-        With how many rows' weight the shift of each segment is pulled to 0; ``inf`` makes all of
-        them 0.
+        With how many rows' weight the shift of each segment is pulled to 0; ``inf`` makes all 0.
     handle_unknown : {"error", "common"}
         Whether scores of other segments are refused, or keep the common thresholds: shift 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Segments that are repeated, missing or fractions; shifts that are not one finite number a
-        segment; a negative shrinkage.
 
     Examples
     --------
     >>> from gbdt_objectives.thresholds import SegmentShift
     >>> shift = SegmentShift(["east", "west"], [0.25, -0.25], shrinkage=4.0)
-    >>> shift.apply([1.0, 1.0, 2.0], ["east", "west", "west"])
+    >>> SegmentShift.from_json(shift.to_json()).apply([1.0, 1.0, 2.0], ["east", "west", "west"])
     array([1.25, 0.75, 1.75])
-    >>> SegmentShift.from_json(shift.to_json())
-    SegmentShift: 2 segments, shrinkage 4
-     segment     shift
-        east      0.25
-        west     -0.25
     """
 
     segments: Any
@@ -106,25 +84,10 @@ class SegmentShift(_json.SavedAsJSON):
         )
 
     def apply(self, score: ArrayLike, segments: ArrayLike) -> Array:
-        """Scores that the same thresholds fit in every segment.
+        """``score`` plus the shift of each row's segment, float64 (n,), for the same thresholds.
 
-        Parameters
-        ----------
-        score : array-like of shape (n,)
-            Finite numbers.
-        segments : array-like of shape (n,)
-            The segment of each score.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ``score`` plus the shift of the row's segment, float64.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A segment that is none of those fitted, unless ``handle_unknown="common"``; missing
-            segments; NaN scores; columns of different lengths; Dask collections.
+        Segments that were not fitted are refused, unless ``handle_unknown="common"``, as are
+        missing ones, NaN scores, columns of different lengths and Dask collections.
         """
         s = _checks.vector("score", score)
         distinct, codes = read_segments(segments, len(s), "the scores")
@@ -174,38 +137,28 @@ def fit_segment_shift(
 ) -> SegmentShift:
     """Shifts of the score by segment, so that the same thresholds fit in every one of them.
 
-    Use it where sites, sources or prompts grade differently at equal scores.
+    Use it where sites, sources or prompts grade differently at equal scores: QWK is one number of
+    all rows, so its thresholds lie where E[y|s,g] passes the same levels in each segment.
 
     ::
 
         E[y|s, g] = alpha + beta (s + d_g)
         d_g = W / (W + k) times the mean of (y - alpha - beta s) / beta in segment g, of weight W
 
-    Sites, sources or prompts may grade more strictly than others at equal scores. QWK is one number
-    of all rows, so its thresholds lie where E[y|s,g] passes the same levels in each segment, and
-    one number moves all thresholds of a segment. Fit thresholds to the shifted scores::
-
-        shift = fit_segment_shift(y, score, site)
-        thresholds = optimize_thresholds(y, shift.apply(score, site))
-        grades = apply_thresholds(shift.apply(new_score, new_site), thresholds)
-
     ``k`` is the one of 1/4, 1, 4, ... 1024 with the least squared error when each row is left out
-    in turn, alpha and beta fitted anew. If that is not better than common thresholds by more than
-    one standard error, k is infinite and they stay common. Small segments are pulled to the common
-    thresholds most. Rows whose expected class is beyond the outer ones say nothing of a shift and
-    are left out, and of fewer than 20 others nothing is fitted.
+    in turn, or infinite if that is not better than common thresholds by more than one standard
+    error. Rows whose expected class is beyond the outer ones say nothing of a shift and are left
+    out, and of fewer than 20 others nothing is fitted.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
+    y_true, labels
+        As in :func:`optimize_thresholds`.
     score : array-like of shape (n,)
-        Finite, rising with the class; out-of-fold, for honest results. The model may know the
-        segment, too: what it has learned of it is no longer in the shifts.
+        Finite, rising with the class; out-of-fold, for honest results. What a model has learned of
+        the segments is no longer in the shifts.
     segments : array-like of shape (n,)
         The segment of each row, two at least: words, whole numbers, booleans, dates or categories.
-    labels : array-like of shape (K,), optional
-        All classes in ascending order, as :func:`optimize_thresholds` takes them.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row, and their sum is the number of rows.
         A weight above 1 is left out by one copy.
@@ -227,31 +180,27 @@ def fit_segment_shift(
 
     References
     ----------
-    Henderson (1975), Biometrics 31(2), for shrinkage by segment beside a common line; Allen (1974),
-    Technometrics 16(1), for errors of rows that are left out, in closed form.
+    Henderson (1975), Biometrics 31(2), for shrinkage by segment; Allen (1974), Technometrics 16(1),
+    for errors of rows that are left out, in closed form.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import optimize_thresholds
     >>> from gbdt_objectives.thresholds import fit_segment_shift
     >>> rng = np.random.default_rng(0)
     >>> site = rng.choice(["east", "north", "west"], 600)
     >>> score = rng.normal(3.0, 1.0, 600)
     >>> strict = np.where(site == "west", -0.6, 0.3)  # at equal scores, the west grades lower
     >>> y = np.rint(score + strict + rng.normal(0, 0.5, 600)).clip(1, 5).astype(int)
-    >>> shift = fit_segment_shift(y, score, site)
-    >>> shift
+    >>> fit_segment_shift(y, score, site)
     SegmentShift: 3 segments, shrinkage 1
      segment     shift
         east    0.2869
        north    0.2841
         west    -0.571
-    >>> optimize_thresholds(y, shift.apply(score, site)).round(2)
-    Thresholds([1.75, 2.58, 3.41, 4.25], labels=[1, 2, 3, 4, 5])
     """
     _checks.choice("handle_unknown", handle_unknown, ("error", "common"))
-    for name, values in (("y_true", y_true), ("score", score), ("segments", segments)):
+    for name, values in (("y_true", y_true), ("score", score)):
         _checks.in_memory(name, values)
     s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     distinct, code = read_segments(segments, len(s), "the labels")
@@ -300,11 +249,8 @@ def check_comparable(known: Any, unknown: Any) -> None:
 
 
 def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
-    """The shift of each segment in score units, (G,), and the k that was chosen; ``code``: the
-    number of each row's segment.
-
-    A segment without rows within the line's ends has shift 0.
-    """
+    """The shift of each segment in score units, (G,), 0 without rows within the line's ends, and
+    the k that was chosen; ``code``: the number of each row's segment."""
     curve, G = rows.label_curve, int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(
@@ -352,12 +298,9 @@ class SegmentedRows:
         return np.bincount(self.g, values, minlength=self.G).astype(np.float64)
 
     def fit(self, k: float) -> SegmentFit:
-        """Least squares of y on alpha + beta s + delta_g, with k sum delta_g^2 on top.
-
-        What the deltas leave of segment means counts with v = W k/(W+k) in alpha and beta. Without
-        one copy of row i, or all of it if its weight m is below 1, its error is e/(1 - m h), with
-        h = z' A^-1 z and A the matrix of the normal equations.
-        """
+        """Least squares of y on alpha + beta s + delta_g, with k sum delta_g^2 on top: segment
+        means count with v = W k/(W+k). Without one copy of row i, or all of it if its weight m is
+        below 1, its error is e/(1 - m h), h = z' A^-1 z, A the normal matrix."""
         W, s_mean, y_mean = self.W, self.s_mean, self.y_mean
         q = 1 / k
         v, pull = W / (1 + q * W), q * W / (1 + q * W)
@@ -377,11 +320,8 @@ class SegmentedRows:
 
 def choose_fit(rows: SegmentedRows) -> SegmentFit:
     """The fit of the least squared error without the row, if it is less than that of common
-    thresholds by more than a standard error; else theirs.
-
-    Rows of a segment share its mean, so the product of two residuals is in the gains of both
-    rows: without segments, the variance of the sum of gains is twice that of independent ones.
-    """
+    thresholds by more than a standard error; else theirs. Rows of a segment share its mean, so the
+    variance of the sum of gains is twice that of independent ones."""
     best = common = rows.fit(math.inf)
     w = rows.w * (common.leverage < LEVERAGE)
     n = w.sum()

@@ -19,44 +19,36 @@ from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits,
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 
-BLOCK = 131_072
-"""Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
+BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
-    Use them where the rows are read in chunks or are spread over machines.
+    Use them where the rows are read in chunks or are spread over machines. Start with
+    :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is kept, and the
+    thresholds are those of ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is
+    constant: with more distinct scores those whose float64 have the same leading bits share a bin,
+    whatever the chunks or their order. With ``edges`` you choose the bins.
 
-    Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
-    kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
-    ``max_bins`` memory is constant, that many bins by K classes: with more distinct scores
-    neighbours share a bin. With ``edges`` you choose the bins, B + 1 for B edges.
-
-    Bins of ``max_bins`` hold scores whose float64 have the same leading bits, as many as all rows
-    so far allow: they do not depend on the chunks or their order. Thresholds lie midway between
-    neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the classes
-    they give are counted exactly; only cuts inside a bin are missed, at a cost that
-    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's mean.
+    Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both bins
+    have rows), so the classes they give are counted exactly; only cuts inside a bin are missed, at
+    a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's
+    mean.
 
     Attributes
     ----------
     labels : ndarray of shape (K,)
         All classes in ascending order.
     edges : ndarray of shape (B,) or None
-        Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], and
-        score >= edges[B-1].
-    max_bins : int or None
-        How many bins there are at most.
-    dropped_bits : int
-        How many of the last bits of a float64 the scores of a bin may differ in; 0 if each bin
-        is a distinct score.
-    low, high : ndarray of shape (d,)
-        The score range of each bin: with ``edges`` those, otherwise the lowest and the highest
-        score in it.
-    score : ndarray of shape (d,)
-        Mean score of each bin, meaningless if it is empty.
+        Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], score >= edges[B-1].
+    max_bins, dropped_bits
+        How many bins there are at most, and in how many of the last bits of a float64 the scores of
+        one may differ; 0 if each bin is a distinct score.
+    low, high, score : ndarray of shape (d,)
+        The range of each bin (with ``edges`` those, otherwise its lowest and highest score), and
+        its mean score, meaningless if it is empty.
     sums : ndarray of shape (3, d, K) or (1, d, K)
         Weight, rows and sum of squared weights of each bin and class; the weight alone if all rows
         weigh 1, as these three are then the same.
@@ -69,12 +61,9 @@ class ThresholdStatistics:
     --------
     >>> from gbdt_objectives.thresholds import ThresholdStatistics
     >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> statistics = ThresholdStatistics.empty([0, 1, 2])
+    >>> statistics = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072)
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
-    >>> statistics.thresholds(method="exact").round(3)
-    Thresholds([0.5, 0.65], labels=[0, 1, 2])
-    >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
-    >>> binned.thresholds(method="exact").round(3), len(binned.counts)
+    >>> statistics.thresholds(method="exact").round(3), len(statistics.counts)
     (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
     """
 
@@ -103,12 +92,11 @@ class ThresholdStatistics:
         labels : array-like of shape (K,)
             All classes in ascending order.
         edges : array-like of shape (B,), optional
-            Strictly rising bin borders, for instance quantiles of the first chunk's
-            scores. Scores beyond them are counted in two outer bins.
+            Strictly rising bin borders, for instance quantiles of the first chunk's scores. Scores
+            beyond them are counted in two outer bins.
         max_bins : int >= 2, optional
-            Keep distinct scores apart as long as there are at most so many, and let
-            neighbours share a bin from then on. Of 131,072 the sums take 1 MB a class, with
-            weights 3.
+            Above so many distinct scores, neighbours share a bin. Of 131,072 the sums take 1 MB a
+            class, with weights 3.
 
         Raises
         ------
@@ -142,20 +130,13 @@ class ThresholdStatistics:
     ) -> ThresholdStatistics:
         """Statistics of rows that are all at hand, or in Dask Series or Arrays.
 
-        Thresholds for several metrics and priors then take one pass over the rows.
-
         Parameters
         ----------
         y_true, score, labels, sample_weight, counts
-            As in ``optimize_thresholds``. Without ``labels`` Dask collections are read once more,
-            for the lowest and the highest label.
+            As in ``optimize_thresholds``, whose errors are raised. Without ``labels`` Dask
+            collections are read once more, for the lowest and the highest label.
         max_bins : int >= 2, optional
             As in :meth:`empty`. None: every distinct score of arrays, 131,072 of Dask collections.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As ``optimize_thresholds``.
 
         Examples
         --------
@@ -183,15 +164,9 @@ class ThresholdStatistics:
     ) -> ThresholdStatistics:
         """These statistics and a chunk of rows: a new object.
 
-        Parameters
-        ----------
-        y_true, score, sample_weight, counts : array-like of shape (n,)
-            As in ``optimize_thresholds``. A chunk without rows, or of weight 0, adds nothing.
-
-        Raises
-        ------
-        ValueError
-            Labels that are not in ``labels``, scores that are not finite, bad weights or counts.
+        The arguments are those of ``optimize_thresholds``. A chunk without rows, or of weight 0,
+        adds nothing. Labels that are not in ``labels``, scores that are not finite, and bad weights
+        or counts raise ValueError.
         """
         multiples = {"sample_weight": sample_weight, "counts": counts}
         columns = [y_true, score, *(x for x in multiples.values() if x is not None)]
@@ -220,13 +195,11 @@ class ThresholdStatistics:
         return self
 
     def _of_rows(self, s: Array, y: Array, terms: list[Array | None]) -> ThresholdStatistics:
-        """Statistics of rows that all have a weight above 0, given what each of them adds to
-        ``sums``, None: 1."""
+        """Statistics of rows of weight above 0, of what each adds to ``sums``, None: 1."""
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
-            dropped_bits = find_dropped_bits(ordered, self.max_bins, dropped_bits)
-            first = first_of_bins(ordered, dropped_bits)
+            dropped_bits, first = find_bins(ordered, self.max_bins, dropped_bits)
             low, high = ordered[first], ordered[np.append(first[1:], len(s)) - 1]
             bin_ = np.searchsorted(low, s, side="right") - 1
         else:
@@ -242,18 +215,15 @@ class ThresholdStatistics:
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
             return NotImplemented
-        if not np.array_equal(self.labels, other.labels):
-            raise ValueError(
-                f"statistics of labels {shown(self.labels.tolist())} and "
-                f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
-            )
+        a, b = self.labels.tolist(), other.labels.tolist()
+        for name, x, y in (("labels", a, b), ("max_bins", self.max_bins, other.max_bins)):
+            if x != y:
+                raise ValueError(
+                    f"statistics of {name} {shown(x)} and {shown(y)} do not add up: start both "
+                    "with the same"
+                )
         if not np.array_equal(self.edges, other.edges):  # type: ignore[arg-type]  # or None
             raise ValueError("statistics with different edges do not add up: start with the same")
-        if self.max_bins != other.max_bins:
-            raise ValueError(
-                f"statistics of max_bins {self.max_bins} and {other.max_bins} do not add up: start "
-                "both with the same"
-            )
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
             weight = np.where(a + b > 0, a + b, 1)
@@ -272,8 +242,7 @@ class ThresholdStatistics:
         if not len(low):
             return self
         most = max(self.dropped_bits, other.dropped_bits)
-        dropped_bits = find_dropped_bits(low, self.max_bins, most)
-        first = first_of_bins(low, dropped_bits)
+        dropped_bits, first = find_bins(low, self.max_bins, most)
         kinds = max(len(self.sums), len(other.sums))
         parts = np.concatenate(
             [np.broadcast_to(x, (kinds, *x.shape[1:])) for x in (self.sums, other.sums)], axis=1
@@ -285,8 +254,7 @@ class ThresholdStatistics:
         share = parts[0].sum(axis=1) / sums[0].sum(axis=1)[bin_]
         score = np.concatenate([self.score, other.score])[order]
         score = np.add.reduceat(share * score, first).clip(low, high)
-        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
-        return replace(found, score=score, sums=sums)
+        return replace(self, dropped_bits=dropped_bits, low=low, high=high, score=score, sums=sums)
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
@@ -296,9 +264,8 @@ class ThresholdStatistics:
         """Labels, scores and weights of few rows that stand for all: one a bin and class.
 
         For any function that takes weights, where w means the same as w copies of the row:
-        calibrators, reliability bins and diagrams, scikit-learn's metrics. What is counted
-        there in rows rather than weight, such as limits and p-values, is not that of the rows: see
-        :meth:`counted_rows`.
+        calibrators, reliability bins and diagrams, scikit-learn's metrics. Limits and p-values
+        there are not those of the rows, as they count rows: see :meth:`counted_rows`.
 
         Returns
         -------
@@ -326,16 +293,7 @@ class ThresholdStatistics:
         Returns
         -------
         y_true, score, sample_weight, counts : ndarray of shape (m,)
-            Pass the last as ``counts=``, how many rows each stands for; their mean weight is the
-            third.
-
-        Examples
-        --------
-        >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
-        >>> y, p, w, counts = statistics.counted_rows()
-        >>> y.tolist(), p.tolist(), w.tolist(), counts.tolist()
-        ([0, 0, 1], [0.25, 0.5, 0.5], [1.0, 1.0, 1.0], [2, 1, 2])
+            The mean weight of the rows that each stands for, and how many these are.
         """
         y, score, weight = self.weighted_rows()
         counts = self.sums[len(self.sums) // 2][self.counts > 0]
@@ -351,23 +309,10 @@ class ThresholdStatistics:
         negative_keep_rate: float | None = None,
         confidence_level: float | None = None,
     ) -> Thresholds:
-        """What ``optimize_thresholds`` gives for the rows added so far.
+        """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
 
-        Parameters
-        ----------
-        method, metric, target_prior, constraints, negative_keep_rate, confidence_level
-            As in ``optimize_thresholds``, but no Nelder-Mead and no functions, which
-            need the rows.
-
-        Returns
-        -------
-        Thresholds, an ndarray of shape (K-1,)
-            With the labels, for ``apply_thresholds``.
-
-        Raises
-        ------
-        ValueError
-            Fewer than two classes so far, and as ``optimize_thresholds``.
+        There is no Nelder-Mead, and no metric that is a function, as these need the rows. Fewer
+        than two classes so far raise ValueError.
         """
         target = methods.resolve_metric(metric)
         r = read_rate(negative_keep_rate, target_prior, confidence_level)
@@ -380,18 +325,9 @@ class ThresholdStatistics:
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
 
-        The exact optimum if the rows inside each bin were sorted by class, which no
-        score can beat, minus the optimum on bins. 0 if each bin is a distinct score.
-
-        Parameters
-        ----------
-        target_prior : mapping of label to probability, optional
-            As in ``optimize_thresholds``.
-
-        Raises
-        ------
-        ValueError
-            Fewer than two classes so far.
+        The exact optimum if the rows inside each bin were sorted by class, which no score can beat,
+        minus the optimum on bins. 0 if each bin is a distinct score. ``target_prior`` is that of
+        ``optimize_thresholds``; fewer than two classes so far raise ValueError.
         """
         bins = self.bins(target_prior)
         wide = bins.low < bins.high
@@ -415,42 +351,26 @@ class ThresholdStatistics:
                 "with a chunk of rows"
             )
         _rows.check_several_classes(total, self.labels)
-        bins = _rows.Bins(
-            self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
-        )  # fmt: skip
+        bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts, self.sums[-1])
         if target_prior is not None:
             factor = _rows.prior_factors(target_prior, self.labels, total)
             bins = bins.reweighted_classes(factor)
         return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)
 
 
-def first_of_bins(s: Array, dropped_bits: int) -> Array:
-    """Positions at which bins of rising scores begin that differ in more than so many last bits."""
-    return np.flatnonzero(changes(rising_integers(s), dropped_bits))
-
-
-def changes(bits: Array, dropped_bits: int) -> Array:
-    """Which of rising integers differ from the one before in more than so many last bits."""
-    kept = bits >> dropped_bits
-    return np.append(True, kept[1:] != kept[:-1])
-
-
-def find_dropped_bits(s: Array, max_bins: int | None, least: int) -> int:
+def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
     """The fewest last bits, at least ``least``, without which there are at most ``max_bins``
-    different ones among rising scores."""
-    if max_bins is None or len(s) <= max_bins:
-        return least
-    bits = rising_integers(s)
+    different ones among rising scores, and where each of these begins."""
+    bits = (s + 0.0).view(np.int64)  # where -0 is 0
+    bits ^= (bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)  # integers in the order of the scores
+
+    def begins(dropped_bits: int) -> Array:
+        kept = bits >> dropped_bits
+        return np.append(True, kept[1:] != kept[:-1])
 
     def are_few(dropped_bits: int) -> bool:
-        return int(np.count_nonzero(changes(bits, dropped_bits))) <= max_bins
+        return max_bins is None or int(np.count_nonzero(begins(dropped_bits))) <= max_bins
 
-    if are_few(least):
-        return least
-    return bisect_left(range(63), True, lo=least + 1, key=are_few)
-
-
-def rising_integers(s: Array) -> Array:
-    """The bits of float64 numbers, as integers in the same order."""
-    bits = (s + 0.0).view(np.int64)  # where -0 is 0
-    return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))
+    if max_bins is not None and len(s) > max_bins and not are_few(least):
+        least = bisect_left(range(63), True, lo=least + 1, key=are_few)
+    return least, np.flatnonzero(begins(least))

@@ -13,7 +13,7 @@ from gbdt_objectives import (
     quadratic_weighted_kappa,
 )
 from gbdt_objectives._steps.splines import POOLS, natural_spline
-from gbdt_objectives.thresholds import curved
+from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.cases import each
 
@@ -88,9 +88,9 @@ def test_the_choice_by_brute_force() -> None:
     w = np.random.default_rng(0).integers(1, 4, 600)
     order = np.argsort(m)
     y, score, w = y[order], np.exp(m[order]), w[order]
-    s, C = curved.pool_rows(read_scored_rows(y, score, None, w))
+    s, C = qwk.pool_rows(read_scored_rows(y, score, None, w))
     assert len(s) == 600  # a pool a row
-    fits = [curved.fit_line(s, C), *curved.fit_splines(C)]
+    fits = [qwk.fit_line_of_pools(s, C), *qwk.fit_splines(C)]
     assert [fit.coefficients for fit in fits] == [2, 2, 3, 5]
     n = w.sum()
     errors = np.array(
@@ -100,20 +100,20 @@ def test_the_choice_by_brute_force() -> None:
     error = gains.std(axis=1) / np.sqrt(n)
     better = [k for k in range(1, 4) if gains[k].mean() > error[k]]
     assert better  # or the test could not fail
-    assert curved.choose_fit(fits, C) == max(better, key=lambda k: gains[k].mean())
+    assert qwk.choose_fit(fits, C) == max(better, key=lambda k: gains[k].mean())
 
 
 def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
     y, m = draw(400, 14)
     order = np.argsort(m)
     y = y[order]
-    _, C = curved.pool_rows(read_scored_rows(y, m[order], None, None))
-    fit = list(curved.fit_splines(C))[1]
+    _, C = qwk.pool_rows(read_scored_rows(y, m[order], None, None))
+    fit = list(qwk.fit_splines(C))[1]
     left_out = []
     for i in range(400):
         without = C.copy()
         without[i] *= 1e-9  # a pool without rows has no normal score
-        left_out.append((y[i] - list(curved.fit_splines(without))[1].m[i]) ** 2)
+        left_out.append((y[i] - list(qwk.fit_splines(without))[1].m[i]) ** 2)
     generalised = np.mean((y - fit.m) ** 2) / (1 - fit.coefficients / 400) ** 2
     # they differ by the leverage of single rows, whose mean is .75 % here
     assert generalised == pytest.approx(np.mean(left_out), rel=0.0075)
@@ -122,11 +122,11 @@ def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
 
 def test_rows_of_one_score_share_a_pool_and_pools_are_of_about_equal_weight() -> None:
     score = np.random.default_rng(1).integers(0, 30, 5000)
-    s, C = curved.pool_rows(read_scored_rows(score % 4, score.astype(float), None, None))
+    s, C = qwk.pool_rows(read_scored_rows(score % 4, score.astype(float), None, None))
     np.testing.assert_allclose(s, np.arange(30), rtol=1e-12)
     np.testing.assert_array_equal(C.sum(axis=1), np.bincount(score))
     y, m = draw(20_000, 2)
-    s, C = curved.pool_rows(read_scored_rows(y, m, None, None))
+    s, C = qwk.pool_rows(read_scored_rows(y, m, None, None))
     assert len(s) == POOLS
     assert (np.diff(s) > 0).all()
     assert C.sum(axis=1).min() >= 9
@@ -160,7 +160,7 @@ def test_few_rows_are_left_to_plug_in() -> None:
 
 def test_a_threshold_that_no_score_reaches_is_infinite() -> None:
     s, m = np.array([1.0, 2.0, 4.0]), np.array([0.25, 0.25, 1.25])
-    at = curved.score_where(s, m, [0.1, 0.25, 0.5, 0.75, 1.25, 1.3])
+    at = qwk.score_where(s, m, [0.1, 0.25, 0.5, 0.75, 1.25, 1.3])
     assert at.tolist() == [-np.inf, -np.inf, 2.5, 3.0, 4.0, np.inf]
 
 
@@ -169,14 +169,14 @@ def test_few_rows_get_few_knots(rows, most) -> None:
     """A line in the normal scores always, a curve from a hundred rows for each knot on."""
     C = np.random.default_rng(rows).multinomial(rows, np.full(120, 1 / 120)).reshape(40, 3)
     C = C[C.sum(axis=1) > 0].astype(float)
-    found = [fit.coefficients for fit in curved.fit_splines(C)]
+    found = [fit.coefficients for fit in qwk.fit_splines(C)]
     assert found[0] == 2
     assert max(found) == most
 
 
 def test_a_line_that_does_not_rise_is_the_mean() -> None:
     C = np.array([[1.0, 2.0, 3.0]] * 4)
-    fit = curved.fit_line(np.arange(4.0), C)
+    fit = qwk.fit_line_of_pools(np.arange(4.0), C)
     np.testing.assert_allclose(fit.m, 4 / 3)
     assert fit.coefficients == 1
 
@@ -190,8 +190,8 @@ def test_the_search_starts_at_the_share_of_variance_that_the_curve_leaves(monkey
         seen.append((*position.args, R))
         return np.array([0.0, 1.0, 2.0])
 
-    monkeypatch.setattr(curved.qwk, "iterate_thresholds", seen_by)
-    curved.curved_thresholds(read_scored_rows(y, score, None, None))
+    monkeypatch.setattr(qwk, "iterate_thresholds", seen_by)
+    qwk.curved_thresholds(read_scored_rows(y, score, None, None))
     ((s, of_pools, R),) = seen
     found = np.interp(score, s, of_pools)
     assert pytest.approx(1 - found.std() / y.std(), abs=0.01) == R  # pools are narrow, not points
