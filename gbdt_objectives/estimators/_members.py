@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
@@ -30,8 +30,6 @@ PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 
 SQUARED_ERROR = ("rmse", "mse", "l2", "RMSE")
 """Names of metrics that are least where squared error is."""
-
-STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
 
 WEIGH = (
     "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
@@ -100,29 +98,6 @@ def clips(model: Any) -> bool:
     return bool(getattr(getattr(last_step(model), "objective", None), "clip", False))
 
 
-def fresh(estimator: Any) -> Any:
-    """A clone; what refuses to be cloned, as CatBoost does with lists, with the remedy."""
-    try:
-        return clone(estimator)
-    except RuntimeError as error:
-        parameters = last_step(estimator).get_params(deep=False)
-        lists = [
-            f"{name}={value!r}"
-            for name, value in parameters.items()
-            if hasattr(value, "__len__") and not isinstance(value, str | tuple)
-        ]
-        remedy = (
-            f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its text "
-            "form, monotone_constraints='(1,0)': "
-            if lists
-            else ""
-        )
-        raise ValueError(
-            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but clones "
-            f"are trained: {remedy}{error}"
-        ) from error
-
-
 def take_class_weight(
     members: Members, classes: Array, position: Array, w: Array | None
 ) -> tuple[Members, Array | None]:
@@ -138,7 +113,7 @@ def take_class_weight(
         )
     if weight is None:
         return members, w
-    members = [(name, fresh(each)) for name, each in members]
+    members = [(name, _base.fresh(each)) for name, each in members]
     for _, each in members:
         last_step(each).set_params(class_weight=None)
     if not (isinstance(weight, str) and weight == "balanced"):
@@ -295,7 +270,7 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
     if library is None or getattr(booster, "get_num_boosting_rounds", lambda: 2)() < 2:
         raise TypeError("it has no rounds: in XGBoost's random forest all trees are one")
     check_stops(booster, library, objective)
-    trained = library.own_class(fresh(booster))
+    trained = library.own_class(_base.fresh(booster))
     if objective is None:
         asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
         _wrapped.refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
@@ -390,20 +365,4 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
         if v is None or v.any():
             found[rows] += values[rows] - np.average(values[rows], axis=0, weights=v)
         times[rows] += 1
-    return (found.T / np.maximum(times, 1)).T
-
-
-def rows_to_stretch(rows: Array, models: int) -> list[Array]:
-    """Some of the rows for each model, others than the next, that it scores for the stretch."""
-    rng, few = np.random.default_rng(0), min(len(rows), STRETCH_ROWS)
-    return [rng.choice(rows, few, replace=False) for _ in range(models)]
-
-
-def find_stretch(o: Array, score: Array, w: Array | None) -> float:
-    """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
-    o = o - np.average(o, weights=w)
-    variance = float(np.average(o * o, weights=w))
-    covariance = float(np.average(o * score, weights=w))
-    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
-        return 1.0
-    return max(1.0, float(np.sqrt(variance / covariance)))
+    return np.asarray((found.T / np.maximum(times, 1)).T)

@@ -27,7 +27,7 @@ from gbdt_objectives.estimators import (
     QWKClassifier,
     ThresholdClassifier,
 )
-from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
+from gbdt_objectives.estimators.qwk_classifier import label_thresholds
 from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
 from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
@@ -362,8 +362,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     thresholds = from_dict(plan["thresholds"])
     model.classes_, model.thresholds_ = thresholds.labels, thresholds
     if tree["in_label_units"] and are_rising_numbers(model.classes_):
-        cuts = positions_to_labels(np.asarray(thresholds), model.classes_)
-        model.label_thresholds_ = Thresholds(cuts, model.classes_)
+        model.label_thresholds_ = label_thresholds(thresholds)
     folds = [
         [None if each is None else restore(each, plan, folder) for each in fold]
         for fold in tree["folds"]
