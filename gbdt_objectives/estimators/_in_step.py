@@ -8,7 +8,6 @@ round, and keep one number of rounds, as if they had been trained with that numb
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,12 +30,8 @@ class Folds:
 
     def __init__(self, weights: Sequence[float], n_jobs: int) -> None:
         self.weights = weights  # of the rows that each fold holds out
-        self.lock = threading.Lock()  # of all that follows
-        self.free, self.ready = n_jobs, deque[int]()  # how many more may run, and who would
-        self.turns = [threading.Lock() for _ in weights]  # released when it is a fold's turn
-        for turn in self.turns:
-            turn.acquire()
-        self.rounds: list[Rounds] = []
+        self.running = threading.Semaphore(n_jobs)
+        self.changed = threading.Condition()  # of the values of all rounds, and of what failed
         self.failed: BaseException | None = None
 
     def run(self, fit: Callable[..., Any], folds: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
@@ -45,18 +40,13 @@ class Folds:
 
         def fit_one(k: int) -> Any:
             try:
-                self.wait(k)
-                with config_context(**config):
+                with self.running, config_context(**config):
+                    self.check()
                     return fit(*folds[k])
             except BaseException as error:
                 self.fail(error)
                 raise
-            finally:
-                with self.lock:
-                    self.hand_on()
 
-        with self.lock:  # before an interrupt could leave threads without a turn
-            self.wake(range(len(folds)))
         with ThreadPoolExecutor(len(folds)) as pool:
             try:
                 for one in [pool.submit(fit_one, k) for k in range(len(folds))]:
@@ -68,41 +58,20 @@ class Folds:
     def stops(self, members: Sequence[bool]) -> list[list[Stop | None]]:
         """The round in which each fold's models stop, in a list; None for one that does not."""
         of_member = [Rounds(self) if stops else None for stops in members]
-        self.rounds = [rounds for rounds in of_member if rounds is not None]
         return [
             [None if rounds is None else Stop(PATIENCE, rounds, k) for rounds in of_member]
             for k in range(len(self.weights))
         ]
 
-    def wait(self, fold: int) -> None:
-        """Until it is the fold's turn."""
-        self.turns[fold].acquire()
+    def check(self) -> None:
         if self.failed is not None:
             raise CancelledError
 
-    def wake(self, folds: Sequence[int]) -> None:
-        """Let folds run, as soon as there is room for them."""
-        self.ready.extend(folds)
-        while self.free and self.ready:
-            self.free -= 1
-            self.hand_on()
-
-    def hand_on(self) -> None:
-        """Let the next fold run in the place of one that waits or has ended."""
-        if self.ready:
-            self.turns[self.ready.popleft()].release()
-        else:
-            self.free += 1
-
     def fail(self, error: BaseException) -> None:
-        """Wake all that wait, whatever room there is: who has its turn may never have started."""
-        with self.lock:
+        """Wake all that wait, which then end."""
+        with self.changed:
             self.failed = self.failed or error
-            for rounds in self.rounds:
-                self.ready.extend(rounds.waiting)
-                rounds.waiting = []
-            while self.ready:
-                self.turns[self.ready.popleft()].release()
+            self.changed.notify_all()
 
 
 class Rounds:
@@ -112,25 +81,23 @@ class Rounds:
         self.folds = folds
         self.values: list[list[float]] = [[] for _ in folds.weights]
         self.ended = [False for _ in folds.weights]
-        self.waiting: list[int] = []  # folds that are one round ahead of another
 
     def mean(self, fold: int, value: float) -> float:
         """The mean over folds in the round that has this value in one of them."""
-        with self.folds.lock:
-            if self.folds.failed is not None:  # nobody would wake it
-                raise CancelledError
+        folds = self.folds
+        folds.check()
+        with folds.changed:
             self.values[fold].append(value)
             k = len(self.values[fold])
-            last = self.all_have(k)
-            if last:
-                self.wake()
-            else:
-                self.waiting.append(fold)
-                self.folds.hand_on()
-        if not last:
-            self.folds.wait(fold)
+            folds.changed.notify_all()
+        if not self.all_have(k):
+            folds.running.release()  # another runs in its place
+            with folds.changed:
+                folds.changed.wait_for(lambda: folds.failed is not None or self.all_have(k))
+            folds.running.acquire()
+        folds.check()
         values = [own[min(k, len(own)) - 1] for own in self.values]
-        return float(np.average(values, weights=self.folds.weights))
+        return float(np.average(values, weights=folds.weights))
 
     def all_have(self, k: int) -> bool:
         """Whether each fold has so many rounds, or has ended: then its last value stays."""
@@ -139,14 +106,9 @@ class Rounds:
 
     def end(self, fold: int) -> None:
         """Let the others go on alone, if a callback of the user's has stopped this one."""
-        with self.folds.lock:
+        with self.folds.changed:
             self.ended[fold] = True
-            if self.waiting and self.all_have(len(self.values[self.waiting[0]])):
-                self.wake()
-
-    def wake(self) -> None:
-        self.folds.wake(self.waiting)
-        self.waiting = []
+            self.folds.changed.notify_all()
 
 
 @dataclass(frozen=True, kw_only=True)

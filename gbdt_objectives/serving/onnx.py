@@ -1,8 +1,7 @@
 """A fitted model as one ONNX graph: trees, their sum, and the steps of its plan as operators.
 
-Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. All operators
-compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5 can. The formulas are those of
-``_steps``, called with values of the graph.
+Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities. All operators compute in
+float64, trees too. The formulas are those of ``_steps``, called with values of the graph.
 """
 
 from __future__ import annotations
@@ -72,15 +71,15 @@ def export_onnx(
         What :func:`export` takes, and models whose members are other estimators of scikit-learn or
         Pipelines, as far as skl2onnx converts them.
     path : path
-        Of the file, which must not exist.
+        The file, which must not exist.
     X : array-like or DataFrame of shape (n, features), optional
         Rows as ``fit`` saw them, on up to 10,000 of which the graph is compared with the model.
         Models with categories need it, and members that are not boosters.
     thresholds, shift, calibrator : optional
         What belongs to the model, as in :class:`ServedModel`.
     dtype : {"float32", "float64"}
-        Of the input. Under "float32" a float64 feature is rounded before LightGBM's trees see it,
-        so a row within 6e-8 of a split may take its other branch; XGBoost rounds in any case.
+        The type of the input. Under "float32" a row within 6e-8 of a split of LightGBM may take its
+        other branch; XGBoost rounds to float32 in any case.
 
     Returns
     -------
@@ -91,15 +90,14 @@ def export_onnx(
     ImportError
         Without onnx; without skl2onnx if a member is not a booster.
     TypeError, ValueError
-        What :func:`export` raises; a model that ONNX has no operator for, with what to do; a graph
-        that would predict otherwise: a number that differs by more than 1e-9 (LightGBM), 1e-6
-        (XGBoost) or 1e-4 (other members), absolute and relative, or another class, unless margins
-        that differ by no more explain it. X is rounded to ``dtype`` for this.
+        What :func:`export` raises; a model that ONNX has no operator for; a graph that would
+        predict another class, or a number that differs by more than 1e-9 (LightGBM), 1e-6 (XGBoost)
+        or 1e-4 (other members), unless margins that differ by no more explain it.
 
     Warns
     -----
     UserWarning
-        If onnxruntime is not installed, or X not given, so that nothing could be compared.
+        If onnxruntime is not installed, or X not given, so that nothing is compared.
 
     Examples
     --------
@@ -137,9 +135,6 @@ def import_onnx(name: str) -> Any:
         raise ImportError(
             f"{name} is needed to write ONNX: pip install 'gbdt_objectives[onnx]'"
         ) from error
-
-
-# The input.
 
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
@@ -192,9 +187,6 @@ def rounded(X: Any, dtype: str) -> Any:
         return X.astype(dtype).astype(X.dtype)
     kinds = [(name, kind) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
     return X.astype({name: dtype for name, _ in kinds}).astype(dict(kinds))
-
-
-# The graph.
 
 
 OPERATORS = {
@@ -284,9 +276,8 @@ class Graph:
 
         names = [(v if isinstance(v, Value) else self.const(v)).name for v in inputs]
         name = self.name()
-        self.nodes.append(
-            helper.make_node(operator, names, [name], name, domain=domain, **attributes)
-        )
+        node = helper.make_node(operator, names, [name], name, domain=domain, **attributes)
+        self.nodes.append(node)
         return Value(self, name)
 
     def cast(self, v: Value, dtype: Any = np.float64) -> Value:
@@ -385,9 +376,6 @@ def labels(g: Graph, classes: Any, at: Value) -> tuple[Value, Any]:
     return g.take(held, at, dtype), dtype
 
 
-# The members.
-
-
 def margins(g: Graph, model: Any, nudge: float) -> Value:
     """What a booster's trees, or the member that skl2onnx converts, give: (n,) or (n, K)."""
     last = last_step(model)
@@ -467,9 +455,6 @@ def convert(model: Any, d: int) -> tuple[Any, Any]:
     ) from failure
 
 
-# The steps: formulas, called on values of the graph.
-
-
 def log1p(x: Value) -> Value:
     """log(1 + x) to the last digits, also of small x: log(u) x / (u - 1), u = 1 + x rounded."""
     g, u = x.g, 1 + x
@@ -504,7 +489,7 @@ FUNCTIONS = {
     "ones_like": lambda x: np.exp(x * 0.0),
     "polyval": lambda coefficients, x: reduce(lambda sum_, c: sum_ * x + c, coefficients),
 }  # fmt: skip
-"""What formulas ask of numpy beside operators."""
+"""What formulas ask of numpy besides operators."""
 
 TRACED: dict[str, Any] = {"np": SimpleNamespace(**{**vars(np), **FUNCTIONS})}
 """The formulas, which take values of a graph."""
@@ -543,9 +528,6 @@ def segment_shift(
 
 
 TRACED["segment_shift"] = segment_shift
-
-
-# The comparison with the model.
 
 
 def session(graph: bytes) -> Any:
@@ -598,8 +580,8 @@ def compare(
 
 
 def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:
-    """The rows that the graph predicts as the model. Runs with other margins within their tolerance
-    explain a difference: beside a threshold, between two classes that are equally probable, or
+    """The rows that the graph predicts as the model does. Runs with other margins within their
+    tolerance explain a difference: near a threshold, between classes that are equally probable, or
     where a calibrator is steep."""
     values = np.stack([found[name] for found in runs])
     if name == "label":
