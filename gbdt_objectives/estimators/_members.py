@@ -37,7 +37,7 @@ WEIGH = (
 )
 
 LONG_TAIL = 5.0
-"""Skewness of a target above which it was behind the classes in trials; below 4 it was level."""
+"""Skewness of a target above which learning it was worse than learning classes in trials."""
 
 Members = list[tuple[str, Any]]
 """Name and regressor of each; the only one's name is "estimator"."""
@@ -74,11 +74,8 @@ def read_members(estimator: Any) -> Members:
 
 
 def check_regressor(name: str, estimator: Any) -> None:
-    if (
-        isinstance(estimator, type)
-        or not hasattr(estimator, "get_params")
-        or not (hasattr(estimator, "predict") or is_regressor(estimator))
-    ):
+    predicts = hasattr(estimator, "predict") or is_regressor(estimator)
+    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "get_params")):
         raise TypeError(f"{name} must be a regressor such as LGBMRegressor(), found {estimator!r}")
     if is_classifier(estimator):
         raise TypeError(
@@ -101,8 +98,7 @@ def clips(model: Any) -> bool:
 def take_class_weight(
     members: Members, classes: Array, position: Array, w: Array | None
 ) -> tuple[Members, Array | None]:
-    """The regressors without class_weight, and the weights of the rows times it. Regressors have no
-    classes: it is the classifier's, whose thresholds would else undo it."""
+    """The regressors without class_weight, which thresholds undo, and the weights times it."""
     regressors = [last_step(each) for _, each in members]
     weight, *others = (each.get_params(deep=False).get("class_weight") for each in regressors)
     if any(other != weight for other in others) or (weight and (position < 0).any()):
@@ -254,13 +250,12 @@ def those_that_stop(
         return [number and library_inside(each) is not None for _, each in members]
     found = []
     for member in members:
+        found.append(True)
         try:
             check_stops_by_itself(last_step(member[1]), asking.objective)
             check_labels([member], asking, classes, goal, is_target, stops=True)
         except (TypeError, ValueError):
-            found.append(False)
-        else:
-            found.append(True)
+            found[-1] = False
     return found
 
 
@@ -284,19 +279,18 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
 
 def warn_of_skew(members: Members, target: Array) -> None:
     """Warn if squared error would follow the few greatest values of a target with a long tail."""
+    squares = any(
+        all(v in library.defaults["Regressor"] for _, name, v in given if name == "objective")
+        for booster, library in boosters_of(members)
+        for given in [_wrapped.all_parameters(booster)]
+    )
     tail = float(scipy.stats.skew(target))
-    if tail > LONG_TAIL and target.min() >= 0 and any(map(learns_squares, boosters_of(members))):
+    if squares and tail > LONG_TAIL and target.min() >= 0:
         log = "numpy.log(target)" if target.min() > 0 else "numpy.log1p(target)"
         warn(
             f"target has a skewness of {tail:.2g}: squared error follows its few greatest values, "
             f"which the classes hardly tell apart; pass {log}"
         )
-
-
-def learns_squares(of_member: tuple[Any, Library]) -> bool:
-    booster, library = of_member
-    named = (v for _, name, v in _wrapped.all_parameters(booster) if name == "objective")
-    return all(value in library.defaults["Regressor"] for value in named)
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:

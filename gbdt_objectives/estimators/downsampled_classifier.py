@@ -211,9 +211,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         }  # fmt: skip
         if calibrates:
             bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
-            labelled = _left_out.Labelled(*rows.data)
             try:
-                found |= _left_out.fit(bags, samples, labelled, pool, thinned, seeds)
+                found |= _left_out.fit(bags, samples, rows, pool, thinned, seeds)
             except _left_out.NotCalibrated:
                 if self.calibrate != "auto":
                     raise
