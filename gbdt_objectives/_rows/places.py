@@ -1,7 +1,6 @@
 """The places of arrays, the host's memory or a device, and what can be done with arrays there.
 
-In the host's memory long vectors are worked on a stretch at a time: in cache, summed in float64, on
-one thread.
+On the host long vectors are worked on a stretch at a time: in cache, on one thread.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ DeviceArray = Any  # an array of any library but numpy
 
 BLOCK_BYTES = 1 << 20  # large enough for numpy to be busy, small enough for the cache
 
-EXPRESSION_BYTES = 1 << 18
-"""Size of a block of an expression. Each of its terms is new memory, and the system takes larger
-arrays back and hands them out page by page every time, in up to four times the time."""
+EXPRESSION_BYTES = 1 << 18  # of an expression: the system hands larger arrays out page by page
 
 STRETCH = 8192
 """Number of rows of a BLAS call. Above 10,000 OpenBLAS wakes its other threads, which then spin for
@@ -102,11 +99,10 @@ class Host:
 
 @dataclass(frozen=True)
 class Device:
-    """A device and the functions ``xp`` of the library of its arrays.
+    """A device and the functions ``xp`` of the library of its arrays, of the array API standard.
 
-    ``xp`` has the functions of the array API standard; array-api-compat finds them in CuPy and
-    PyTorch. Sums are computed in float64, and their values go to the host. The device finds that
-    something is wrong with an array; the checks of the host say what.
+    Sums are computed in float64, and their values go to the host. The device finds that something
+    is wrong with an array; the checks of the host say what.
     """
 
     xp: Any

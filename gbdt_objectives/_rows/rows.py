@@ -86,8 +86,7 @@ class Rows:
         return [t * n if counted else of_rows(t) for t, counted in zip(found, counts, strict=True)]
 
     def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
-        """The rows in stretches of at most ``size`` bytes, or as suits the place; at least one
-        stretch, all in one precision."""
+        """The rows in stretches, at least one, of at most ``size`` bytes, all in one precision."""
         if self.whole:
             yield self
             return
@@ -104,10 +103,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowsOfParts(Rows):
-    """Labels that lie in parts elsewhere, such as the partitions of an engine.
-
-    ``run(function)`` gives the vector that ``function(rows)`` is for each part.
-    """
+    """Labels that lie in parts; ``run(function)`` is the vector ``function(rows)`` of each part."""
 
     y: Any = None
     run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
@@ -129,8 +125,7 @@ def read_only(array: Any) -> Any:
 
 
 def check_labels(rows: Rows, domain: Domain) -> None:
-    """Raise for a label outside the domain. A range is checked on the rows that count: a row of
-    weight 0 is as if it were not there."""
+    """Raise for a label outside the domain; outside a range only if its row has weight."""
     if rows.place.contains(domain, rows.y):
         return
     y, w = to_host(rows.y), to_host(rows.w)

@@ -1,11 +1,8 @@
 """Sums over the workers of a distributed training, one guarded message at a time.
 
 A worker that left out a sum, or that trains another objective, would make the others add up what
-does not belong together. So every message says what it is for, and errors travel in it: either
-all workers get the same sums, or all of them raise.
-
-Nothing is sent but within :func:`together`, which is entered where a booster calls us on every
-worker alike. Everywhere else, and on one machine, a sum is that of the rows at hand.
+does not belong together. So every message says what it is for, and errors travel in it. Nothing is
+sent but within :func:`together`, which is entered where a booster calls us on every worker alike.
 """
 
 from __future__ import annotations
@@ -85,8 +82,7 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
-    imported: whoever trains with it has imported it."""
+    """Whether XGBoost's collective joins several workers; who trains with it has imported it."""
     xgboost = sys.modules.get(_registry.XGBOOST.name)
     collective = getattr(xgboost, "collective", None)  # it may still be in the making
     return collective is not None and bool(collective.is_distributed())
@@ -180,8 +176,7 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
     """The sum of float64 ``values`` over all workers, each of which sends those of its own rows.
 
     ``reduce`` sums over workers; None is XGBoost's collective within :func:`together`, and no sum
-    elsewhere. After the ``last`` message of a call workers go on alone. An error of one worker, or
-    WorkersDisagree if not all of them send this, is raised on all.
+    elsewhere. After the ``last`` message of a call workers go on alone.
     """
     own = np.asarray(values, np.float64)
     call = _here.call
@@ -325,9 +320,8 @@ def _collective_sum(values: Array) -> Array:
 
 
 def describe(subject: object, depth: int = 6) -> str:
-    """A description that is the same for the same objective or metric on every worker, whatever
-    rows it holds: of a user's function it has the numbers that it holds, but not the arrays.
-    ``depth`` ends what holds itself."""
+    """A description that is the same for an objective or metric on every worker, whatever rows it
+    holds; of a user's function the numbers that it holds. ``depth`` ends what holds itself."""
     if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
         return repr(subject.item())
     if subject is None or isinstance(subject, SCALARS):

@@ -212,8 +212,7 @@ def check_hessian(probe: Probe) -> str | None:
 
 def _steps_go_downhill(probe: Probe) -> bool:
     """Whether the loss falls along -G/H of each leaf, from there to the end of the step. Its change
-    is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that halve towards
-    the start, where the gradient of a long step changes most."""
+    is the integral of the leaf's gradient, by Gauss-Legendre on stretches that halve to it."""
     nodes, shares = np.polynomial.legendre.leggauss(8)
     ends = np.append(0.5 ** np.arange(16), 0.0)
     for f, column, g, h in _leaves(probe):
@@ -341,8 +340,7 @@ def check_leaf_step(probe: Probe) -> str | None:
 
 
 def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
-    """Random leaves: margins in which the rows of a leaf have the same one, where the leaf is, its
-    sums G and H."""
+    """Random leaves: margins that are the same in a leaf, where it is, and its sums G and H."""
     rng = np.random.default_rng(2)
     for _ in range(LEAVES):
         leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
@@ -490,8 +488,7 @@ def check_scale(probe: Probe) -> str | None:
 
 def check_intercept(probe: Probe) -> str | None:
     """Boosting starts where the weighted gradients sum to 0, on rows whose median is not their mean
-    and whose weights grow with the labels. A start that is given is for labels that only the user
-    knows: some row must pull it up and another down."""
+    and whose weights grow with the labels; some row pulls a given start up, another down."""
     target = probe.objective(
         "a function does not say where boosting starts: objective(function) does"
     )

@@ -69,8 +69,7 @@ def _last(values: Array) -> str:
 
 
 def _of_labels(probe: Probe) -> tuple[Array, Array]:
-    """Mean labels, and the margins at which rows of that label, or of that share of 1, lose
-    least."""
+    """Mean labels, and the margins at which rows of that label, or share of 1, lose least."""
     labels = np.unique(probe.y)
     around = labels[0] - 1, labels[-1] + 1, *labels[:-1] + 0.5
     grid = np.unique([*-OTHER_MARGINS, *OTHER_MARGINS, *around])
@@ -103,8 +102,7 @@ def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
 
 
 def _of_shares(probe: Probe) -> tuple[Array, Array]:
-    """Shares of the classes 0 to K-1, (1, K), and the margins at which all rows together lose
-    least."""
+    """Shares of the K classes, (1, K), and the margins at which all rows together lose least."""
     K = probe.f.shape[1]
     y = np.floor(K * ((np.arange(ROWS) + 0.5) / ROWS) ** 2)  # fewer and fewer of each class
     f = np.zeros((1, K))

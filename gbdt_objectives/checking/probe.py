@@ -69,9 +69,8 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on. ``form`` is how a user's
-    own callable is called so, and None for an Objective. ``knows_labels`` says that there are no
-    labels but those tried."""
+    """An objective, called as (y, f, w), and the rows that it is tried on. ``form`` calls a user's
+    function so, and is None for an Objective; ``knows_labels``: all labels that exist are tried."""
 
     target: Any
     api: Api | None
@@ -133,10 +132,9 @@ class Probe:
     def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
         """The probe with real labels, negative and far ones, and margins between their best ones.
 
-        A label counts if it has a best margin, below which the gradient is negative: functions that
-        were not written for a label, as logistic ones for 10, are not blamed for it. The result is
-        None if no label counts, if the objective declares a few labels or a range, or if it has
-        several margins or couples rows, where a label alone says little.
+        A label counts if it has a best margin: functions not written for it are not blamed. None if
+        none counts, if the objective declares a few labels or a range, or if it has several margins
+        or couples rows, where a label alone says little.
         """
         domain = None if is_users_function(self.target) else self.target.label_domain
         if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
@@ -160,8 +158,7 @@ class Probe:
         return replace(self, y=y, f=f)
 
     def margins_around_best(self, labels: float | Array, grid: Array) -> tuple[float, float] | None:
-        """Two neighbours in the grid between which the sum of gradients of rows with these labels
-        changes its sign."""
+        """Neighbours in the grid between which the gradients of rows with these labels sum to 0."""
         below: list[float] = []
         above: list[float] = []
         y, f = self.y.copy(), self.f.copy()
@@ -364,8 +361,7 @@ def _margins(
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Positions of the objective's rows that are tried: one row of each label first, then at
-    random."""
+    """Positions of the objective's rows that are tried: one of each label, then random ones."""
     order = rng.permutation(obj.rows or 0)
     if y_true is not None:
         y = _checks.vector("y_true", y_true)

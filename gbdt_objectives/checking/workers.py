@@ -28,8 +28,7 @@ COUPLED = (
 
 
 def check_workers(probe: Probe) -> str | None:
-    """The mean loss, the gradient and the intercept of each worker are those of one machine with
-    all rows."""
+    """Each worker's mean loss, gradient and intercept are those of one machine with all rows."""
     target = probe.objective("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
@@ -63,8 +62,8 @@ def _computed(objective: Objective, rows: Rows) -> Found:
 
 
 class Asked(BaseException):
-    """Raised for a sum that is not known yet; ``own`` is this worker's part of it. It is no
-    Exception, so that a loss that handles its own errors does not handle this one."""
+    """Raised for a sum that is not known yet, of which ``own`` is this worker's part; no Exception,
+    so that a loss that handles its own errors does not handle it."""
 
     def __init__(self, own: Array) -> None:
         self.own = own

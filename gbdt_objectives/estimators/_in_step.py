@@ -1,8 +1,7 @@
 """Folds that train in step, and stop together in the round of least mean loss.
 
 Each fold is trained in a thread of its own. After each round it waits for the others, and its
-booster is told the mean of all folds' metrics in place of its own. So all of them stop in one
-round, and keep one number of rounds, as if they had been trained with that number.
+booster is told the mean of all folds' metrics in place of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Named
 from gbdt_objectives.metrics import Metric
 
-PATIENCE = 20
-"""Number of rounds without a better mean after which folds stop."""
+PATIENCE = 20  # number of rounds without a better mean after which folds stop
 
 
 class Folds:

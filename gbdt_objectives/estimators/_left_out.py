@@ -1,8 +1,7 @@
 """Bags that are calibrated on the rows that they leave out.
 
-Each bag leaves out a fold of the class that is not thinned, and most rows of the other one. A pair
-is a row and a bag that did not see it. With the weights of their classes, pairs are held-out rows
-of the population, and the calibrator is fitted on them.
+A pair is a row and a bag that did not see it. With the weights of their classes, pairs are held-out
+rows of the population, on which the calibrator is fitted.
 """
 
 from __future__ import annotations

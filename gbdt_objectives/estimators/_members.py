@@ -39,8 +39,7 @@ WEIGH = (
 LONG_TAIL = 5.0
 """Skewness of a target above which learning it was worse than learning classes in trials."""
 
-Members = list[tuple[str, Any]]
-"""Name and regressor of each; the only one's name is "estimator"."""
+Members = list[tuple[str, Any]]  # name and regressor of each; the only one's name is "estimator"
 
 
 def read_members(estimator: Any) -> Members:
@@ -121,8 +120,7 @@ def take_class_weight(
 def check_labels(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
-    """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
-    positions or the target. ``asking`` is the QWKClassifier; one that stops reads its metric."""
+    """Ask the guards of what regressors read as said of labels; those that stop read a metric."""
     unread = () if stops else _wrapped.METRIC
     for name, estimator in members:
         last = last_step(estimator)
@@ -243,8 +241,7 @@ def default_metric(objective: Objective | None) -> Metric:
 def those_that_stop(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
 ) -> list[bool]:
-    """Which regressors stop early. With "auto" these are the ones that a number of rounds would not
-    refuse, and that have no objective of their own, whose scores may be no class positions."""
+    """Which regressors stop early; with "auto" those that a number of rounds would not refuse."""
     if asking.early_stopping_rounds != "auto":
         number = asking.early_stopping_rounds is not None
         return [number and library_inside(each) is not None for _, each in members]
@@ -335,11 +332,8 @@ def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
 
 def blend_weights(goal: Array, o: Array, w: Array | None, folds: Sequence[Array]) -> Array:
     """The weights beta >= 0 of least squared error of alpha[fold] + o @ beta about the goal, scaled
-    to sum 1; equal ones where no score rises with the goal.
-
-    ``folds`` are the rows that each fold holds out. The constants alpha keep out what differs
-    between folds only: a mean of the training rows is low where the goals held out are high.
-    """
+    to sum 1; equal ones where no score rises with the goal. Without a constant alpha of each fold a
+    mean of the training rows would count, which is low where the goals held out are high."""
     from sklearn.linear_model import LinearRegression
 
     held, largest = np.unique(np.concatenate(folds)), np.abs(o).max(axis=0)

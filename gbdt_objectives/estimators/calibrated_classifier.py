@@ -286,8 +286,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     def _fit_folds(
         self, rows: _base.Training, splits: list[Split], held: Array
     ) -> tuple[dict[str, Any], Array]:
-        """The attributes of an average of the folds' models, none without one; the probabilities
-        (n, K) of rows held out, NaN for others."""
+        """The attributes of an average, if any; probabilities of held-out rows, else NaN."""
         w, n = rows.w, len(rows.y)
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble

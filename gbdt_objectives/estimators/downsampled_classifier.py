@@ -427,10 +427,7 @@ def check_offset(estimator: Any) -> None:
 
 
 def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) -> Any:
-    """The booster, trained so that its margin is the log-odds before sampling.
-
-    ``held_out``: with weights that make the rows stand for the full population.
-    """
+    """The booster, trained so that its margin is the log-odds before sampling."""
     negative, positive = np.bincount(*data[1:])
     best = float(np.log(positive / negative) + shift)
     objective = Objective(LoglossLoss(offset=-shift, intercept=best))

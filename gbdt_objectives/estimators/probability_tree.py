@@ -37,10 +37,7 @@ class LeafProbability:
     probabilities: tuple[Array, ...] = field(repr=False)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K).
-
-        ``X`` is whatever the model accepts; columns are in the order of ``classes_``.
-        """
+        """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K)."""
         leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
         for column, p in zip(leaf.T, self.probabilities, strict=True):

@@ -570,8 +570,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
 
         The unit is class positions, 0..K-1, or that of ``target``. With a QWK objective that clips,
-        each model's scores are clipped to that range: beyond the labels training does not constrain
-        them. ``X`` has the features that ``fit`` saw.
+        each model's scores are clipped to that range.
         """
         check_is_fitted(self, "thresholds_")
         _base.check_features(self, X, reset=False)

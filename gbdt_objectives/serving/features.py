@@ -15,8 +15,7 @@ from gbdt_objectives.serving.plans import Plan
 
 Feature = dict[str, Any]
 
-SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]
-"""Of a model without boosters."""
+SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
 
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:

@@ -35,8 +35,7 @@ from gbdt_objectives.thresholds import DecisionRule
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
-COMPARED = 100
-"""How many rows of X are compared where none are to be written."""
+COMPARED = 100  # how many rows of X are compared where none are to be written
 KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
     "outputs", "thresholds", "tolerance", "model", "files", "sha256",
@@ -454,8 +453,7 @@ def files_in(tree: Any) -> list[Any]:
 
 
 def alike(computed: Any, written: Any) -> bool:
-    """Whether two JSON values are the same, numbers but for the last digits: the machine that wrote
-    them may have another logarithm."""
+    """Whether two JSON values are the same, numbers but for digits in which machines differ."""
     if computed == written:
         return True
     if isinstance(computed, float) and isinstance(written, float):

@@ -17,8 +17,7 @@ from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
-SAME_SHIFT = 0.1
-"""How near a shift is to that of a measured rate, in log-odds."""
+SAME_SHIFT = 0.1  # how near a shift is to that of a measured rate, in log-odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +30,14 @@ class ServedModel(Exported):
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
     thresholds : Thresholds or DecisionRule, optional
-        What ``predict`` decides by: thresholds of the score, as ``optimize_thresholds`` returns
-        them, or the rule of ``optimize_decisions`` for the probabilities of the classes. Of a model
-        of two classes the score is the probability of the second.
+        What ``predict`` decides by: what ``optimize_thresholds`` returns, for the score, which is
+        the probability of the second of two classes, or what ``optimize_decisions`` returns, for
+        the probabilities of the classes.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional
         Fitted on what the model predicts, after the shift: the probability of label 1, or another
-        score; on margins if its ``input_space`` says so; ``TemperatureCalibrator`` on the
-        probability of each class.
+        score; margins if its ``input_space`` says so; all columns for ``TemperatureCalibrator``.
 
     Examples
     --------
@@ -89,8 +87,7 @@ class ServedModel(Exported):
             self._check_units()
 
     def _check_units(self) -> None:
-        """Raise for thresholds, or a calibrator, of margins where the score is a probability, and
-        for thresholds of the other class."""
+        """Raise for thresholds or a calibrator of margins where the score is a probability."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
         if isinstance(cuts, DecisionRule):
@@ -105,10 +102,8 @@ class ServedModel(Exported):
                 )
             if len(cuts.labels) == len(classes) == 2:
                 self._check_labels("thresholds separate", cuts.labels.tolist(), classes)
-            known["thresholds"] = [
-                *cuts.values[np.isfinite(cuts.values)],
-                *(cuts.score_range or ()),
-            ]
+            finite = cuts.values[np.isfinite(cuts.values)]
+            known["thresholds"] = [*finite, *(cuts.score_range or ())]
         if self.classes_ is not None and not is_of_margins(calibrator):
             known["calibrator"] = getattr(calibrator, "_score_range", tuple)() or ()
         for name, scores in known.items():
@@ -137,8 +132,7 @@ class ServedModel(Exported):
 
     @staticmethod
     def _check_labels(what: str, labels: list[Any], classes: list[Any]) -> None:
-        """Raise for as many labels of which some, but not all, are classes of the model: these
-        would say another class than its own, as 0, 1, 2 do for 1, 2, 3."""
+        """Raise for labels of which only some are classes of the model: they name other classes."""
         if labels != classes and set(labels) & set(classes):
             raise ValueError(
                 f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "

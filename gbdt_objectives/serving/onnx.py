@@ -37,12 +37,9 @@ from gbdt_objectives.thresholds import DecisionRule
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
-ROWS = 10_000
-"""How many rows of X the graph is tried on."""
+ROWS = 10_000  # how many rows of X the graph is tried on
 
-OTHERS = 1e-4
-"""How near the predictions of what skl2onnx converted must be: some of its operators have
-float32 only."""
+OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
 
 
 def export_onnx(
@@ -581,8 +578,7 @@ def compare(
 
 def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:
     """The rows that the graph predicts as the model does. Runs with other margins within their
-    tolerance explain a difference: near a threshold, between classes that are equally probable, or
-    where a calibrator is steep."""
+    tolerance explain a difference: near a threshold, or where a calibrator is steep."""
     values = np.stack([found[name] for found in runs])
     if name == "label":
         same = (values.astype(want.dtype) == want).any(axis=0)
