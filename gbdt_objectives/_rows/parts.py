@@ -52,7 +52,6 @@ def _of_columns(
     of: Callable[..., T], columns: Mapping[str, Any]
 ) -> tuple[Callable[..., T], dict[str, Any]]:
     """The function that has what is no column already, None and one rate, and the columns."""
-
     same = {
         name: given
         for name, given in columns.items()

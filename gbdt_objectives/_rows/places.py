@@ -16,9 +16,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.domain import Domain, Interval
 
 DeviceArray = Any  # an array of any library but numpy
-
 BLOCK_BYTES = 1 << 20  # large enough for numpy to be busy, small enough for the cache
-
 EXPRESSION_BYTES = 1 << 18  # of an expression: the system hands larger arrays out page by page
 
 STRETCH = 8192
@@ -28,10 +26,7 @@ a while and take the cores from the booster (measured: LightGBM's rounds took 2.
 
 def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
     """Slices of rows, of at most ``size`` bytes each, that cover an array."""
-    n = len(array)
-    rows = max(1, size // (array.itemsize * math.prod(array.shape[1:])))
-    if 0 < n <= rows:
-        return [slice(0, n)]
+    n, rows = len(array), max(1, size // (array.itemsize * math.prod(array.shape[1:])))
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
@@ -73,7 +68,6 @@ class Host:
     xp: Any = np
 
     def real_array(self, name: str, values: Any) -> Any:
-        """Real numbers in a dtype that numpy computes in."""
         return _checks.real_array(name, values)
 
     def cast(self, values: Any, dtype: Any) -> Any:

@@ -27,7 +27,6 @@ class ArrayValue(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
 
     def tolist(self) -> Any:
-        """The numbers as Python's own."""
         return self.values.tolist()
 
 
@@ -59,9 +58,7 @@ class RowValues:
     """
 
     values: Array
-
-    is_of_user = True
-    """Whether users know these values by the name that the equations have for them."""
+    is_of_user = True  # whether users know these values by the name that the equations have
 
     def __init__(self, values: Array) -> None:
         own = np.array(values, order="C")

@@ -25,19 +25,11 @@ from gbdt_objectives import _registry
 
 Array = NDArray[Any]
 Reduce = Callable[[Array], Array]
-
-HEAD = 4
-"""1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
-
-ROOM = 28
-"""Number of values in the first message, whose length is the same on all workers: in all versions
-too, as workers of different versions must read each other's in order to refuse."""
-
+HEAD = 4  # 1, the fingerprint h, h^2, and whether there was an error: summed, who takes part
+ROOM = 28  # values in the first message, in all versions, which must read each other's to refuse
 TEXT = 1000  # number of bytes that a worker may say about an error
-
-SCALARS = (bool, int, float, str)
-
 MOST_HELD = 1000  # most elements of a list that describes an objective; a longer one may be of rows
+SCALARS = (bool, int, float, str)
 
 __all__ = ["WorkersDisagree"]
 
@@ -160,7 +152,7 @@ def engine() -> str:
 def summing(name: str) -> Iterator[None]:
     """Enclose the last sums of a call, which there must be; workers go on alone afterwards."""
     call = _here.call
-    before = 0 if call is None else call.messages
+    before = call and call.messages
     yield
     if call is None:
         return
@@ -191,13 +183,16 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
 def all_gather(values: ArrayLike) -> Array:
     """The float64 ``values`` (k,) of every worker, as (workers, k)."""
     own = np.asarray(values, np.float64)
-    if _here.call is None:
-        return own[np.newaxis]
+    return own[np.newaxis] if _here.call is None else all_sum(_table(own))
+
+
+def _table(own: Array) -> Array:
+    """A row for each worker, of zeros but for its own."""
     from xgboost import collective
 
     table = np.zeros((collective.get_world_size(), len(own)))
     table[collective.get_rank()] = own
-    return all_sum(table)
+    return table
 
 
 def gather_text(text: str) -> list[str]:
@@ -253,23 +248,21 @@ KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)} 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
     """The error of the first worker that has one, the same on all."""
     text = "" if own is None else f"{said_of(own)} ({name_of_worker()})"
-    said = _exchange(text, reduce)
-    for text in said:
-        if text:
-            kind, _, message = text.partition(": ")
-            error = KINDS[kind](message)
-            error.__cause__ = own
-            return error
+    for said in filter(None, _exchange(text, reduce)):
+        kind, _, message = said.partition(": ")
+        error = KINDS[kind](message)
+        error.__cause__ = own
+        return error
     return own or ValueError("another worker failed: its log says why")
 
 
 def said_of(error: Exception) -> str:
     """The kind of error that all workers raise, and its text, which names an unknown kind."""
     text = str(error)[:800]
-    for kind, known in KINDS.items():
-        if isinstance(error, known):
-            return f"{kind}: {text}"
-    return f"RuntimeError: {type(error).__name__}{': ' if text else ''}{text}"
+    kind = next((kind for kind, known in KINDS.items() if isinstance(error, known)), None)
+    if kind is None:
+        kind, text = "RuntimeError", f"{type(error).__name__}{': ' if text else ''}{text}"
+    return f"{kind}: {text}"
 
 
 def name_of_worker() -> str:
@@ -298,11 +291,7 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     """The text of each worker; nothing where a user's ``reduce`` cannot tell who is who."""
     if reduce is not _collective_sum:
         return []
-    from xgboost import collective
-
-    table = np.zeros((collective.get_world_size(), TEXT))
-    table[collective.get_rank()] = _as_bytes(text)
-    return _read_text(reduce(table.ravel()).reshape(table.shape))
+    return _read_text(reduce(_table(_as_bytes(text)).ravel()).reshape(-1, TEXT))
 
 
 def _collective_sum(values: Array) -> Array:

@@ -16,16 +16,11 @@ from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 
 ROUNDS = 3
-
 CLOSE = 1e-3  # between a prediction and the label that it should be: gradients may be float32
-
 FLOAT32 = 1e-4  # between two doors: XGBoost adds up and transforms in float32
-
 STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
-
-SILENT = "a function says nothing of its margins: objective(function, link=...) does"
-
 SHARES = (0.2, 0.6)  # of label 1, whose best margin is looked for where a label alone has none
+SILENT = "a function says nothing of its margins: objective(function, link=...) does"
 
 
 def check_link(probe: Probe) -> str | None:

@@ -28,11 +28,8 @@ from gbdt_objectives.objectives.function import LossFunction
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 Call = Callable[[Array, Array, "Array | None"], Any]
-
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
-
 LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
-
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
 OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])

@@ -16,9 +16,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
 Found = tuple[float, Array, Array]  # mean loss, gradient of the rows at hand, and intercept
-
 PARTS = np.split(np.arange(ROWS), [ROWS // 3])  # the rows of each worker, in parts of unlike size
-
 CLOSE = 1e-6  # relative tolerance of sums, which are float64
 
 COUPLED = (

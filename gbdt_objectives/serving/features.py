@@ -14,7 +14,6 @@ from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.plans import Plan
 
 Feature = dict[str, Any]
-
 SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
 
 

@@ -51,7 +51,6 @@ VALUES: dict[str, Any] = {
 }
 """What thresholds, shifts and calibrators are read from JSON by."""
 ISOTONIC = "sklearn.IsotonicRegression"
-
 THREADS = {"n_jobs", "nthread", "nthreads", "num_thread", "num_threads"}
 MOST_THREADS = 1024
 SEGMENT_KEYS = ("format", *SegmentShift._saved)

@@ -38,7 +38,6 @@ from gbdt_objectives.thresholds import DecisionRule
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
 ROWS = 10_000  # how many rows of X the graph is tried on
-
 OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
 
 
