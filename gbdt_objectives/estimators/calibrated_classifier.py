@@ -35,7 +35,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
 
     Use it where probabilities are needed themselves, and all rows are needed for training too.
-
     ``fit`` trains the classifier once per fold, and fits one calibrator on the out-of-fold
     probabilities of all rows that are held out. It averages the folds' models, or trains the
     classifier again on all rows. The average has the log-odds ::
@@ -159,10 +158,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Classes that the calibrator does not accept, arguments that do not fit together, bad
-            weights, a row that is held out twice, held-out rows of one class only, labels in
-            ``eval_set`` that ``y`` does not have, rates that are not in (0, 1] or that the
-            calibrator does not accept, and what estimator and calibrator raise.
+            Arguments that do not fit together or that the calibrator does not accept, bad weights
+            or rates, a row that is held out twice, held-out rows of one class only, labels in
+            ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
         _base.check_names(self, others)
         self._check_parameters()

@@ -69,9 +69,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     correction : {"prior", "offset", "weight"} or None
         "prior": train on the sample, then shift the log-odds. "offset": LGBMClassifier and
         XGBClassifier, two classes; train on ``offset_logloss_objective``, whose margin is the
-        log-odds before sampling, so that early stopping sees the full population (and XGBoost's
-        ``base_score`` is a probability in it). "weight": each kept row weighs 1/rate. None: predict
-        the sample's probabilities.
+        log-odds before sampling, so that early stopping sees the full population. "weight": each
+        kept row weighs 1/rate. None: predict the sample's probabilities.
     n_bags : int
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
@@ -79,13 +78,11 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         right; "log_odds" makes it too low for rare events, and does not suit models that predict
         exactly 0 or 1.
     calibrate : bool or "auto"
-        True: calibrate the bags on rows that they leave out. Each bag leaves out a fold, 1/n_bags
-        of the class that is not sampled, in ``keep_rates_``. One ``SplineCalibrator(shrink=True)``
-        is fitted to all of these, ``LogitCalibrator()`` with fewer than 50 rows of a class,
-        ``InterceptCalibrator()`` if bags could not split. "auto": True with two classes, each of at
-        least n_bags rows, several bags, a correction, a rate below 1, no ``groups``, and no
-        probability of exactly 0 or 1 on the rows left out, which has no log-odds. False: correct
-        only.
+        True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
+        is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class
+        ``LogitCalibrator()``, if bags could not split ``InterceptCalibrator()``. "auto": True with
+        two classes, each of at least n_bags rows, several bags, a correction, a rate below 1, no
+        ``groups``, and no probability of exactly 0 or 1. False: correct only.
     cv : splitter, iterable of splits or None
         For early stopping, on the rows that its last split holds out; its training rows are sampled
         from and corrected to, other rows are not used. ``TimeSeriesSplit(5)`` stops on the last
@@ -152,8 +149,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
         A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
         log loss in the full population: of ``eval_set``, of the rows that ``cv`` holds out, or else
-        of a different fifth of each bag's sample, weighted back. The model keeps the best rounds;
-        it is not retrained on the rows it was stopped on.
+        of a different fifth of each bag's sample, weighted back. It is not retrained on these rows.
 
         Parameters
         ----------
@@ -176,8 +172,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         ------
         ValueError, TypeError
             Arguments that do not fit together or to the labels, one class only, a class that
-            sampling leaves empty, rows to stop on of one class only or of a class that is not
-            trained on, bad weights, and what the estimator raises.
+            sampling leaves empty, rows to stop on of one or of unknown classes, bad weights, and
+            what the estimator raises.
         """
         _base.check_names(self, others)
         n_bags = self._check_parameters()

@@ -43,8 +43,8 @@ from gbdt_objectives.thresholds.rows import (
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
-"""Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
-exceed; more if each fold stops early on the rows that it holds out, which favours these rows."""
+"""Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
+stop early on the rows that they hold out."""
 
 
 class Folds(NamedTuple):
@@ -69,13 +69,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     ----------
     estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
-        ends in one, whose steps are fitted in each fold. Several are a list with names,
-        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``, share the folds, and have one
-        score, the weighted mean. X is passed on unchanged. Its ``class_weight``, "balanced" or
-        {label: weight}, multiplies ``sample_weight`` of ``fit``.
+        ends in one. Several are a list with names, ``[("lgb", LGBMRegressor()), ("xgb",
+        XGBRegressor())]``, share the folds, and have one score, the weighted mean. Its
+        ``class_weight``, "balanced" or {label: weight}, multiplies ``sample_weight`` of ``fit``.
     weights : array-like of shape (M,), optional
-        Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
-        error of the out-of-fold scores' weighted sum plus a constant for each fold.
+        Weights >= 0 of several regressors. None: those of least squared error of the out-of-fold
+        scores' weighted sum plus a constant for each fold.
     objective : None, "qwk" or Objective
         None: the regressor's own. "qwk" (``qwk_objective``) or another objective of this package,
         for LGBMRegressor and XGBRegressor: it is measured on each fold's training rows and started
@@ -85,8 +84,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; group folds if ``fit`` gets ``groups``. Pass a
         splitter for rows ordered in time, such as TimeSeriesSplit. It must hold out each row
-        equally often or never. With repeated folds a row's out-of-fold score is the mean of its
-        repeats.
+        equally often or never; the out-of-fold score is the mean over repeats.
     ensemble : bool
         True: average the folds' models. False: refit one model on all rows.
     labels : array-like of shape (K,), optional
@@ -104,24 +102,19 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     early_stopping_rounds : "auto", int or None
         When LGBMRegressor and XGBRegressor stop, judged by the loss of the rows held out (squared
         error with ``objective=None``), or by the metric of this package that is the regressor's
-        ``eval_metric``.
-
-        "auto": all folds keep the number of rounds, at most ``n_estimators``, that has the least
-        mean loss, and so does a refit. They stop once the mean has not improved for 20 rounds. The
-        folds are trained in threads and are in memory at the same time. A regressor with an
-        objective or a metric of its own, or one that a number would refuse, trains all its rounds.
-
-        An int: each fold stops when its own loss has not improved for this many rounds, and a refit
-        uses the mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
-
-        None: all rounds are trained.
+        ``eval_metric``. "auto": all folds, and a refit, keep the number of rounds, at most
+        ``n_estimators``, of least mean loss, 20 rounds after which they stop. The folds are trained
+        in threads, all in memory. A regressor with an objective or a metric of its own, or one that
+        a number would refuse, trains all its rounds. An int: each fold stops when its own loss has
+        not improved for this many rounds, and a refit uses the mean of their best rounds; the
+        out-of-fold scores are slightly optimistic. None: all rounds are trained.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Number of folds trained at the same time, each with the booster's own threads. They are
-        processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
+        Number of folds trained at the same time, in processes of joblib, or in threads if folds
+        stop together.
     verbose : bool or int
-        Whether to show a progress bar over the folds (needs tqdm); a number above 0 is True.
+        Whether to show a progress bar over the folds (needs tqdm).
 
     Attributes
     ----------
@@ -236,9 +229,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Raises
         ------
         ValueError, TypeError
-            Parameters that do not fit together, labels without an order, bad weights, a target
-            that does not rise with the class, regressors that cannot be cloned, splits that hold
-            out some rows more often than others, and what the regressor raises.
+            Parameters that do not fit together, labels without an order, bad weights, a target that
+            does not rise with the class, regressors that cannot be cloned, splits that hold out
+            rows unequally often, and what the regressor raises.
         """
         members, beta = self._read_parameters()
         members, rows = self._read_rows(members, X, y, sample_weight, groups, target)
