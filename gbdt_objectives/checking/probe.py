@@ -11,6 +11,8 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -45,23 +47,12 @@ def is_users_function(obj: Any) -> bool:
     return not isinstance(obj, Objective) or obj.whole
 
 
-class StandIn:
+def stand_in(y: Array, w: Array | None, api: Api) -> SimpleNamespace:
     """A stand-in for a DMatrix or Dataset, which tells an objective labels and weights."""
-
-    def __init__(self, y: Array, w: Array | None, api: Api) -> None:
-        empty = np.empty(0, np.float32) if api == "xgboost" else None
-        self._label, self._weight = y, empty if w is None else w
-
-    def get_label(self) -> Array:
-        return self._label
-
-    def get_weight(self) -> Array | None:
-        return self._weight
-
-    def num_row(self) -> int:
-        return len(self._label)
-
-    num_data = num_row
+    if w is None and api == "xgboost":
+        w = np.empty(0, np.float32)
+    n = partial(len, y)
+    return SimpleNamespace(get_label=lambda: y, get_weight=lambda: w, num_row=n, num_data=n)
 
 
 @dataclass(frozen=True)
@@ -425,7 +416,7 @@ def as_sklearn(obj: Any, api: Api | None, y: Array, f: Array) -> tuple[Call, boo
 
 
 def _native(obj: Any, api: Api) -> Call:
-    return lambda y, f, w: obj(f, StandIn(y, w, api))
+    return lambda y, f, w: obj(f, stand_in(y, w, api))
 
 
 def _parameters(obj: Any) -> tuple[list[str], bool]:

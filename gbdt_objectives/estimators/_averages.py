@@ -25,9 +25,7 @@ def rows_to_stretch(rows: Array, models: int) -> list[Array]:
 
 def find_stretch(o: Array, score: Array, w: Array | None) -> float:
     """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
-    o = o - np.average(o, weights=w)
-    variance = float(np.average(o * o, weights=w))
-    covariance = float(np.average(o * score, weights=w))
+    variance, covariance = np.cov(o, score, aweights=w, ddof=0)[0]
     if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
         return 1.0
     return max(1.0, float(np.sqrt(variance / covariance)))

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context, get_config
 
 from gbdt_objectives._checks import Stack
-from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Named
 from gbdt_objectives.metrics import Metric
 
@@ -117,17 +117,9 @@ class InStep(Metric):
     rounds: Rounds
     fold: int
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # that of a field
-        return self.metric.name
-
-    @property
-    def greater_is_better(self) -> bool:  # type: ignore[override]
-        return self.metric.greater_is_better
-
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]
-        return self.metric.link
+    name = property(attrgetter("metric.name"))  # that of a field
+    greater_is_better = property(attrgetter("metric.greater_is_better"))
+    link = property(attrgetter("metric.link"))
 
     def _ask_guards(self, form: Named, stack: Stack) -> None:
         if not self.rounds.values[self.fold]:  # what calls does not change while it trains

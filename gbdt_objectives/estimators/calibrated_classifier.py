@@ -135,12 +135,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
-        eval_set : [(X_val, y_val)], optional
-            Rows of the population the model will be used on. The estimator is trained once, on X
-            and y, and the calibrator on these rows only; ``cv`` must be its default. The steps of a
-            pipeline before this one do not transform them: make the pipeline the estimator.
-        eval_sample_weight : [array-like of shape (n_val,)], optional
-            Weights of these rows for the calibrator; ``sample_weight`` is then for the estimator.
+        eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
+            Rows of the population the model will be used on, and their weights. The estimator is
+            trained once, on X, y and ``sample_weight``, and the calibrator on these rows only;
+            ``cv`` must be its default. The steps of a pipeline before this one do not transform
+            them: make the pipeline the estimator.
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
@@ -177,12 +176,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         fitted = ([] if prefit else [self.estimator]) + (named if val is None else [])
         rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
-        rates: dict[str, Any] = {
-            "negative_keep_rate": negative_keep_rate,
-            "keep_rate": keep_rate,
-            "class_keep_rates": class_keep_rates,
-        }
-        rates = check_rates(rates, (labels, w), rows.classes, self.calibrator)
+        rates = check_rates(
+            (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
+            keep_rate=keep_rate, class_keep_rates=class_keep_rates,
+        )  # fmt: skip
         found, p, held = self._train(rows, val)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]
@@ -341,7 +338,7 @@ def takes_columns(calibrator: Any) -> bool:
 
 
 def check_rates(
-    rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
+    rows: tuple[Array, Array | None], classes: Array, calibrator: Any, **rates: Any
 ) -> dict[str, Any]:
     """The rate that is given, if any, checked before anything is trained."""
     given = {name: rate for name, rate in rates.items() if rate is not None}

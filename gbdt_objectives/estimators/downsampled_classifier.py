@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
@@ -75,8 +76,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
         How bags that are not calibrated are averaged. "probability" keeps the mean prediction
-        right; "log_odds" makes it too low for rare events, and does not suit models that predict
-        exactly 0 or 1.
+        right; "log_odds" makes it too low for rare events.
     calibrate : bool or "auto"
         True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
         is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class
@@ -98,13 +98,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
         The measured rates.
-    calibrator_ : calibrator
-        Fitted, if the bags are calibrated.
-    stretch_, center_ : float
-        The s and c of the average, if the bags are calibrated.
+    calibrator_, stretch_, center_ : calibrator, float, float
+        The fitted calibrator, and the s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2
-        Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
-        ``correction="prior"``.
+        Mean over the bags of what is added to the log-odds; 0 unless ``correction="prior"``.
     n_features_in_, feature_names_in_
 
     References
@@ -159,12 +156,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional
             For early stopping: rows of one group are held out together.
-        eval_set : [(X_val, y_val)], optional
-            Rows for early stopping, neither sampled nor trained on, that stand for the full
-            population: not downsampled, or with weights that make up for it. The steps of a
-            pipeline before this one do not transform them: use ``cv`` there.
-        eval_sample_weight : [array-like of shape (n_val,)], optional
-            Weights of the rows of ``eval_set``.
+        eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
+            Rows for early stopping, neither sampled nor trained on, and their weights, which stand
+            for the full population. The steps of a pipeline before this one do not transform them:
+            use ``cv`` there.
         **others
             Refused, with a message that says what to write instead.
 
@@ -187,10 +182,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             pool, held_out = self._hold_out(rows)
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
-        pools: Iterable[Array] = [pool] * n_bags
         thinned = int(np.argmin([*rates.values()]))
-        if calibrates:
-            pools = _left_out.pools(pool, rows.y[pool] != thinned, n_bags, rng)
+        whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
+        pools = _left_out.pools(pool, whole, n_bags, rng)
         samples = [
             own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
             for own, seed in zip(pools, seeds, strict=True)
@@ -207,11 +201,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         }  # fmt: skip
         if calibrates:
             bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
-            try:
+            tolerated = [_left_out.NotCalibrated] if self.calibrate == "auto" else []
+            with suppress(*tolerated):
                 found |= _left_out.fit(bags, samples, rows, pool, thinned, seeds)
-            except _left_out.NotCalibrated:
-                if self.calibrate != "auto":
-                    raise
         _base.keep(self, rows.X, found)
         return self
 

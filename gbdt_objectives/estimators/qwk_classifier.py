@@ -77,8 +77,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         scores' weighted sum plus a constant for each fold.
     objective : None, "qwk" or Objective
         None: the regressor's own. "qwk" (``qwk_objective``) or another objective of this package,
-        for LGBMRegressor and XGBRegressor: it is measured on each fold's training rows and started
-        at its best constant. Of several regressors these two kinds get it.
+        for LGBMRegressor and XGBRegressor: it is measured on each fold's training rows.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
@@ -91,14 +90,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         All classes in order, lowest first, of any type. None: the integers from min to max of y,
         some of which may be missing, or the order of an ordered pandas Categorical.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs from that of y. Only the
-        thresholds see it.
+        Label distribution where the thresholds will be used, if it differs from that of y.
     segment : str or int, optional
         Column of X, its name or number, with the site, source or prompt of each row, where these
         grade differently at equal scores (``fit_segment_shift``). The regressor gets it, too.
     handle_unknown : {"error", "common"}
-        Whether rows of a segment that ``fit`` did not see are refused, or keep the common
-        thresholds.
+        Whether rows of a segment that ``fit`` did not see are refused, or keep common thresholds.
     early_stopping_rounds : "auto", int or None
         When LGBMRegressor and XGBRegressor stop, judged by the loss of the rows held out (squared
         error with ``objective=None``), or by the metric of this package that is the regressor's
@@ -131,12 +128,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
-        Class probabilities (n, K) of what ``predict_score`` returns (n,), fitted when it is first
-        called or pickled.
-    oof_score_ : ndarray of shape (n,)
-        Out-of-fold scores, shifted by segment; NaN for rows never held out.
-    member_oof_scores_ : dict of str to ndarray of shape (n,)
-        Out-of-fold scores of each of several regressors, neither blended nor shifted by segment.
+        Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
+    oof_score_, member_oof_scores_ : ndarray of shape (n,), dict of str to ndarray of shape (n,)
+        Out-of-fold scores, shifted by segment; those of each of several regressors, not shifted.
+        NaN for rows never held out.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
@@ -217,11 +212,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
             Whatever the regressor accepts, and the classes. With ``target`` some may be missing
             (None, NaN): thresholds are placed on the others.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0 for the regressor, the objective, early stopping and the thresholds, for
-            which w is w copies of the row.
-        groups : array-like of shape (n,), optional
-            Rows of one group stay on one side of each split.
+        sample_weight, groups : array-like of shape (n,), optional
+            Weights >= 0 of rows, for the regressor, the objective and the thresholds; rows of one
+            group stay on one side of each split.
         target : array-like of shape (n,), optional
             The finer number that y was cut from, such as a total of points, or its logarithm if it
             has a long tail: the regressor learns it instead of the class positions.
@@ -242,7 +235,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         held_out, w_held = rows.position[held], _base.take(w, held)
         _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
         weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
-
         stops = _members.those_that_stop(members, self, rows.classes, rows.y, target is not None)
         folds = self._fit_folds(members, stops, rows, splits, times, scored)
         if beta is None:

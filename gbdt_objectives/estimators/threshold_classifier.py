@@ -46,23 +46,20 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         classes, or ``metric(y_true, y_pred, sample_weight)``, greater is better.
     target_prior : mapping of label to probability, optional
         Label distribution where the thresholds will be used, if it differs from that of ``y``.
-        ``score`` takes the rows as they are: weigh them with ``prior_weights`` to score for it.
     constraints : mapping of metric to bound, optional
-        Bounds that two classes must keep, such as ``{"precision": 0.9}``, as in
-        ``optimize_thresholds``.
+        Bounds that two classes must keep, such as ``{"precision": 0.9}``.
     negative_keep_rate : float in (0, 1], optional
-        Rate at which negatives were kept, if they were sampled; ``score`` does not use it.
+        Rate at which negatives were kept, if they were sampled. ``score`` uses neither it nor
+        ``target_prior``.
     confidence_level : float in (0, 1), optional
         Confidence at which new rows keep the constraints. None: the rows of ``fit`` keep them.
 
     Attributes
     ----------
-    thresholds_ : Thresholds of shape (K-1,)
-        Thresholds in score units, with their labels.
     classes_ : ndarray of shape (K,)
         The classes in order, lowest first.
-    thresholds_method_ : str
-        The method that placed the thresholds.
+    thresholds_, thresholds_method_ : Thresholds of shape (K-1,), str
+        Thresholds in score units, with their labels, and the method that placed them.
 
     Examples
     --------

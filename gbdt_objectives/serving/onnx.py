@@ -33,7 +33,7 @@ from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import Plan, of_model
-from gbdt_objectives.thresholds import DecisionRule
+from gbdt_objectives.thresholds import Thresholds
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
@@ -335,17 +335,15 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
         if plan.is_score and not plan.makes_columns:
             p = g("Concat", 1.0 - p[:, None], p[:, None], axis=1)
         outputs["probabilities"] = (p, float, ["n", len(plan.classes)])
-    if isinstance(plan.thresholds, DecisionRule):
-        rule = plan.thresholds
-        q = steps_of(p, (*rule._steps, rule._scores))
-        at = g("ArgMax", q, axis=1, keepdims=0)
-        outputs["label"] = (*labels(g, rule.labels, at), ["n"])
-    elif plan.thresholds is not None:
+    classes = plan.classes if plan.thresholds is None else plan.thresholds.labels
+    if isinstance(plan.thresholds, Thresholds):
         at = g.place(v, np.asarray(plan.thresholds, float).tolist())
-        outputs["label"] = (*labels(g, plan.thresholds.labels, at), ["n"])
     elif plan.probability is not None:
-        at = g("ArgMax", p, axis=1, keepdims=0)
-        outputs["label"] = (*labels(g, plan.classes, at), ["n"])
+        rule = plan.thresholds
+        q = p if rule is None else steps_of(p, (*rule._steps, rule._scores))
+        at = g("ArgMax", q, axis=1, keepdims=0)
+    if plan.thresholds is not None or plan.probability is not None:
+        outputs["label"] = (*labels(g, classes, at), ["n"])
     infos = []
     for name, (value, kind, shape) in outputs.items():
         g.nodes.append(helper.make_node("Identity", [value.name], [name], name))
