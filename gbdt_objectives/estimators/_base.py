@@ -168,8 +168,7 @@ def check_told_classes(estimator: Any, classes: list[Any]) -> None:
 def check_several_classes(classes: Array, rows: str = "rows") -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"y has {rows} of one class only, found {shown(classes.tolist())}: there must "
-            "be two or more"
+            f"y has {rows} of one class only, found {shown(classes.tolist())}: pass two or more"
         )
 
 
@@ -330,8 +329,7 @@ def _only_pair(eval_set: Any) -> tuple[Any, Any]:
             return pair[0], pair[1]
         if isinstance(pair, tuple) and len(pair) == 3:
             raise ValueError(
-                "eval_set must be one pair, [(X_val, y_val)], found three things: weights are "
-                "eval_sample_weight=[w_val]"
+                "eval_set must be one pair, [(X, y)]: weights are eval_sample_weight=[w_val]"
             )
     raise ValueError(
         f"eval_set must be one pair, [(X_val, y_val)], found {type(eval_set).__name__}"

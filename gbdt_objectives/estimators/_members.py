@@ -66,15 +66,17 @@ def read_members(estimator: Any) -> Members:
         check_regressor(f"estimator {name!r}", regressor)
     if len(estimator) < 2:
         raise ValueError(
-            f"estimator is a list of {len(estimator)}: name two regressors or more, or pass the "
-            "only one itself"
+            f"estimator is a list of {len(estimator)}: name several, or pass the only one itself"
         )
     return [(name, regressor) for name, regressor in estimator]
 
 
 def check_regressor(name: str, estimator: Any) -> None:
-    predicts = hasattr(estimator, "predict") or is_regressor(estimator)
-    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "get_params")):
+    if (
+        isinstance(estimator, type)
+        or not hasattr(estimator, "get_params")
+        or not (hasattr(estimator, "predict") or is_regressor(estimator))
+    ):
         raise TypeError(f"{name} must be a regressor such as LGBMRegressor(), found {estimator!r}")
     if is_classifier(estimator):
         raise TypeError(
@@ -168,21 +170,18 @@ def check_trainable(members: Members, objective: object) -> None:
     _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
-            f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
-            f"{objective!r}"
+            f"objective must be 'qwk', an objective of this package or None, found {objective!r}"
         )
     boosters = boosters_of(members)
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
-            f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
-            "to train it on its own"
+            f"{kinds_of(members)}, which cannot be given an objective: pass objective=None"
         )
     for booster, library in boosters:
         _wrapped.refuse_parameters(
             booster.get_params(), OBJECTIVES, library.defaults["Regressor"],
-            f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
-            "objective=None",
+            f"but QWKClassifier objective={objective!r}: leave the first out, or pass None",
         )  # fmt: skip
 
 
@@ -213,8 +212,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
     if not boosters:
         raise ValueError(
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
-            f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
-            "splits off rows itself"
+            f"{kinds_of(members)}: set its number of rounds, or its own early stopping"
         )
     for booster, library in boosters:
         check_stops(booster, library, objective)

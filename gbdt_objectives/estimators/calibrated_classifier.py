@@ -269,8 +269,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
         if eval_set is not None and prefit:
             raise ValueError(
-                "eval_set is given, but with cv='prefit' nothing is trained: pass the rows for the "
-                "calibrator as X and y"
+                "eval_set is given, but with cv='prefit' nothing is trained: pass it as X and y"
             )
         if eval_set is not None and not (isinstance(self.cv, int) and self.cv == FOLDS):
             raise ValueError(
@@ -406,9 +405,8 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
         name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
         raise ValueError(
-            f"Only binary classification is supported by {name}, found the "
-            f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "
-            "one class at a time, y == label"
+            f"Only binary classification is supported by {name}, found the classes "
+            f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
         )
 
 

@@ -454,8 +454,7 @@ def _measure_rates(rows: Training, pool: Array, sample: Array) -> Array:
         k = int(np.argmin(kept))
         raise ValueError(
             f"the sampled rows of class {rows.classes.tolist()[k]!r} have a total weight of 0, "
-            f"before sampling {full[k]:g}: each class needs rows that count, keep it at a higher "
-            "rate"
+            f"before sampling {full[k]:g}: keep this class at a higher rate"
         )
     return kept / full
 

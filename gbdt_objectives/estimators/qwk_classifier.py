@@ -318,8 +318,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if times > 1 and not self.ensemble:
             raise ValueError(
                 f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
-                "scores are spread more than their mean: use ensemble=True, or folds without "
-                "repeats"
+                "scores vary more than their mean: use ensemble=True, or folds without repeats"
             )
         for k, (train, _) in enumerate(splits):
             if rows.w is not None and not rows.w[train].any():

@@ -36,8 +36,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     if not hasattr(X, "iloc"):
         if own is not None:
             raise ValueError(
-                f"X must be a DataFrame with the columns that fit saw, {shown(own)}, found "
-                f"{type(X).__name__}"
+                f"X must be a DataFrame with the columns {shown(own)}, found {type(X).__name__}"
             )
         dtype = str(getattr(X, "dtype", "float64"))
         return [{"name": k, "dtype": dtype} for k in range(d)]
@@ -63,8 +62,7 @@ def read_columns(
     found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
         raise ValueError(
-            "the boosters number the categories in different ways: train all of them on columns "
-            "of the same category dtypes"
+            "the boosters number the categories differently: train all on the same category dtypes"
         )
     return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
@@ -96,8 +94,7 @@ def feature_of(name: str, dtype: Any, categories: list[Any] | None, plan: Plan) 
     if categories is None:
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"X has the column {name!r} of dtype {dtype}: make it numbers, or a category, as "
-                "fit saw it"
+                f"X has the column {name!r} of dtype {dtype}: make it numbers, or a category"
             )
         return {"name": name, "dtype": str(dtype)}
     values, text = plain_values(name, categories)

@@ -134,8 +134,7 @@ def new_path(name: str, path: Any) -> Path:
     """Check that nothing is at this path yet, and that its folder exists."""
     if not isinstance(path, str | PathLike):
         raise TypeError(
-            f"{name} must be a path, found {type(path).__name__}: the model comes first, then the "
-            "path, then X"
+            f"{name} must be a path, found {type(path).__name__}: write the model, the path, X"
         )
     target = Path(path)
     if target.exists():
@@ -480,8 +479,7 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
         if not alike(again[key], document[key]):
             raise ValueError(
-                f"it contradicts itself: {key} is {shown(document[key])}, but the model in it has "
-                f"{shown(again[key])}"
+                f"it contradicts itself: {key} is {shown(document[key])}, not {shown(again[key])}"
             )
     if files_in(again["model"]) != files_in(document["model"]):
         raise ValueError("it contradicts itself: boosters and model name other files")

@@ -138,18 +138,14 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     if not others:
         return _features.read_features(model, plan, X)
     if X is None:
-        raise ValueError(
-            f"the model holds a {type(others[0]).__name__}, whose conversion must be tried on rows "
-            "that fit saw: pass X"
-        )
+        raise ValueError(f"{type(others[0]).__name__} must be tried on rows that fit saw: pass X")
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
     names = list(getattr(X, "columns", range(np.shape(X)[1])))
     kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
     if set(kinds) - set("biuf"):
         raise ValueError(
-            "X has columns that are no numbers, and the model holds members that are not boosters: "
-            "make them numbers before fit"
+            "X has columns that are no numbers, but members are not boosters: make them numbers"
         )
     return [{"name": name, "dtype": "float64"} for name in names]
 
@@ -508,10 +504,7 @@ def segment_shift(
 ) -> Any:
     g = s.g
     if handle_unknown == "error":
-        raise ValueError(
-            "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
-            "with handle_unknown='common'"
-        )
+        raise ValueError("an ONNX graph cannot refuse a row: fit it with handle_unknown='common'")
     names = [feature["name"] for feature in g.features]
     k = names.index(column) if isinstance(column, str) else range(len(names))[column]
     known = g.features[k].get("categories")

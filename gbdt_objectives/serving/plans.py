@@ -217,10 +217,7 @@ def by_link(model: Any, classes: Array | None) -> Plan:
         classes = np.arange(outputs) if classes is None else classes
         return Plan((Part(model),), (SOFTMAX,), (), classes, outputs)
     if outputs > 1:
-        raise ValueError(
-            f"the model predicts {outputs} numbers for a row, of which one decides: export a model "
-            "for each"
-        )
+        raise ValueError(f"the model predicts {outputs} numbers for a row: export a model for each")
     if link.n_classes == 2:
         classes = BINARY if classes is None else classes
         return Plan((Part(model),), (SIGMOID,), (), classes)
@@ -310,8 +307,7 @@ def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     if model.average == "log_odds" and len(bags) > 1:
         if any(len(bag.score) > 1 or not bag.ends_in_link for bag in bags):
             raise ValueError(
-                "average='log_odds' needs bags whose margins are log-odds: use "
-                "average='probability'"
+                "average='log_odds' needs margins that are log-odds: use average='probability'"
             )
         average = mean([replace(bag, score=()) for bag in bags], shares)
         return correct(average.then(bags[0].score[-1]), model.shift_)
@@ -362,8 +358,7 @@ def calibration(calibrator: Any) -> Step:
         x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
         if x.dtype != np.float64:
             raise ValueError(
-                "calibrator was fitted on float32, to which it rounds what it is given: fit it on "
-                "np.asarray(p, float)"
+                "calibrator rounds what it is given to float32: fit it on np.asarray(p, float)"
             )
         return {"formula": "interpolate", "x": x, "y": y}
     raise ValueError(
@@ -378,8 +373,7 @@ def of_served_model(model: ServedModel) -> Plan:
     calibrator = model.calibrator
     if plan.thresholds is not None:
         raise ValueError(
-            f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
-            "be added: export it alone"
+            f"{type(model.model).__name__} decides by thresholds of its own: export it alone"
         )
     if plan.probability:
         plan = plan.as_probability
@@ -415,8 +409,7 @@ def read_shift(plan: Plan, shift: Any) -> Any:
     if d.shape == (K,):
         return float(d[1] - d[0]) if K == 2 else d
     raise ValueError(
-        f"shift has shape {d.shape}, but the model has {K} classes: one number for two, else one "
-        "for each"
+        f"shift has shape {d.shape}, but the model has {K} classes: pass one number for each"
     )
 
 
@@ -434,8 +427,7 @@ def calibrated(plan: Plan, calibrator: Any) -> Plan:
         plan = plan.as_probability
     if columns and plan.classes is None:
         raise ValueError(
-            f"{name} needs the probability of each class, which the model does not predict: use "
-            "another calibrator"
+            f"{name} needs the probability of each class, which the model lacks: use another"
         )
     if not plan.is_score and not columns:
         raise ValueError(
