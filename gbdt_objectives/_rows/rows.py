@@ -1,7 +1,7 @@
 """Rows: labels, margins, weights and named values of rows, wherever they are.
 
 Symbols: y labels, f margins, w weights, xp the functions of the arrays' library. Sums are over
-everybody's rows: those at hand, of all workers that train together, or an engine's partitions.
+all rows: those at hand, of all workers that train together, or an engine's partitions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rows:
         return int(self.y.shape[0])
 
     def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
-        """The sums of w times each of the terms over everybody's rows, float64.
+        """The sums of w times each of the terms over all workers' rows, float64.
 
         On several workers each must call it, in the same order. ``narrow``: terms of rows that are
         float32 may be so too, where none overflows or cancels; they are added up in float64.
@@ -57,7 +57,7 @@ class Rows:
         return self.total(self.own_sum(terms, narrow=narrow))
 
     def total(self, own: Any) -> Array:
-        """The sum of everybody's own sums, a float64 vector."""
+        """The sum of all workers' own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)
 
     def own_sum(self, terms: Terms, *, narrow: bool = False) -> Array:
@@ -68,7 +68,7 @@ class Rows:
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
-        """The vectors that ``statistics`` makes of the parts of everybody's rows, (parts, k)."""
+        """The vectors that ``statistics`` makes of the parts of all workers' rows, (parts, k)."""
         return _workers.all_gather(statistics(self))
 
     def count(self, w: Any) -> float:

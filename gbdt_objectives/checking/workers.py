@@ -1,4 +1,4 @@
-"""Check two workers that train together, without a cluster: everybody's sums, and own gradients."""
+"""Check two workers that train together, without a cluster: their sums, and own gradients."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def check_workers(probe: Probe) -> str | None:
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
             f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
-            f"{expected:.4g}: value must give the loss and the weight of everybody's rows, counted "
+            f"{expected:.4g}: value must give the loss and the weight of all workers' rows, each "
             "once; add up with rows.sum(terms)"
         )
     off = np.abs(np.concatenate([first, second]) - whole)
     if off.max() > CLOSE * np.abs(whole).max():
         raise Failure(
             "the gradient of two workers is not that of one machine with their rows: measured and "
-            "totals must be of everybody's rows; add up with rows.sum(terms)"
+            "totals must be of all workers' rows; add up with rows.sum(terms)"
         )
     if not np.allclose(own_start, start, rtol=CLOSE, atol=CLOSE, equal_nan=True):
         raise Failure(
             f"the intercept of one of two workers is {shown(own_start.tolist())}, where one "
             f"machine with their rows starts at {shown(start.tolist())}: measured must be of "
-            "everybody's rows; add up with rows.sum(terms)"
+            "all workers' rows; add up with rows.sum(terms)"
         )
     return None
 

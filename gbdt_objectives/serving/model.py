@@ -90,18 +90,14 @@ class ServedModel(Exported):
         """Raise for thresholds or a calibrator of margins where the score is a probability."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
-        if isinstance(cuts, DecisionRule):
-            self._check_rule(cuts)
-        elif cuts is not None and self._has_probability():
-            classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
-            if cuts.labels.tolist() == classes[::-1]:
-                raise ValueError(
-                    f"thresholds have the classes {cuts.labels.tolist()}, but high scores mean "
-                    f"{classes[1]!r}, of which they are the probability: place thresholds with "
-                    f"labels={classes}"
-                )
-            if len(cuts.labels) == len(classes) == 2:
-                self._check_labels("thresholds separate", cuts.labels.tolist(), classes)
+        if isinstance(cuts, DecisionRule) and not self._has_probability():
+            raise ValueError(
+                "thresholds are a rule for probabilities, but the model predicts numbers: use what "
+                "optimize_thresholds returns"
+            )
+        if cuts is not None and self._has_probability():
+            self._check_classes(cuts)
+        if isinstance(cuts, Thresholds) and self._has_probability():
             finite = cuts.values[np.isfinite(cuts.values)]
             known["thresholds"] = [*finite, *(cuts.score_range or ())]
         if self.classes_ is not None and not is_of_margins(calibrator):
@@ -114,26 +110,28 @@ class ServedModel(Exported):
                     "1] of a ServedModel without it"
                 )
 
-    def _check_rule(self, rule: DecisionRule) -> None:
-        """Raise for a rule of another number of classes than the model has, or another order."""
-        if not self._has_probability():
-            raise ValueError(
-                "thresholds are a rule for probabilities, but the model predicts numbers: use what "
-                "optimize_thresholds returns"
-            )
+    def _check_classes(self, cuts: Thresholds | DecisionRule) -> None:
+        """Raise for another number or order of classes than the model has, or if only some are its:
+        a label would then mean another class."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
-        labels = rule.labels.tolist()
-        if len(labels) != len(classes) or (labels != classes and set(labels) == set(classes)):
+        labels, is_rule = cuts.labels.tolist(), isinstance(cuts, DecisionRule)
+        reordered = labels != classes and set(labels) == set(classes)
+        if is_rule and (len(labels) != len(classes) or reordered):
             raise ValueError(
                 f"thresholds are a rule for the classes {shown(labels)}, but the model has "
                 f"{shown(classes)}: make it of the model's probabilities, with labels= in its order"
             )
-        self._check_labels("thresholds are a rule for", labels, classes)
-
-    @staticmethod
-    def _check_labels(what: str, labels: list[Any], classes: list[Any]) -> None:
-        """Raise for labels of which only some are classes of the model: they name other classes."""
-        if labels != classes and set(labels) & set(classes):
+        if not is_rule and labels == classes[::-1]:
+            raise ValueError(
+                f"thresholds have the classes {labels}, but high scores mean {classes[1]!r}, of "
+                f"which they are the probability: place thresholds with labels={classes}"
+            )
+        if (
+            len(labels) == len(classes)
+            and (is_rule or len(classes) == 2)
+            and (labels != classes and set(labels) & set(classes))
+        ):
+            what = "thresholds are a rule for" if is_rule else "thresholds separate"
             raise ValueError(
                 f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "
                 f"them with labels={shown(classes)}, so that a label means the same class in both"
