@@ -132,11 +132,7 @@ class Probe:
         grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
         if margins is not None:
             grid = np.linspace(*margins, len(grid))
-        found = {
-            label: around
-            for label in OTHER_LABELS
-            if (around := self.margins_around_best(label, grid))
-        }
+        found = {y: ends for y in OTHER_LABELS if (ends := self.margins_around_best(y, grid))}
         if not found:
             return None
         low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
@@ -209,9 +205,7 @@ class ObjectiveReport(Shown):
         return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
 
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
-        columns = {
-            key: [getattr(f, key) for f in self.findings] for key in ("check", "status", "message")
-        }
+        columns = {key: [vars(f)[key] for f in self.findings] for key in vars(self.findings[0])}
         return f"{self.name}: {self._verdict}", columns
 
     @property

@@ -35,8 +35,8 @@ def check_workers(probe: Probe) -> str | None:
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
             f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
-            f"{expected:.4g}: value must give the loss and the weight of all workers' rows, each "
-            "once; add up with rows.sum(terms)"
+            f"{expected:.4g}: value must give the loss and the weight of all workers' rows, "
+            "counted once; add up with rows.sum(terms)"
         )
     off = np.abs(np.concatenate([first, second]) - whole)
     if off.max() > CLOSE * np.abs(whole).max():

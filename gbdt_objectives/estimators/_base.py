@@ -115,15 +115,11 @@ def fresh(estimator: Any) -> Any:
             for name, value in parameters.items()
             if hasattr(value, "__len__") and not isinstance(value, str | tuple)
         ]
-        remedy = (
-            f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its text "
-            "form, monotone_constraints='(1,0)': "
-            if lists
-            else ""
-        )
+        remedy = f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its "
+        remedy += "text form, monotone_constraints='(1,0)': "
         raise ValueError(
             f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but clones "
-            f"are trained: {remedy}{error}"
+            f"are trained: {remedy if lists else ''}{error}"
         ) from error
 
 

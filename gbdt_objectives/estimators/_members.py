@@ -54,9 +54,8 @@ def read_members(estimator: Any) -> Members:
         check_regressor("estimator", estimator)
         return [("estimator", estimator)]
     for member in estimator:
-        if not (
-            isinstance(member, tuple | list) and len(member) == 2 and isinstance(member[0], str)
-        ):
+        pair = isinstance(member, tuple | list) and len(member) == 2
+        if not (pair and isinstance(member[0], str)):
             raise TypeError(
                 f"estimator holds {shown(member)}, which is no name with a regressor: {PAIRS}"
             )

@@ -357,12 +357,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         self, rows: Training, held_out: Data | None, sample: Array, kept: Array, seed: int
     ) -> Any:
         model = _base.fresh(self.estimator)
-        states = {
-            name: seed
-            for name, value in model.get_params().items()
-            if value is None and name.split("__")[-1] == "random_state"
-        }
-        model.set_params(**states)
+        unset = [name for name, value in model.get_params().items() if value is None]
+        model.set_params(**{k: seed for k in unset if k.split("__")[-1] == "random_state"})
         if _wrapped.find_stopping_rounds(model) is not None and held_out is None:
             y, group = rows.y[sample], _base.take(rows.group, sample)
             (train, held), *_ = held_out_once(y, HELD_OUT_FOLDS, group, random_state=seed)

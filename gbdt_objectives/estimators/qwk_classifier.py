@@ -270,9 +270,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             self._validate_names([name for name, _ in members])
         beta = _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(methods.METHODS))
-        if isinstance(self.segment, bool) or not isinstance(
-            self.segment, str | numbers.Integral | None
-        ):
+        known = isinstance(self.segment, str | numbers.Integral | None)
+        if isinstance(self.segment, bool) or not known:
             raise TypeError(
                 "segment must be the name or number of a column of X, found "
                 f"{type(self.segment).__name__} {shown(self.segment)}: make it a column of X"
@@ -312,9 +311,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_splits(self, rows: Training) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""
-        splits, times = held_out_equally_often(
-            rows.position, self.cv, rows.group, random_state=self.random_state
-        )
+        how = self.cv, rows.group, self.random_state
+        splits, times = held_out_equally_often(rows.position, *how)
         if times > 1 and not self.ensemble:
             raise ValueError(
                 f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
@@ -340,9 +338,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             given = np.array(given[known].tolist())
         if not len(given):
             raise ValueError("y is missing in all rows: thresholds need some rows with classes")
-        classes = (
-            _base.ordered_classes(y, given) if self.labels is None else check_order(self.labels)
-        )
+        labels = self.labels
+        classes = _base.ordered_classes(y, given) if labels is None else check_order(labels)
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
         return classes, position
@@ -412,9 +409,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
             each = [Stop(int(number)) if stop and number else None for stop in stops]
-            folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True)
-            )
+            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            folds = run(delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True))
         models, scores = list[list[Any]](), list[Array]()
         oof = np.full((len(rows.y), len(members)), np.nan)
         oof[held] = 0
@@ -432,25 +428,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """The attributes that hold models, and what is known of each regressor."""
         several, found = isinstance(self.estimator, list), dict[str, Any]()
         if several:
-            found["member_oof_scores_"] = {
-                name: folds.scores[:, j] for j, (name, _) in enumerate(members)
+            names = [name for name, _ in members]
+            found["member_oof_scores_"] = dict(zip(names, folds.scores.T, strict=True))
+        each = list(zip(members, stops, strict=True))
+        rounds = [
+            {
+                name: library.count_rounds(last_step(model))
+                for ((name, _), stop), model in zip(each, of_fold, strict=True)
+                if stop and (library := library_inside(model))
             }
-        rounds: list[dict[str, int]] = []
+            for of_fold in folds.models
+        ]
         if any(stops):
-            rounds = [
-                {
-                    name: library.count_rounds(last_step(model))
-                    for (name, _), model, stop in zip(members, of_fold, stops, strict=True)
-                    if stop and (library := library_inside(model))
-                }
-                for of_fold in folds.models
-            ]
             found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
         if self.ensemble:
             found["estimators_"] = folds.models if several else [m for (m,) in folds.models]
             return found
         final = []
-        for j, ((name, estimator), stop) in enumerate(zip(members, stops, strict=True)):
+        for j, ((name, estimator), stop) in enumerate(each):
             model = _base.fresh(estimator)
             if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))

@@ -469,10 +469,8 @@ def alike(computed: Any, written: Any) -> bool:
 def check_same(model: Any, document: dict[str, Any]) -> None:
     """Raise unless the restored model computes what the document says."""
     plan = of_model(model)
-    files = {
-        id(part.model): booster["file"]
-        for part, booster in zip(plan.parts, document["boosters"], strict=True)
-    }
+    pairs = zip(plan.parts, document["boosters"], strict=True)
+    files = {id(part.model): booster["file"] for part, booster in pairs}
     again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
     for booster, given in zip(again["boosters"], document["boosters"], strict=True):
         booster |= {"since": given["since"]} if "since" in booster else {}  # not of this version

@@ -76,9 +76,8 @@ class ServedModel(Exported):
         if self.shift is not None:
             self._check_shift(self.shift)
         calibrator = self.calibrator
-        if calibrator is not None and (
-            isinstance(calibrator, type) or not hasattr(calibrator, "predict")
-        ):
+        is_fitted = hasattr(calibrator, "predict") and not isinstance(calibrator, type)
+        if calibrator is not None and not is_fitted:
             raise TypeError(
                 f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
                 "LogitCalibrator().fit(p, y) returned"
@@ -126,11 +125,8 @@ class ServedModel(Exported):
                 f"thresholds have the classes {labels}, but high scores mean {classes[1]!r}, of "
                 f"which they are the probability: place thresholds with labels={classes}"
             )
-        if (
-            len(labels) == len(classes)
-            and (is_rule or len(classes) == 2)
-            and (labels != classes and set(labels) & set(classes))
-        ):
+        some = labels != classes and set(labels) & set(classes)
+        if some and len(labels) == len(classes) and (is_rule or len(classes) == 2):
             what = "thresholds are a rule for" if is_rule else "thresholds separate"
             raise ValueError(
                 f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "

@@ -40,10 +40,8 @@ from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Tree = dict[str, Any]
 
-OURS = {
-    kind.__name__: kind
-    for kind in (QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier)
-}
+CLASSIFIERS = QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier
+OURS = {kind.__name__: kind for kind in CLASSIFIERS}
 VALUES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift, *vars(calibration).values())
@@ -300,14 +298,10 @@ def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
 
 
 SHARED = {
-    "calibrator": (
-        "calibrator_",
-        lambda value, _: as_dict(value),
-        lambda value, *_: from_dict(value),
-    ),
+    "calibrator": ("calibrator_", lambda own, _: as_dict(own), lambda tree, *_: from_dict(tree)),
     "stretch": ("stretch_", written_number, read_number),
     "center": ("center_", written_number, read_number),
-}
+}  # fmt: skip
 FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]] = {
     "DownsampledClassifier": {
         "keep_rates": ("keep_rates_", written_number, read_number),
@@ -332,9 +326,9 @@ def read_features(model: Any, tree: Tree, features: list[Tree]) -> None:
     if names is None:
         return
     given = [feature["name"] for feature in features]
-    if not all(isinstance(name, str) for name in (*names, *given)) or (
-        [name.replace(" ", "_") for name in names] != [name.replace(" ", "_") for name in given]
-    ):  # LightGBM writes spaces as underscores
+    words = all(isinstance(name, str) for name in (*names, *given))
+    own, others = ([str(name).replace(" ", "_") for name in each] for each in (names, given))
+    if not words or own != others:  # LightGBM writes spaces as underscores
         raise ValueError(f"feature_names_in is {shown(names)}, but features has {shown(given)}")
     model.feature_names_in_ = np.array(names, object)
 
@@ -348,10 +342,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     model.classes_, model.thresholds_ = thresholds.labels, thresholds
     if tree["in_label_units"] and are_rising_numbers(model.classes_):
         model.label_thresholds_ = label_thresholds(thresholds)
-    folds = [
-        [None if each is None else restore(each, plan, folder) for each in fold]
-        for fold in tree["folds"]
-    ]
+    folds = [[each and restore(each, plan, folder) for each in fold] for fold in tree["folds"]]
     models = folds if several else [fold[0] for fold in folds]
     if tree["ensemble"]:
         model.estimators_ = models

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from importlib.util import find_spec
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
@@ -245,17 +246,13 @@ class Graph:
     def __init__(self, features: Sequence[dict[str, Any]] = ()) -> None:
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
-        self.count = 0
+        self.names = map("v{}".format, count(1))
         self.features = features
         self.X = Value(self, "X")
         self.rows = self.cast(self.X)
 
-    def name(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
-
     def const(self, value: Any, dtype: Any = np.float64) -> Value:
-        name = self.name()
+        name = next(self.names)
         self.constants[name] = tensor_of(value, dtype, name)
         return Value(self, name)
 
@@ -267,7 +264,7 @@ class Graph:
         from onnx import helper
 
         names = [(v if isinstance(v, Value) else self.const(v)).name for v in inputs]
-        name = self.name()
+        name = next(self.names)
         node = helper.make_node(operator, names, [name], name, domain=domain, **attributes)
         self.nodes.append(node)
         return Value(self, name)
@@ -319,9 +316,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     from onnx import checker, helper
 
     g = Graph(features)
-    each = [
-        steps_of(margins(g, part.model, nudge), part.steps) * part.weight for part in plan.parts
-    ]
+    each = [steps_of(margins(g, own.model, nudge), own.steps) * own.weight for own in plan.parts]
     v = steps_of(reduce(np.add, each) if each else g.flat(g.rows), plan.score)
     outputs: dict[str, tuple[Value, Any, list[Any]]] = {}
     if plan.is_score:
@@ -345,9 +340,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
         g.nodes.append(helper.make_node("Identity", [value.name], [name], name))
         infos.append(helper.make_tensor_value_info(name, tensor_type(kind), shape))
     given = helper.make_tensor_value_info("X", tensor_type(dtype), ["n", len(features)])
-    graph = helper.make_graph(
-        g.nodes, "model", [given], infos, initializer=list(g.constants.values())
-    )
+    graph = helper.make_graph(g.nodes, "model", [given], infos, list(g.constants.values()))
     model = helper.make_model(
         graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
         producer_version=gbdt_objectives.__version__,
@@ -400,7 +393,7 @@ def converted(g: Graph, model: Any) -> Value:
     from onnx import compose
 
     found, dtype = convert(model, len(g.features))
-    own = compose.add_prefix(found, g.name() + "_").graph
+    own = compose.add_prefix(found, next(g.names) + "_").graph
     source = g.cast(g.X, dtype)
     for node in own.node:
         node.input[:] = [source.name if k == own.input[0].name else k for k in node.input]

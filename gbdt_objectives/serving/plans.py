@@ -84,9 +84,7 @@ class Plan:
         if self.probability is None or self.classes is None:
             raise ValueError("the model predicts no probabilities: pass a classifier")
         outputs = len(self.classes) if self.makes_columns else self.outputs
-        return replace(
-            self, score=(*self.score, *self.probability), probability=(), outputs=outputs
-        )
+        return replace(self.then(*self.probability), probability=(), outputs=outputs)
 
 
 def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
