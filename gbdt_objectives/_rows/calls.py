@@ -1,9 +1,8 @@
 """Which booster calls us: the frames between it and the user, and what it says of itself.
 
-The call of an objective or metric comes from a method of the booster, whatever wraps the training,
-and the booster knows which objective it has, so whether its predictions are margins. It does not
-say that it is one worker of several, that a classifier will interpret the margins as log-odds, or
-that early stopping will minimise kappa: there frames are inspected. No booster is imported.
+A booster knows its objective, so whether its predictions are margins. It does not say that it is
+one worker of several, that a classifier will read the margins as log-odds, or that early stopping
+will minimise kappa: there frames are inspected. No booster is imported.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ def caller_of(stack: Stack) -> str | None:
 
 
 def estimator_above(stack: Stack) -> object:
-    """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training.
-    None for a training of its own, even one within another."""
+    """The estimator whose ``fit`` trains the booster that calls us; None for other trainings."""
     trainings = 0
     for room, frame in stack:
         if room not in _registry.NAMES:
@@ -75,9 +73,8 @@ def estimator_above(stack: Stack) -> object:
 
 
 def free_network(stack: Stack) -> _registry.Named | None:
-    """The library, LightGBM, of a distributed booster that calls us; None if none does. Its network
-    is freed then: other workers fail at once, and the booster cannot free the network of the next
-    training when it is deleted."""
+    """The library, LightGBM, of a distributed booster that calls us, if one does. Its network is
+    freed, so that other workers fail at once, and not the next training."""
     for library, frame in enclosing_frames(stack):
         booster: Any = frame.f_locals.get("self")
         if getattr(booster, "_network", None) is True:
@@ -87,9 +84,8 @@ def free_network(stack: Stack) -> _registry.Named | None:
 
 
 def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
-    """Whether XGBoost's early stopping, where it stands above us, maximises the metric, a value for
-    each callback. Where nobody said, it gets the metric's direction until its training is over: it
-    would guess, and minimise."""
+    """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
+    gets the metric's direction until its training is over: it would guess, and minimise."""
     found = []
     for _, frame in library_frames(stack):
         if frame.f_code.co_name != "after_iteration":
@@ -129,8 +125,7 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
-    """The library that a metric answers: that of the data which it gets, else the one that stands
-    directly above; None for anybody else."""
+    """The library that a metric answers: that of its data, else the one directly above, if any."""
     if not hasattr(y_pred, "get_label"):
         return _registry.BY_NAME.get(caller_of(stack) or "")
     name = _registry.name_of(y_pred)
@@ -169,8 +164,8 @@ def scorer_facts(metric: Any, y_pred: object, stack: Stack) -> Facts:
 
 
 def predictions_of(stack: Stack, read: Link | None) -> Link | None:
-    """The link by which a booster made the predictions that it passes to a metric. None if they are
-    margins, as under a custom objective, or are what the link ``read`` describes."""
+    """The link by which a booster made a metric's predictions; None if they are margins, or what
+    ``read`` describes."""
     caller, frame = call_of(EVALUATES, stack)
     if caller is None or frame is None:
         return None

@@ -1,7 +1,7 @@
 """One idiom for what parts of the rows can add up: ``of(part)``, ``+``, and a value of the sum.
 
 An array is a single part. The partitions of Dask collections are measured where they are, and their
-sums merged as a tree; what that needs is imported when there is such a collection.
+sums merged as a tree.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ def any_dask(columns: Mapping[str, Any]) -> bool:
 
 
 def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
-    """The sum of ``of(**columns)`` over all parts of the rows.
-
-    ``columns`` by the name of the user's argument; None, and one rate for all rows, are passed on
-    as they are. Partitions without rows are left out, and those of which no row has weight are not:
-    ``of`` must take them. ``of`` and what it returns travel between machines.
-    """
+    """The sum of ``of(**columns)`` over all parts of the rows; None, and one rate for all rows, are
+    passed on as they are. Partitions without rows are left out; those whose rows all have no weight
+    are not. ``of`` and what it returns travel between machines."""
     if not any_dask(columns):
         return of(**columns)
     found: T = load(PARTITIONS).sum_over_partitions(*_of_columns(of, columns))
@@ -55,7 +52,6 @@ def _of_columns(
     of: Callable[..., T], columns: Mapping[str, Any]
 ) -> tuple[Callable[..., T], dict[str, Any]]:
     """The function that has what is no column already, None and one rate, and the columns."""
-
     same = {
         name: given
         for name, given in columns.items()

@@ -1,7 +1,6 @@
 """The places of arrays, the host's memory or a device, and what can be done with arrays there.
 
-In the host's memory long vectors are worked on a stretch at a time: in cache, summed in float64, on
-one thread.
+On the host long vectors are worked on a stretch at a time: in cache, on one thread.
 """
 
 from __future__ import annotations
@@ -17,12 +16,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.domain import Domain, Interval
 
 DeviceArray = Any  # an array of any library but numpy
-
 BLOCK_BYTES = 1 << 20  # large enough for numpy to be busy, small enough for the cache
-
-EXPRESSION_BYTES = 1 << 18
-"""Size of a block of an expression. Each of its terms is new memory, and the system takes larger
-arrays back and hands them out page by page every time, in up to four times the time."""
+EXPRESSION_BYTES = 1 << 18  # of an expression: the system hands larger arrays out page by page
 
 STRETCH = 8192
 """Number of rows of a BLAS call. Above 10,000 OpenBLAS wakes its other threads, which then spin for
@@ -31,10 +26,7 @@ a while and take the cores from the booster (measured: LightGBM's rounds took 2.
 
 def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
     """Slices of rows, of at most ``size`` bytes each, that cover an array."""
-    n = len(array)
-    rows = max(1, size // (array.itemsize * math.prod(array.shape[1:])))
-    if 0 < n <= rows:
-        return [slice(0, n)]
+    n, rows = len(array), max(1, size // (array.itemsize * math.prod(array.shape[1:])))
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
@@ -76,7 +68,6 @@ class Host:
     xp: Any = np
 
     def real_array(self, name: str, values: Any) -> Any:
-        """Real numbers in a dtype that numpy computes in."""
         return _checks.real_array(name, values)
 
     def cast(self, values: Any, dtype: Any) -> Any:
@@ -102,11 +93,10 @@ class Host:
 
 @dataclass(frozen=True)
 class Device:
-    """A device and the functions ``xp`` of the library of its arrays.
+    """A device and the functions ``xp`` of the library of its arrays, of the array API standard.
 
-    ``xp`` has the functions of the array API standard; array-api-compat finds them in CuPy and
-    PyTorch. Sums are computed in float64, and their values go to the host. The device finds that
-    something is wrong with an array; the checks of the host say what.
+    Sums are computed in float64, and their values go to the host. The device finds that something
+    is wrong with an array; the checks of the host say what.
     """
 
     xp: Any

@@ -1,7 +1,7 @@
 """Rows: labels, margins, weights and named values of rows, wherever they are.
 
 Symbols: y labels, f margins, w weights, xp the functions of the arrays' library. Sums are over
-everybody's rows: those at hand, of all workers that train together, or an engine's partitions.
+all rows: those at hand, of all workers that train together, or an engine's partitions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rows:
         return int(self.y.shape[0])
 
     def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
-        """The sums of w times each of the terms over everybody's rows, float64.
+        """The sums of w times each of the terms over all workers' rows, float64.
 
         On several workers each must call it, in the same order. ``narrow``: terms of rows that are
         float32 may be so too, where none overflows or cancels; they are added up in float64.
@@ -57,7 +57,7 @@ class Rows:
         return self.total(self.own_sum(terms, narrow=narrow))
 
     def total(self, own: Any) -> Array:
-        """The sum of everybody's own sums, a float64 vector."""
+        """The sum of all workers' own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)
 
     def own_sum(self, terms: Terms, *, narrow: bool = False) -> Array:
@@ -68,7 +68,7 @@ class Rows:
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
-        """The vectors that ``statistics`` makes of the parts of everybody's rows, (parts, k)."""
+        """The vectors that ``statistics`` makes of the parts of all workers' rows, (parts, k)."""
         return _workers.all_gather(statistics(self))
 
     def count(self, w: Any) -> float:
@@ -86,8 +86,7 @@ class Rows:
         return [t * n if counted else of_rows(t) for t, counted in zip(found, counts, strict=True)]
 
     def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
-        """The rows in stretches of at most ``size`` bytes, or as suits the place; at least one
-        stretch, all in one precision."""
+        """The rows in stretches, at least one, of at most ``size`` bytes, all in one precision."""
         if self.whole:
             yield self
             return
@@ -104,10 +103,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowsOfParts(Rows):
-    """Labels that lie in parts elsewhere, such as the partitions of an engine.
-
-    ``run(function)`` gives the vector that ``function(rows)`` is for each part.
-    """
+    """Labels that lie in parts; ``run(function)`` is the vector ``function(rows)`` of each part."""
 
     y: Any = None
     run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
@@ -129,8 +125,7 @@ def read_only(array: Any) -> Any:
 
 
 def check_labels(rows: Rows, domain: Domain) -> None:
-    """Raise for a label outside the domain. A range is checked on the rows that count: a row of
-    weight 0 is as if it were not there."""
+    """Raise for a label outside the domain; outside a range only if its row has weight."""
     if rows.place.contains(domain, rows.y):
         return
     y, w = to_host(rows.y), to_host(rows.w)

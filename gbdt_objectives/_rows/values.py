@@ -27,7 +27,6 @@ class ArrayValue(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
 
     def tolist(self) -> Any:
-        """The numbers as Python's own."""
         return self.values.tolist()
 
 
@@ -59,9 +58,7 @@ class RowValues:
     """
 
     values: Array
-
-    is_of_user = True
-    """Whether users know these values by the name that the equations have for them."""
+    is_of_user = True  # whether users know these values by the name that the equations have
 
     def __init__(self, values: Array) -> None:
         own = np.array(values, order="C")
@@ -76,11 +73,9 @@ class RowValues:
         return len(self.values)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, RowValues)
-            and self.values.dtype == other.values.dtype
-            and np.array_equal(self.values, other.values)
-        )
+        if not isinstance(other, RowValues) or self.values.dtype != other.values.dtype:
+            return False
+        return np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
         return hash((self.values.shape, self.values.dtype, self.values.tobytes()))
@@ -148,11 +143,8 @@ def table(least: int = 8, /, **columns: Array) -> str:
     n = len(next(iter(columns.values())))
     shown = printed_rows(n)
     cells = [[name, *map(cell_text, np.asarray(column)[shown])] for name, column in columns.items()]
-    width = [max(least, *map(len, column)) for column in cells]
-    lines = [
-        "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True))
-        for row in zip(*cells, strict=True)
-    ]
+    padded = [[cell.rjust(max(least, *map(len, column))) for cell in column] for column in cells]
+    lines = list(map("  ".join, zip(*padded, strict=True)))
     if n > LONGEST:
         lines.insert(1 + LONGEST // 2, f"... {n - LONGEST} more ...")
     return "\n".join(lines)

@@ -1,11 +1,8 @@
 """Sums over the workers of a distributed training, one guarded message at a time.
 
 A worker that left out a sum, or that trains another objective, would make the others add up what
-does not belong together. So every message says what it is for, and errors travel in it: either
-all workers get the same sums, or all of them raise.
-
-Nothing is sent but within :func:`together`, which is entered where a booster calls us on every
-worker alike. Everywhere else, and on one machine, a sum is that of the rows at hand.
+does not belong together. So every message says what it is for, and errors travel in it. Nothing is
+sent but within :func:`together`, which is entered where a booster calls us on every worker alike.
 """
 
 from __future__ import annotations
@@ -28,19 +25,11 @@ from gbdt_objectives import _registry
 
 Array = NDArray[Any]
 Reduce = Callable[[Array], Array]
-
-HEAD = 4
-"""1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
-
-ROOM = 28
-"""Number of values in the first message, whose length is the same on all workers: in all versions
-too, as workers of different versions must read each other's in order to refuse."""
-
+HEAD = 4  # 1, the fingerprint h, h^2, and whether there was an error: summed, who takes part
+ROOM = 28  # values in the first message, in all versions, which must read each other's to refuse
 TEXT = 1000  # number of bytes that a worker may say about an error
-
-SCALARS = (bool, int, float, str)
-
 MOST_HELD = 1000  # most elements of a list that describes an objective; a longer one may be of rows
+SCALARS = (bool, int, float, str)
 
 __all__ = ["WorkersDisagree"]
 
@@ -85,8 +74,7 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
-    imported: whoever trains with it has imported it."""
+    """Whether XGBoost's collective joins several workers; who trains with it has imported it."""
     xgboost = sys.modules.get(_registry.XGBOOST.name)
     collective = getattr(xgboost, "collective", None)  # it may still be in the making
     return collective is not None and bool(collective.is_distributed())
@@ -164,7 +152,7 @@ def engine() -> str:
 def summing(name: str) -> Iterator[None]:
     """Enclose the last sums of a call, which there must be; workers go on alone afterwards."""
     call = _here.call
-    before = 0 if call is None else call.messages
+    before = call and call.messages
     yield
     if call is None:
         return
@@ -180,8 +168,7 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
     """The sum of float64 ``values`` over all workers, each of which sends those of its own rows.
 
     ``reduce`` sums over workers; None is XGBoost's collective within :func:`together`, and no sum
-    elsewhere. After the ``last`` message of a call workers go on alone. An error of one worker, or
-    WorkersDisagree if not all of them send this, is raised on all.
+    elsewhere. After the ``last`` message of a call workers go on alone.
     """
     own = np.asarray(values, np.float64)
     call = _here.call
@@ -196,13 +183,16 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
 def all_gather(values: ArrayLike) -> Array:
     """The float64 ``values`` (k,) of every worker, as (workers, k)."""
     own = np.asarray(values, np.float64)
-    if _here.call is None:
-        return own[np.newaxis]
+    return own[np.newaxis] if _here.call is None else all_sum(_table(own))
+
+
+def _table(own: Array) -> Array:
+    """A row for each worker, of zeros but for its own."""
     from xgboost import collective
 
     table = np.zeros((collective.get_world_size(), len(own)))
     table[collective.get_rank()] = own
-    return all_sum(table)
+    return table
 
 
 def gather_text(text: str) -> list[str]:
@@ -258,23 +248,21 @@ KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)} 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
     """The error of the first worker that has one, the same on all."""
     text = "" if own is None else f"{said_of(own)} ({name_of_worker()})"
-    said = _exchange(text, reduce)
-    for text in said:
-        if text:
-            kind, _, message = text.partition(": ")
-            error = KINDS[kind](message)
-            error.__cause__ = own
-            return error
+    for said in filter(None, _exchange(text, reduce)):
+        kind, _, message = said.partition(": ")
+        error = KINDS[kind](message)
+        error.__cause__ = own
+        return error
     return own or ValueError("another worker failed: its log says why")
 
 
 def said_of(error: Exception) -> str:
     """The kind of error that all workers raise, and its text, which names an unknown kind."""
     text = str(error)[:800]
-    for kind, known in KINDS.items():
-        if isinstance(error, known):
-            return f"{kind}: {text}"
-    return f"RuntimeError: {type(error).__name__}{': ' if text else ''}{text}"
+    kind = next((kind for kind, known in KINDS.items() if isinstance(error, known)), None)
+    if kind is None:
+        kind, text = "RuntimeError", f"{type(error).__name__}{': ' if text else ''}{text}"
+    return f"{kind}: {text}"
 
 
 def name_of_worker() -> str:
@@ -303,11 +291,7 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     """The text of each worker; nothing where a user's ``reduce`` cannot tell who is who."""
     if reduce is not _collective_sum:
         return []
-    from xgboost import collective
-
-    table = np.zeros((collective.get_world_size(), TEXT))
-    table[collective.get_rank()] = _as_bytes(text)
-    return _read_text(reduce(table.ravel()).reshape(table.shape))
+    return _read_text(reduce(_table(_as_bytes(text)).ravel()).reshape(-1, TEXT))
 
 
 def _collective_sum(values: Array) -> Array:
@@ -325,9 +309,8 @@ def _collective_sum(values: Array) -> Array:
 
 
 def describe(subject: object, depth: int = 6) -> str:
-    """A description that is the same for the same objective or metric on every worker, whatever
-    rows it holds: of a user's function it has the numbers that it holds, but not the arrays.
-    ``depth`` ends what holds itself."""
+    """A description that is the same for an objective or metric on every worker, whatever rows it
+    holds; of a user's function the numbers that it holds. ``depth`` ends what holds itself."""
     if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
         return repr(subject.item())
     if subject is None or isinstance(subject, SCALARS):

@@ -41,18 +41,16 @@ def check_objective(
     - **gradient**: the derivative of the loss, by finite differences; without a loss, the
       symmetry of its own derivatives, if it couples rows.
     - **hessian**: what ``hessian_kind`` says, against the derivative of the gradient; never
-      negative, nor 0 where the gradient is not; and -sum g / sum h of a leaf, the step that a
-      booster takes, goes downhill.
+      negative, nor 0 where the gradient is not; the step -sum g / sum h of a leaf goes downhill.
     - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
     - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
       state between calls; order of rows; pickling and deep copies.
-    - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
+    - **scale**: a note if hessians are small for ``min_child_weight`` and the like.
     - **intercept**, **workers**, **link** and **predictions**, for an Objective: boosting starts
-      where the weighted gradients sum to 0, and a start that is given is not beyond that of every
-      label in ``y_true``; two workers find the mean loss, gradient and intercept of one machine;
-      the declared link predicts rows of one label best as that; and
-      models of each library that is installed predict what the link makes of their margins.
+      where the weighted gradients sum to 0; two workers find the mean loss, gradient and intercept
+      of one machine; the declared link predicts rows of one label best as that; and models of each
+      library that is installed predict what the link makes of their margins.
 
     Parameters
     ----------
@@ -60,9 +58,8 @@ def check_objective(
         In any form that boosters call: ``(margin, DMatrix)``, ``(margin, Dataset)``,
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
-        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
-        gradient and hessian are then also tried on labels from -100 to 100 that have a best
-        margin. For an objective with values by row: the label of each of these rows.
+        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1, and
+        some from -100 to 100. For an objective with values by row: the label of each of these rows.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
         differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
@@ -74,8 +71,8 @@ def check_objective(
         out to be one of the first three, or whole steps of leaves must go downhill.
     margins : (float, float), optional
         Range, both tails included, in which the loss is differentiable. None: the range of the
-        labels, or of their logs under link="log", or from -6 to 6 for labels 0 and 1, with tails as
-        far as -100 and 100, where the link's prediction is finite in float32.
+        labels, of their logs under link="log", or -6 to 6 for labels 0 and 1, with tails as far as
+        -100 and 100.
     n_classes : int, optional
         K, for callables with margins (n, K). None: one margin per row, or the objective's own
         ``outputs``.

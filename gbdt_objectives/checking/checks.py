@@ -27,13 +27,9 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss, find_start
 
 PARTS = "gradient", "hessian"
-
 LEAVES = 40  # number of random leaves whose steps are tried
-
 NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
-
 PULL = 0.05  # |sum w g| / sum w |g| that an intercept may leave, as one of smoothed shares does
-
 LEAF_ROWS = 20  # rows of a small leaf: LightGBM's default min_data_in_leaf
 
 
@@ -212,8 +208,7 @@ def check_hessian(probe: Probe) -> str | None:
 
 def _steps_go_downhill(probe: Probe) -> bool:
     """Whether the loss falls along -G/H of each leaf, from there to the end of the step. Its change
-    is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that halve towards
-    the start, where the gradient of a long step changes most."""
+    is the integral of the leaf's gradient, by Gauss-Legendre on stretches that halve to it."""
     nodes, shares = np.polynomial.legendre.leggauss(8)
     ends = np.append(0.5 ** np.arange(16), 0.0)
     for f, column, g, h in _leaves(probe):
@@ -341,8 +336,7 @@ def check_leaf_step(probe: Probe) -> str | None:
 
 
 def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
-    """Random leaves: margins in which the rows of a leaf have the same one, where the leaf is, its
-    sums G and H."""
+    """Random leaves: margins that are the same in a leaf, where it is, and its sums G and H."""
     rng = np.random.default_rng(2)
     for _ in range(LEAVES):
         leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
@@ -409,34 +403,33 @@ def check_tails(probe: Probe) -> None:
     at, f = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
     if probe.f.ndim == 2:
         tails, K = f, probe.f.shape[1]
-        at, f = np.tile(at, K), np.zeros((K * len(tails), K))
-        f[np.arange(len(at)), np.repeat(np.arange(K), len(tails))] = np.tile(tails, K)
-    y, in_tails = probe.y[at], probe.of(at)
+        at, f = np.tile(at, K), np.concatenate([np.outer(tails, unit) for unit in np.eye(K)])
+    in_tails = replace(probe.of(at), y=probe.y[at], f=f)
     middle, beyond = probe.both(probe.f), "pass margins= if none gets there"
     if not getattr(probe.target, "link", UNDECLARED).is_declared:
         beyond += ', or say that margins are logs, objective(function, link="log"), if they are'
     try:
-        exact = in_tails.both(f, None, y)
-        returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
+        exact = in_tails.both(f)
+        returned = in_tails.call(in_tails.y.astype(np.float32), f.astype(np.float32), None)
     except ValueError as error:  # objective() refuses what is not finite
         refused = str(error).split(": ")[0]
         raise Failure(f"at margins up to {np.abs(f).max():g} {refused}: {beyond}") from error
     for part, reference, usual, values in zip(PARTS, exact, middle, returned, strict=True):
         bad = ~np.isfinite(values) | ~np.isfinite(reference)
         if bad.any():
-            row = np.unravel_index(int(bad.argmax()), f.shape)
+            row, where = _worst(bad, in_tails)
             raise Failure(
-                f"the {part} is {values[row]:g} in float32 at y = {y[row[0]]:g}, margin = "
-                f"{f[row]:g}: one such row, and LightGBM predicts 0 everywhere, XGBoost trains on; "
-                f"compute it from exp(-abs(margin)), or {beyond}"
+                f"the {part} is {values[row]:g} in float32 {where}: one such row, and LightGBM "
+                "predicts 0 everywhere, XGBoost trains on; compute it from exp(-abs(margin)), or "
+                f"{beyond}"
             )
         off = np.abs(values - reference)
         off -= 1e-3 * np.maximum(np.abs(reference), np.abs(usual).max())
         if off.max() > 0:
-            row = np.unravel_index(int(off.argmax()), f.shape)
+            row, where = _worst(off, in_tails)
             raise Failure(
-                f"the {part} in float32 is {values[row]:.4g} instead of {reference[row]:.4g} at "
-                f"y = {y[row[0]]:g}, margin = {f[row]:g}: it loses all digits to cancellation"
+                f"the {part} in float32 is {values[row]:.4g} instead of {reference[row]:.4g} "
+                f"{where}: it loses all digits to cancellation"
             )
         if part == "hessian" and values.min() < 0:
             raise Failure(f"the hessian is {values.min():.4g} in a tail: steps go uphill there")
@@ -490,8 +483,7 @@ def check_scale(probe: Probe) -> str | None:
 
 def check_intercept(probe: Probe) -> str | None:
     """Boosting starts where the weighted gradients sum to 0, on rows whose median is not their mean
-    and whose weights grow with the labels. A start that is given is for labels that only the user
-    knows: some row must pull it up and another down."""
+    and whose weights grow with the labels; some row pulls a given start up, another down."""
     target = probe.objective(
         "a function does not say where boosting starts: objective(function) does"
     )

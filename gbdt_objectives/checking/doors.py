@@ -16,16 +16,11 @@ from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 
 ROUNDS = 3
-
 CLOSE = 1e-3  # between a prediction and the label that it should be: gradients may be float32
-
 FLOAT32 = 1e-4  # between two doors: XGBoost adds up and transforms in float32
-
 STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
-
-SILENT = "a function says nothing of its margins: objective(function, link=...) does"
-
 SHARES = (0.2, 0.6)  # of label 1, whose best margin is looked for where a label alone has none
+SILENT = "a function says nothing of its margins: objective(function, link=...) does"
 
 
 def check_link(probe: Probe) -> str | None:
@@ -69,8 +64,7 @@ def _last(values: Array) -> str:
 
 
 def _of_labels(probe: Probe) -> tuple[Array, Array]:
-    """Mean labels, and the margins at which rows of that label, or of that share of 1, lose
-    least."""
+    """Mean labels, and the margins at which rows of that label, or share of 1, lose least."""
     labels = np.unique(probe.y)
     around = labels[0] - 1, labels[-1] + 1, *labels[:-1] + 0.5
     grid = np.unique([*-OTHER_MARGINS, *OTHER_MARGINS, *around])
@@ -103,8 +97,7 @@ def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
 
 
 def _of_shares(probe: Probe) -> tuple[Array, Array]:
-    """Shares of the classes 0 to K-1, (1, K), and the margins at which all rows together lose
-    least."""
+    """Shares of the K classes, (1, K), and the margins at which all rows together lose least."""
     K = probe.f.shape[1]
     y = np.floor(K * ((np.arange(ROWS) + 0.5) / ROWS) ** 2)  # fewer and fewer of each class
     f = np.zeros((1, K))

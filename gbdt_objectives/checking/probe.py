@@ -11,6 +11,8 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,11 +30,8 @@ from gbdt_objectives.objectives.function import LossFunction
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 Call = Callable[[Array, Array, "Array | None"], Any]
-
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
-
 LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
-
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
 OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
@@ -48,30 +47,18 @@ def is_users_function(obj: Any) -> bool:
     return not isinstance(obj, Objective) or obj.whole
 
 
-class StandIn:
+def stand_in(y: Array, w: Array | None, api: Api) -> SimpleNamespace:
     """A stand-in for a DMatrix or Dataset, which tells an objective labels and weights."""
-
-    def __init__(self, y: Array, w: Array | None, api: Api) -> None:
-        empty = np.empty(0, np.float32) if api == "xgboost" else None
-        self._label, self._weight = y, empty if w is None else w
-
-    def get_label(self) -> Array:
-        return self._label
-
-    def get_weight(self) -> Array | None:
-        return self._weight
-
-    def num_row(self) -> int:
-        return len(self._label)
-
-    num_data = num_row
+    if w is None and api == "xgboost":
+        w = np.empty(0, np.float32)
+    n = partial(len, y)
+    return SimpleNamespace(get_label=lambda: y, get_weight=lambda: w, num_row=n, num_data=n)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on. ``form`` is how a user's
-    own callable is called so, and None for an Objective. ``knows_labels`` says that there are no
-    labels but those tried."""
+    """An objective, called as (y, f, w), and the rows that it is tried on. ``form`` calls a user's
+    function so, and is None for an Objective; ``knows_labels``: all labels that exist are tried."""
 
     target: Any
     api: Api | None
@@ -133,10 +120,9 @@ class Probe:
     def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
         """The probe with real labels, negative and far ones, and margins between their best ones.
 
-        A label counts if it has a best margin, below which the gradient is negative: functions that
-        were not written for a label, as logistic ones for 10, are not blamed for it. The result is
-        None if no label counts, if the objective declares a few labels or a range, or if it has
-        several margins or couples rows, where a label alone says little.
+        A label counts if it has a best margin: functions not written for it are not blamed. None if
+        none counts, if the objective declares a few labels or a range, or if it has several margins
+        or couples rows, where a label alone says little.
         """
         domain = None if is_users_function(self.target) else self.target.label_domain
         if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
@@ -146,11 +132,7 @@ class Probe:
         grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
         if margins is not None:
             grid = np.linspace(*margins, len(grid))
-        found = {
-            label: around
-            for label in OTHER_LABELS
-            if (around := self.margins_around_best(label, grid))
-        }
+        found = {y: ends for y in OTHER_LABELS if (ends := self.margins_around_best(y, grid))}
         if not found:
             return None
         low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
@@ -160,8 +142,7 @@ class Probe:
         return replace(self, y=y, f=f)
 
     def margins_around_best(self, labels: float | Array, grid: Array) -> tuple[float, float] | None:
-        """Two neighbours in the grid between which the sum of gradients of rows with these labels
-        changes its sign."""
+        """Neighbours in the grid between which the gradients of rows with these labels sum to 0."""
         below: list[float] = []
         above: list[float] = []
         y, f = self.y.copy(), self.f.copy()
@@ -224,9 +205,7 @@ class ObjectiveReport(Shown):
         return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
 
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
-        columns = {
-            key: [getattr(f, key) for f in self.findings] for key in ("check", "status", "message")
-        }
+        columns = {key: [vars(f)[key] for f in self.findings] for key in vars(self.findings[0])}
         return f"{self.name}: {self._verdict}", columns
 
     @property
@@ -364,8 +343,7 @@ def _margins(
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Positions of the objective's rows that are tried: one row of each label first, then at
-    random."""
+    """Positions of the objective's rows that are tried: one of each label, then random ones."""
     order = rng.permutation(obj.rows or 0)
     if y_true is not None:
         y = _checks.vector("y_true", y_true)
@@ -432,7 +410,7 @@ def as_sklearn(obj: Any, api: Api | None, y: Array, f: Array) -> tuple[Call, boo
 
 
 def _native(obj: Any, api: Api) -> Call:
-    return lambda y, f, w: obj(f, StandIn(y, w, api))
+    return lambda y, f, w: obj(f, stand_in(y, w, api))
 
 
 def _parameters(obj: Any) -> tuple[list[str], bool]:

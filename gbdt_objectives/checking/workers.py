@@ -1,4 +1,4 @@
-"""Check two workers that train together, without a cluster: everybody's sums, and own gradients."""
+"""Check two workers that train together, without a cluster: their sums, and own gradients."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
 Found = tuple[float, Array, Array]  # mean loss, gradient of the rows at hand, and intercept
-
 PARTS = np.split(np.arange(ROWS), [ROWS // 3])  # the rows of each worker, in parts of unlike size
-
 CLOSE = 1e-6  # relative tolerance of sums, which are float64
 
 COUPLED = (
@@ -28,8 +26,7 @@ COUPLED = (
 
 
 def check_workers(probe: Probe) -> str | None:
-    """The mean loss, the gradient and the intercept of each worker are those of one machine with
-    all rows."""
+    """Each worker's mean loss, gradient and intercept are those of one machine with all rows."""
     target = probe.objective("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
@@ -38,20 +35,20 @@ def check_workers(probe: Probe) -> str | None:
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
             f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
-            f"{expected:.4g}: value must give the loss and the weight of everybody's rows, counted "
-            "once; add up with rows.sum(terms)"
+            f"{expected:.4g}: value must give the loss and the weight of all workers' rows, "
+            "counted once; add up with rows.sum(terms)"
         )
     off = np.abs(np.concatenate([first, second]) - whole)
     if off.max() > CLOSE * np.abs(whole).max():
         raise Failure(
             "the gradient of two workers is not that of one machine with their rows: measured and "
-            "totals must be of everybody's rows; add up with rows.sum(terms)"
+            "totals must be of all workers' rows; add up with rows.sum(terms)"
         )
     if not np.allclose(own_start, start, rtol=CLOSE, atol=CLOSE, equal_nan=True):
         raise Failure(
             f"the intercept of one of two workers is {shown(own_start.tolist())}, where one "
             f"machine with their rows starts at {shown(start.tolist())}: measured must be of "
-            "everybody's rows; add up with rows.sum(terms)"
+            "all workers' rows; add up with rows.sum(terms)"
         )
     return None
 
@@ -63,8 +60,8 @@ def _computed(objective: Objective, rows: Rows) -> Found:
 
 
 class Asked(BaseException):
-    """Raised for a sum that is not known yet; ``own`` is this worker's part of it. It is no
-    Exception, so that a loss that handles its own errors does not handle this one."""
+    """Raised for a sum that is not known yet, of which ``own`` is this worker's part; no Exception,
+    so that a loss that handles its own errors does not handle it."""
 
     def __init__(self, own: Array) -> None:
         self.own = own

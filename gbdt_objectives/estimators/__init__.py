@@ -1,13 +1,9 @@
 """scikit-learn estimators that carry the whole path in one object.
 
-Conventions of this room
-------------------------
-``X``: whatever the wrapped estimator accepts, passed on as it is. ``score``: shape (n,) or
-(n, 1), one score per row, higher for higher classes; to fit on, out-of-fold scores or scores
-of rows the model was not trained on. ``y``: shape (n,).
-``sample_weight``: shape (n,), >= 0, or None; w means the same as w copies of the row, except
+``X``: whatever the wrapped estimator accepts, passed on as it is. ``score``: shape (n,) or (n, 1),
+higher for higher classes; to fit on, scores of rows the model was not trained on. ``y``: shape
+(n,). ``sample_weight``: shape (n,), >= 0, or None; w means the same as w copies of the row, except
 where rows are sampled. ``groups``: rows of one group stay on one side of each split.
-Everything fitted pickles; ``ThresholdClassifier`` is also saved as JSON.
 ``model.export(folder, X)`` of a classifier writes a folder that predicts without this package.
 """
 

@@ -1,7 +1,7 @@
-"""Means of several models' log-odds. They vary less than those of one model, and are stretched.
+"""Means of several models' scores. They vary less than those of one model, and are stretched.
 
-Symbols: p (n, K) probabilities; l their logarithms, up to a constant in each row; c the
-center, (K,), or the log-odds of the second of two classes; s >= 1 the stretch about the center.
+Symbols: o (n,) out-of-fold scores; p (n, K) probabilities; l their logarithms, up to a constant in
+each row; c the center, (K,), or the log-odds of the second of two classes; s >= 1 the stretch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,29 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._steps import formulas
-from gbdt_objectives.estimators import _members
+
+STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
+
+
+def rows_to_stretch(rows: Array, models: int) -> list[Array]:
+    """Some of the rows for each model, others than the next, that it scores for the stretch."""
+    rng, few = np.random.default_rng(0), min(len(rows), STRETCH_ROWS)
+    return [rng.choice(rows, few, replace=False) for _ in range(models)]
+
+
+def find_stretch(o: Array, score: Array, w: Array | None) -> float:
+    """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
+    variance, covariance = np.cov(o, score, aweights=w, ddof=0)[0]
+    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
+        return 1.0
+    return max(1.0, float(np.sqrt(variance / covariance)))
+
+
+def stretch_of_classes(p: Array, of_each: Array, w: Array | None) -> float:
+    """The stretch of l; p is out-of-fold, ``of_each`` that of each model on its rows."""
+    o, each = centered(p), centered(of_each)
+    o -= np.average(o, axis=0, weights=w)  # the classes' own means are no spread
+    return find_stretch(o.ravel(), each.ravel(), None if w is None else w.repeat(len(o.T)))
 
 
 def geometric_mean(
@@ -44,13 +66,6 @@ def find_center(p: Array, w: Array | None) -> Any:
     """The mean of l: a float for two classes, (K,) with the sum 0 for more."""
     c = np.average(centered(p), axis=0, weights=w)
     return float(c[1] - c[0]) if len(c) == 2 else c
-
-
-def find_stretch(p: Array, of_each: Array, w: Array | None) -> float:
-    """The s of a mean of models; p is out-of-fold, ``of_each`` that of each model on its rows."""
-    o, each = centered(p), centered(of_each)
-    o -= np.average(o, axis=0, weights=w)  # the classes' own means are no spread
-    return _members.find_stretch(o.ravel(), each.ravel(), None if w is None else w.repeat(len(o.T)))
 
 
 def stretch_of_bags(z: Array, w: Array) -> float | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
-from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, positions, shown
+from gbdt_objectives._checks import Array, group_numbers, positions, shown
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
@@ -37,11 +36,8 @@ class Wrapping(Exported):
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        given = self._wrapped
-        wrapped = [
-            each[-1] if isinstance(each, tuple | list) and each else each
-            for each in (given if isinstance(given, list) else [given])
-        ]
+        given = self._wrapped if isinstance(self._wrapped, list) else [self._wrapped]
+        wrapped = [each[-1] if isinstance(each, tuple | list) and each else each for each in given]
         inner = [
             get_tags(each)
             for each in wrapped
@@ -50,8 +46,7 @@ class Wrapping(Exported):
         if not inner or len(inner) < len(wrapped):
             return tags
         for name in ("sparse", "allow_nan", "categorical"):
-            of_all = map(attrgetter(f"input_tags.{name}"), inner)
-            setattr(tags.input_tags, name, all(of_all))
+            setattr(tags.input_tags, name, all(getattr(each.input_tags, name) for each in inner))
         if tags.classifier_tags and inner[0].classifier_tags:
             tags.classifier_tags.multi_class = inner[0].classifier_tags.multi_class
         return tags
@@ -76,6 +71,69 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
         """Return the most probable class of each row of ``X``, of shape (n,)."""
         position = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[position])
+
+
+class Training(NamedTuple):
+    """The rows of fit; ``y`` is what the estimator learns, ``position`` -1 for no known class."""
+
+    X: Any
+    y: Array
+    w: Array | None
+    classes: Array
+    position: Array
+    group: Array | None
+
+    @property
+    def data(self) -> Data:
+        return self.X, self.y, self.w
+
+    def take(self, rows: Array) -> Data:
+        return _safe_indexing(self.X, rows), self.y[rows], take(self.w, rows)
+
+
+def read_rows(
+    estimator: Any, X: Any, y: ArrayLike, groups: ArrayLike | None, classes: Array | None = None
+) -> Training:
+    """Rows of ``classes``, or of those that occur in y, without weights yet."""
+    X, target = check_rows(estimator, X, y)
+    check_classification_targets(target)
+    classes = np.unique(target) if classes is None else np.asarray(classes)
+    check_several_classes(classes)
+    group = None if groups is None else group_numbers(groups, len(target))
+    position = positions("y", target, classes).astype(np.int64)
+    return Training(X, target, None, classes, position, group)
+
+
+def fresh(estimator: Any) -> Any:
+    """A clone; what refuses to be cloned, as CatBoost does with lists, with the remedy."""
+    try:
+        return clone(estimator)
+    except RuntimeError as error:
+        parameters = last_step(estimator).get_params(deep=False)
+        lists = [
+            f"{name}={value!r}"
+            for name, value in parameters.items()
+            if hasattr(value, "__len__") and not isinstance(value, str | tuple)
+        ]
+        remedy = f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its "
+        remedy += "text form, monotone_constraints='(1,0)': "
+        raise ValueError(
+            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but clones "
+            f"are trained: {remedy if lists else ''}{error}"
+        ) from error
+
+
+def train(model: Any, data: Data) -> Any:
+    """The model, fitted; weights are given only where there are some: not all accept them."""
+    X, y, w = data
+    return model.fit(X, y, **weight_argument(w))
+
+
+def score_both(predict: Callable[[Any], Array], X: Any, *parts: Array) -> list[Array]:
+    """What is predicted for each of two parts of the rows of X, each row asked once."""
+    rows = np.unique(np.concatenate(parts))
+    found = predict(_safe_indexing(X, rows))
+    return [found[np.searchsorted(rows, part)] for part in parts]
 
 
 def check_classifier(estimator: Any) -> None:
@@ -106,8 +164,7 @@ def check_told_classes(estimator: Any, classes: list[Any]) -> None:
 def check_several_classes(classes: Array, rows: str = "rows") -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"y has {rows} of one class only, found {shown(classes.tolist())}: there must "
-            "be two or more"
+            f"y has {rows} of one class only, found {shown(classes.tolist())}: pass two or more"
         )
 
 
@@ -183,24 +240,20 @@ def check_weights(
     return _checks.weights(name, sample_weight, rows)
 
 
-def forget(estimator: Any) -> None:
-    """Drop what an earlier fit has found, but for the features: not every fit finds all of it."""
+def keep(estimator: Any, X: Any, found: Mapping[str, Any]) -> None:
+    """Set what fit has found, without what only an earlier fit did, and the features of X."""
+    check_features(estimator, X, reset=True)
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         if name not in ("n_features_in_", "feature_names_in_"):
             delattr(estimator, name)
+    vars(estimator).update(found)
 
 
 def take(w: Array | None, rows: Array) -> Array | None:
     return None if w is None else w[rows]
 
 
-def take_rows(data: Data, rows: Array) -> Data:
-    X, y, w = data
-    return _safe_indexing(X, rows), y[rows], take(w, rows)
-
-
 def weight_argument(w: Array | None) -> dict[str, Any]:
-    """What to give to fit: nothing without weights, as not every estimator accepts them."""
     return {} if w is None else {"sample_weight": w}
 
 
@@ -215,10 +268,9 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
 
 def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
     """Raise for an argument that fit does not have, and say how it is written here."""
+    called, kinds = f"{type(estimator).__name__}.fit", signature(estimator.fit).parameters.values()
+    known = [p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD]
     for name in others:
-        called = f"{type(estimator).__name__}.fit"
-        kinds = signature(estimator.fit).parameters.values()
-        known = [p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD]
         instead = counterpart(called, name, known)
         instead = instead or f"it has only {', '.join(known)}; parameters belong to the estimator"
         raise TypeError(f"{called}() got {name}=: {instead}")
@@ -273,8 +325,7 @@ def _only_pair(eval_set: Any) -> tuple[Any, Any]:
             return pair[0], pair[1]
         if isinstance(pair, tuple) and len(pair) == 3:
             raise ValueError(
-                "eval_set must be one pair, [(X_val, y_val)], found three things: weights are "
-                "eval_sample_weight=[w_val]"
+                "eval_set must be one pair, [(X, y)]: weights are eval_sample_weight=[w_val]"
             )
     raise ValueError(
         f"eval_set must be one pair, [(X_val, y_val)], found {type(eval_set).__name__}"

@@ -1,29 +1,26 @@
 """Folds that train in step, and stop together in the round of least mean loss.
 
 Each fold is trained in a thread of its own. After each round it waits for the others, and its
-booster is told the mean of all folds' metrics in place of its own. So all of them stop in one
-round, and keep one number of rounds, as if they had been trained with that number.
+booster is told the mean of all folds' metrics in place of its own.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context, get_config
 
 from gbdt_objectives._checks import Stack
-from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Named
 from gbdt_objectives.metrics import Metric
 
-PATIENCE = 20
-"""Number of rounds without a better mean after which folds stop."""
+PATIENCE = 20  # number of rounds without a better mean after which folds stop
 
 
 class Folds:
@@ -31,12 +28,8 @@ class Folds:
 
     def __init__(self, weights: Sequence[float], n_jobs: int) -> None:
         self.weights = weights  # of the rows that each fold holds out
-        self.lock = threading.Lock()  # of all that follows
-        self.free, self.ready = n_jobs, deque[int]()  # how many more may run, and who would
-        self.turns = [threading.Lock() for _ in weights]  # released when it is a fold's turn
-        for turn in self.turns:
-            turn.acquire()
-        self.rounds: list[Rounds] = []
+        self.running = threading.Semaphore(n_jobs)
+        self.changed = threading.Condition()  # of the values of all rounds, and of what failed
         self.failed: BaseException | None = None
 
     def run(self, fit: Callable[..., Any], folds: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
@@ -45,18 +38,13 @@ class Folds:
 
         def fit_one(k: int) -> Any:
             try:
-                self.wait(k)
-                with config_context(**config):
+                with self.running, config_context(**config):
+                    self.check()
                     return fit(*folds[k])
             except BaseException as error:
                 self.fail(error)
                 raise
-            finally:
-                with self.lock:
-                    self.hand_on()
 
-        with self.lock:  # before an interrupt could leave threads without a turn
-            self.wake(range(len(folds)))
         with ThreadPoolExecutor(len(folds)) as pool:
             try:
                 for one in [pool.submit(fit_one, k) for k in range(len(folds))]:
@@ -68,41 +56,20 @@ class Folds:
     def stops(self, members: Sequence[bool]) -> list[list[Stop | None]]:
         """The round in which each fold's models stop, in a list; None for one that does not."""
         of_member = [Rounds(self) if stops else None for stops in members]
-        self.rounds = [rounds for rounds in of_member if rounds is not None]
         return [
             [None if rounds is None else Stop(PATIENCE, rounds, k) for rounds in of_member]
             for k in range(len(self.weights))
         ]
 
-    def wait(self, fold: int) -> None:
-        """Until it is the fold's turn."""
-        self.turns[fold].acquire()
+    def check(self) -> None:
         if self.failed is not None:
             raise CancelledError
 
-    def wake(self, folds: Sequence[int]) -> None:
-        """Let folds run, as soon as there is room for them."""
-        self.ready.extend(folds)
-        while self.free and self.ready:
-            self.free -= 1
-            self.hand_on()
-
-    def hand_on(self) -> None:
-        """Let the next fold run in the place of one that waits or has ended."""
-        if self.ready:
-            self.turns[self.ready.popleft()].release()
-        else:
-            self.free += 1
-
     def fail(self, error: BaseException) -> None:
-        """Wake all that wait, whatever room there is: who has its turn may never have started."""
-        with self.lock:
+        """Wake all that wait, which then end."""
+        with self.changed:
             self.failed = self.failed or error
-            for rounds in self.rounds:
-                self.ready.extend(rounds.waiting)
-                rounds.waiting = []
-            while self.ready:
-                self.turns[self.ready.popleft()].release()
+            self.changed.notify_all()
 
 
 class Rounds:
@@ -112,25 +79,23 @@ class Rounds:
         self.folds = folds
         self.values: list[list[float]] = [[] for _ in folds.weights]
         self.ended = [False for _ in folds.weights]
-        self.waiting: list[int] = []  # folds that are one round ahead of another
 
     def mean(self, fold: int, value: float) -> float:
         """The mean over folds in the round that has this value in one of them."""
-        with self.folds.lock:
-            if self.folds.failed is not None:  # nobody would wake it
-                raise CancelledError
+        folds = self.folds
+        folds.check()
+        with folds.changed:
             self.values[fold].append(value)
             k = len(self.values[fold])
-            last = self.all_have(k)
-            if last:
-                self.wake()
-            else:
-                self.waiting.append(fold)
-                self.folds.hand_on()
-        if not last:
-            self.folds.wait(fold)
+            folds.changed.notify_all()
+        if not self.all_have(k):
+            folds.running.release()  # another runs in its place
+            with folds.changed:
+                folds.changed.wait_for(lambda: folds.failed is not None or self.all_have(k))
+            folds.running.acquire()
+        folds.check()
         values = [own[min(k, len(own)) - 1] for own in self.values]
-        return float(np.average(values, weights=self.folds.weights))
+        return float(np.average(values, weights=folds.weights))
 
     def all_have(self, k: int) -> bool:
         """Whether each fold has so many rounds, or has ended: then its last value stays."""
@@ -139,14 +104,9 @@ class Rounds:
 
     def end(self, fold: int) -> None:
         """Let the others go on alone, if a callback of the user's has stopped this one."""
-        with self.folds.lock:
+        with self.folds.changed:
             self.ended[fold] = True
-            if self.waiting and self.all_have(len(self.values[self.waiting[0]])):
-                self.wake()
-
-    def wake(self) -> None:
-        self.folds.wake(self.waiting)
-        self.waiting = []
+            self.folds.changed.notify_all()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,17 +117,9 @@ class InStep(Metric):
     rounds: Rounds
     fold: int
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # that of a field
-        return self.metric.name
-
-    @property
-    def greater_is_better(self) -> bool:  # type: ignore[override]
-        return self.metric.greater_is_better
-
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]
-        return self.metric.link
+    name = property(attrgetter("metric.name"))  # that of a field
+    greater_is_better = property(attrgetter("metric.greater_is_better"))
+    link = property(attrgetter("metric.link"))
 
     def _ask_guards(self, form: Named, stack: Stack) -> None:
         if not self.rounds.values[self.fold]:  # what calls does not change while it trains

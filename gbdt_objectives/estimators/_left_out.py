@@ -1,16 +1,13 @@
 """Bags that are calibrated on the rows that they leave out.
 
-Each bag leaves out a fold of the class that is not thinned, and most rows of the other one. A pair
-is a row and a bag that did not see it. With the weights of their classes, pairs are held-out rows
-of the population, and the calibrator is fitted on them.
-
-Symbols: B bags, z (B,) their log-odds of a row, y labels 0 and 1, w weights.
+A pair is a row and a bag that did not see it. With the weights of their classes, pairs are held-out
+rows of the population, on which the calibrator is fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -19,44 +16,21 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.estimators import _averages
+from gbdt_objectives.estimators._base import Training
 
-ROWS = 2_000
-"""Most rows of a class that each bag scores, besides those for the stretch: to score all of a large
-population takes longer than to train on a fiftieth of it."""
-
+ROWS = 2_000  # most rows of a class that each bag scores, besides those for the stretch
 SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
-
-FEW = 50
-"""With fewer positives the shrunk spline stays too near to bags that predict too much."""
-
-SAME = 1e-6
-"""Log-odds within it are those of bags that could not split."""
-
-Predict = Callable[[Any], Array]
-"""The probabilities (n, 2) of a bag, corrected for the rates that it was sampled at."""
+FEW = 50  # with fewer positives the shrunk spline stays too near to bags that predict too much
+SAME = 1e-6  # log-odds within it are those of bags that could not split
 
 
 class NotCalibrated(ValueError):
     """Why bags cannot be calibrated on the rows that they leave out, and what to do."""
 
 
-class Labelled(NamedTuple):
-    """Features, labels 0 and 1, and weights of all rows, whose unit does not matter."""
-
-    X: Any
-    y: Array
-    w: Array | None
-
-    def weight(self, rows: Array) -> Array:
-        """Weights in units of their mean: calibrators read them as counts of rows."""
-        return np.ones(len(rows)) if self.w is None else self.w[rows] / self.w.mean()
-
-
-class Pairs(NamedTuple):
-    """Probabilities (m, 2) of rows by a bag that did not see them."""
-
-    rows: Array
-    p: Array
+def weights(data: Training, rows: Array) -> Array:
+    """Weights in units of their mean: calibrators read them as counts of rows."""
+    return np.ones(len(rows)) if data.w is None else data.w[rows] / data.w.mean()
 
 
 def pools(pool: Array, whole: Array, bags: int, rng: Any) -> Iterator[Array]:
@@ -67,19 +41,19 @@ def pools(pool: Array, whole: Array, bags: int, rng: Any) -> Iterator[Array]:
 
 
 def fit(
-    bags: Sequence[Predict], samples: Sequence[Array], data: Labelled, pool: Array, thinned: int,
-    seeds: Sequence[int],
+    bags: Sequence[Callable[[Any], Array]], samples: Sequence[Array], data: Training, pool: Array,
+    thinned: int, seeds: Sequence[int],
 ) -> dict[str, Any]:  # fmt: skip
     """The calibrator of the stretched mean of the bags' log-odds, its stretch and its center.
 
-    ``samples`` are the rows that each bag saw, all from the pool; ``thinned`` is the label that
-    they have fewer of.
+    ``bags`` give corrected probabilities (n, 2); ``samples`` are the rows that each saw, all from
+    the pool; ``thinned`` is the label, of 0 and 1, that they have fewer of.
     """
     counting = pool if data.w is None else pool[data.w[pool] > 0]
     rng = np.random.default_rng(seeds[0])
     common = some(counting[data.y[counting] == thinned], SHARED, rng)
     z = np.full((len(common), len(bags)), np.nan)
-    found = []
+    found = list[tuple[Array, Array]]()
     for b, (predict, sample, seed) in enumerate(zip(bags, samples, seeds, strict=True)):
         seen = np.zeros(len(data.y), bool)
         seen[sample] = True
@@ -95,41 +69,37 @@ def fit(
                 "or 1, which have none: pass calibrate=False"
             )
         z[shared, b] = _averages.second_log_odds(p[: shared.sum()])
-        found.append(Pairs(rows, p))
-    pairs = Pairs(*map(np.concatenate, zip(*found, strict=True)))
-    stretch = _averages.stretch_of_bags(z, data.weight(common))
-    if stretch is None or len(np.unique(data.y[pairs.rows])) < 2:
+        found.append((rows, p))
+    rows, p = map(np.concatenate, zip(*found, strict=True))
+    stretch = _averages.stretch_of_bags(z, weights(data, common))
+    if stretch is None or len(np.unique(data.y[rows])) < 2:
         raise NotCalibrated(
             "calibrate=True needs rows that two bags leave out, but they keep nearly all: pass a "
             "lower negative_keep_rate, or calibrate=False"
         )
-    calibrator, w = fit_pairs(pairs, data, counting)
-    return {
-        "calibrator_": calibrator, "stretch_": stretch,
-        "center_": _averages.find_center(pairs.p, w),
-    }  # fmt: skip
+    calibrator, w = fit_pairs(rows, p, data, counting)
+    center = _averages.find_center(p, w)
+    return {"calibrator_": calibrator, "stretch_": stretch, "center_": center}
 
 
 def some(rows: Array, most: int, rng: np.random.Generator) -> Array:
     return rng.choice(rows, min(most, len(rows)), replace=False)
 
 
-def fit_pairs(pairs: Pairs, data: Labelled, pool: Array) -> tuple[Any, Array]:
+def fit_pairs(rows: Array, p: Array, data: Training, pool: Array) -> tuple[Any, Array]:
     """The calibrator, and the weights with which pairs stand for the population.
 
     Pairs of label 1 get the weight of all its rows. Where those of label 0 have less than all, the
     calibrator is told the rate, which is nearer to the truth than heavy rows.
     """
-    y, w = data.y[pairs.rows], data.weight(pairs.rows)
-    whole, own = np.bincount(data.y[pool], data.weight(pool)), np.bincount(y, w)
+    y, w = data.y[rows], weights(data, rows)
+    whole, own = np.bincount(data.y[pool], weights(data, pool)), np.bincount(y, w)
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
-    z = _averages.second_log_odds(pairs.p)
-    score, rates = pairs.p[:, 1], dict[str, Any](class_keep_rates={0: rate, 1: 1.0})
-    if np.ptp(z) < SAME:
-        calibrator = InterceptCalibrator().fit(score, y, v, **rates)
+    fit: Callable[..., Any] = fit_default
+    if np.ptp(_averages.second_log_odds(p)) < SAME:
+        fit = InterceptCalibrator().fit
     elif np.bincount(data.y[pool]).min() < FEW:
-        calibrator = LogitCalibrator().fit(score, y, v, **rates)
-    else:
-        calibrator = fit_default(score, y, v, **rates)
+        fit = LogitCalibrator().fit
+    calibrator = fit(p[:, 1], y, v, class_keep_rates={0: rate, 1: 1.0})
     return calibrator, np.where(y == 1, v, v / rate)

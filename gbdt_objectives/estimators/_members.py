@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
@@ -31,18 +31,15 @@ PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 SQUARED_ERROR = ("rmse", "mse", "l2", "RMSE")
 """Names of metrics that are least where squared error is."""
 
-STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
-
 WEIGH = (
     "which is not for class positions, and which the thresholds would undo: leave it out, and pass "
     "sample_weight= to fit"
 )
 
 LONG_TAIL = 5.0
-"""Skewness of a target above which it was behind the classes in trials; below 4 it was level."""
+"""Skewness of a target above which learning it was worse than learning classes in trials."""
 
-Members = list[tuple[str, Any]]
-"""Name and regressor of each; the only one's name is "estimator"."""
+Members = list[tuple[str, Any]]  # name and regressor of each; the only one's name is "estimator"
 
 
 def read_members(estimator: Any) -> Members:
@@ -57,9 +54,8 @@ def read_members(estimator: Any) -> Members:
         check_regressor("estimator", estimator)
         return [("estimator", estimator)]
     for member in estimator:
-        if not (
-            isinstance(member, tuple | list) and len(member) == 2 and isinstance(member[0], str)
-        ):
+        pair = isinstance(member, tuple | list) and len(member) == 2
+        if not (pair and isinstance(member[0], str)):
             raise TypeError(
                 f"estimator holds {shown(member)}, which is no name with a regressor: {PAIRS}"
             )
@@ -69,8 +65,7 @@ def read_members(estimator: Any) -> Members:
         check_regressor(f"estimator {name!r}", regressor)
     if len(estimator) < 2:
         raise ValueError(
-            f"estimator is a list of {len(estimator)}: name two regressors or more, or pass the "
-            "only one itself"
+            f"estimator is a list of {len(estimator)}: name several, or pass the only one itself"
         )
     return [(name, regressor) for name, regressor in estimator]
 
@@ -100,34 +95,10 @@ def clips(model: Any) -> bool:
     return bool(getattr(getattr(last_step(model), "objective", None), "clip", False))
 
 
-def fresh(estimator: Any) -> Any:
-    """A clone; what refuses to be cloned, as CatBoost does with lists, with the remedy."""
-    try:
-        return clone(estimator)
-    except RuntimeError as error:
-        parameters = last_step(estimator).get_params(deep=False)
-        lists = [
-            f"{name}={value!r}"
-            for name, value in parameters.items()
-            if hasattr(value, "__len__") and not isinstance(value, str | tuple)
-        ]
-        remedy = (
-            f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its text "
-            "form, monotone_constraints='(1,0)': "
-            if lists
-            else ""
-        )
-        raise ValueError(
-            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but clones "
-            f"are trained: {remedy}{error}"
-        ) from error
-
-
 def take_class_weight(
     members: Members, classes: Array, position: Array, w: Array | None
 ) -> tuple[Members, Array | None]:
-    """The regressors without class_weight, and the weights of the rows times it. Regressors have no
-    classes: it is the classifier's, whose thresholds would else undo it."""
+    """The regressors without class_weight, which thresholds undo, and the weights times it."""
     regressors = [last_step(each) for _, each in members]
     weight, *others = (each.get_params(deep=False).get("class_weight") for each in regressors)
     if any(other != weight for other in others) or (weight and (position < 0).any()):
@@ -138,7 +109,7 @@ def take_class_weight(
         )
     if weight is None:
         return members, w
-    members = [(name, fresh(each)) for name, each in members]
+    members = [(name, _base.fresh(each)) for name, each in members]
     for _, each in members:
         last_step(each).set_params(class_weight=None)
     if not (isinstance(weight, str) and weight == "balanced"):
@@ -150,8 +121,7 @@ def take_class_weight(
 def check_labels(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
-    """Ask the guards of what a regressor would read as said of labels, where it learns goal: their
-    positions or the target. ``asking`` is the QWKClassifier; one that stops reads its metric."""
+    """Ask the guards of what regressors read as said of labels; those that stop read a metric."""
     unread = () if stops else _wrapped.METRIC
     for name, estimator in members:
         last = last_step(estimator)
@@ -199,21 +169,18 @@ def check_trainable(members: Members, objective: object) -> None:
     _checks.check_called("objective", objective)
     if objective != "qwk" and not isinstance(objective, Objective):
         raise TypeError(
-            f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
-            f"{objective!r}"
+            f"objective must be 'qwk', an objective of this package or None, found {objective!r}"
         )
     boosters = boosters_of(members)
     if not boosters:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
-            f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
-            "to train it on its own"
+            f"{kinds_of(members)}, which cannot be given an objective: pass objective=None"
         )
     for booster, library in boosters:
         _wrapped.refuse_parameters(
             booster.get_params(), OBJECTIVES, library.defaults["Regressor"],
-            f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
-            "objective=None",
+            f"but QWKClassifier objective={objective!r}: leave the first out, or pass None",
         )  # fmt: skip
 
 
@@ -244,8 +211,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
     if not boosters:
         raise ValueError(
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
-            f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
-            "splits off rows itself"
+            f"{kinds_of(members)}: set its number of rounds, or its own early stopping"
         )
     for booster, library in boosters:
         check_stops(booster, library, objective)
@@ -272,20 +238,18 @@ def default_metric(objective: Objective | None) -> Metric:
 def those_that_stop(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool
 ) -> list[bool]:
-    """Which regressors stop early. With "auto" these are the ones that a number of rounds would not
-    refuse, and that have no objective of their own, whose scores may be no class positions."""
+    """Which regressors stop early; with "auto" those that a number of rounds would not refuse."""
     if asking.early_stopping_rounds != "auto":
         number = asking.early_stopping_rounds is not None
         return [number and library_inside(each) is not None for _, each in members]
     found = []
     for member in members:
+        found.append(True)
         try:
             check_stops_by_itself(last_step(member[1]), asking.objective)
             check_labels([member], asking, classes, goal, is_target, stops=True)
         except (TypeError, ValueError):
-            found.append(False)
-        else:
-            found.append(True)
+            found[-1] = False
     return found
 
 
@@ -295,7 +259,7 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
     if library is None or getattr(booster, "get_num_boosting_rounds", lambda: 2)() < 2:
         raise TypeError("it has no rounds: in XGBoost's random forest all trees are one")
     check_stops(booster, library, objective)
-    trained = library.own_class(fresh(booster))
+    trained = library.own_class(_base.fresh(booster))
     if objective is None:
         asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
         _wrapped.refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
@@ -309,19 +273,18 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
 
 def warn_of_skew(members: Members, target: Array) -> None:
     """Warn if squared error would follow the few greatest values of a target with a long tail."""
+    squares = any(
+        all(v in library.defaults["Regressor"] for _, name, v in given if name == "objective")
+        for booster, library in boosters_of(members)
+        for given in [_wrapped.all_parameters(booster)]
+    )
     tail = float(scipy.stats.skew(target))
-    if tail > LONG_TAIL and target.min() >= 0 and any(map(learns_squares, boosters_of(members))):
+    if squares and tail > LONG_TAIL and target.min() >= 0:
         log = "numpy.log(target)" if target.min() > 0 else "numpy.log1p(target)"
         warn(
             f"target has a skewness of {tail:.2g}: squared error follows its few greatest values, "
             f"which the classes hardly tell apart; pass {log}"
         )
-
-
-def learns_squares(of_member: tuple[Any, Library]) -> bool:
-    booster, library = of_member
-    named = (v for _, name, v in _wrapped.all_parameters(booster) if name == "objective")
-    return all(value in library.defaults["Regressor"] for value in named)
 
 
 def boosters_of(members: Members) -> list[tuple[Any, Library]]:
@@ -366,11 +329,8 @@ def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
 
 def blend_weights(goal: Array, o: Array, w: Array | None, folds: Sequence[Array]) -> Array:
     """The weights beta >= 0 of least squared error of alpha[fold] + o @ beta about the goal, scaled
-    to sum 1; equal ones where no score rises with the goal.
-
-    ``folds`` are the rows that each fold holds out. The constants alpha keep out what differs
-    between folds only: a mean of the training rows is low where the goals held out are high.
-    """
+    to sum 1; equal ones where no score rises with the goal. Without a constant alpha of each fold a
+    mean of the training rows would count, which is low where the goals held out are high."""
     from sklearn.linear_model import LinearRegression
 
     held, largest = np.unique(np.concatenate(folds)), np.abs(o).max(axis=0)
@@ -390,20 +350,4 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
         if v is None or v.any():
             found[rows] += values[rows] - np.average(values[rows], axis=0, weights=v)
         times[rows] += 1
-    return (found.T / np.maximum(times, 1)).T
-
-
-def rows_to_stretch(rows: Array, models: int) -> list[Array]:
-    """Some of the rows for each model, others than the next, that it scores for the stretch."""
-    rng, few = np.random.default_rng(0), min(len(rows), STRETCH_ROWS)
-    return [rng.choice(rows, few, replace=False) for _ in range(models)]
-
-
-def find_stretch(o: Array, score: Array, w: Array | None) -> float:
-    """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
-    o = o - np.average(o, weights=w)
-    variance = float(np.average(o * o, weights=w))
-    covariance = float(np.average(o * score, weights=w))
-    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
-        return 1.0
-    return max(1.0, float(np.sqrt(variance / covariance)))
+    return np.asarray((found.T / np.maximum(times, 1)).T)

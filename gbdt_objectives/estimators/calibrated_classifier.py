@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, group_numbers, guards, positions
+from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -23,7 +22,7 @@ from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration import calibrator_choice, rows as _rows
 from gbdt_objectives.calibration.calibrators import one_shift
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
-from gbdt_objectives.estimators import _averages, _base, _members
+from gbdt_objectives.estimators import _averages, _base
 
 FOLDS = 5
 
@@ -36,7 +35,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
 
     Use it where probabilities are needed themselves, and all rows are needed for training too.
-
     ``fit`` trains the classifier once per fold, and fits one calibrator on the out-of-fold
     probabilities of all rows that are held out. It averages the folds' models, or trains the
     classifier again on all rows. The average has the log-odds ::
@@ -49,29 +47,25 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on unchanged:
-        XGBClassifier needs labels 0 and 1.
+        With ``predict_proba``. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
     calibrator : calibrator or "auto", optional
-        None: for two classes, ``SplineCalibrator(shrink=True)``, which bends as much as the rows
-        say and with few events leaves the probabilities nearly as they are; where all are the same
-        ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
-        "auto": the calibrator that ``choose_calibrator`` chooses by cross-validated log loss of the
+        None: for two classes, ``SplineCalibrator(shrink=True)``; where all probabilities are the
+        same ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
+        "auto": the one that ``choose_calibrator`` chooses by cross-validated log loss of the
         held-out rows, in random folds (of groups if ``fit`` gets them), after 25 fits. A calibrator
-        of this package, or any object with ``fit(score, y, sample_weight)``
-        and ``predict(score)``, such as ``IsotonicRegression(out_of_bounds="clip")``, is given the
-        probability of the positive class. For more than two classes ``TemperatureCalibrator`` or
-        your own is given (n, K) probabilities and the positions of labels in ``classes_``.
+        of this package, or any object with ``fit(score, y, sample_weight)`` and ``predict(score)``,
+        such as ``IsotonicRegression(out_of_bounds="clip")``, gets the probability of the positive
+        class. For more than two classes ``TemperatureCalibrator`` or your own gets (n, K)
+        probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
         An int: that many stratified folds, not shuffled; group folds if ``fit`` gets ``groups``.
         Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later
         rows held out. No row may be held out twice. "prefit": the estimator is already fitted, on
         other rows, and ``fit`` gets rows for the calibrator only.
     ensemble : bool or "auto"
-        True: average the folds' models, which ranks better than one model; predictions take as many
-        times as long, and exported folders are as many times as large. False: train one model on
-        all rows. "auto": True if each row is held out once and no probability found on the way is
-        exactly 0 or 1, which has no log-odds; otherwise False, as for splits by time, whose first
-        models know few rows, for random forests, and without folds.
+        True: average the folds' models, which ranks better and predicts more slowly than one model.
+        False: train one model on all rows. "auto": True if each row is held out once and no
+        probability is exactly 0 or 1, which has no log-odds; otherwise False.
 
     Attributes
     ----------
@@ -82,15 +76,15 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
     estimator_ : classifier
-        If they are not: fitted on all rows of X, also those that no split holds out; with
-        ``cv="prefit"`` it is ``estimator`` itself.
+        The model fitted on all rows of X, if there is no average; ``estimator`` itself with
+        ``cv="prefit"``.
     calibrator_ : calibrator
-        Fitted; tells which one the default or "auto" took.
+        The fitted calibrator.
     comparison_ : CalibratorChoice
         The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
-        What the calibrator was fitted on: NaN for rows that no split held out, and the rows of
-        ``eval_set`` if that was given.
+        What the calibrator was fitted on, NaN for rows that no split held out; the rows are those
+        of ``eval_set`` if that was given.
     n_features_in_, feature_names_in_
 
     Examples
@@ -137,25 +131,21 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead, or pass ``eval_set``, whose rows these do
-            not weigh. Weights count rows: divide amounts of money by their mean.
+            ``scale_pos_weight`` to the estimator instead. Weights count rows: divide amounts of
+            money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
-        eval_set : [(X_val, y_val)], optional
-            Rows of the population the model will be used on, for instance later ones. The estimator
-            is then trained once, on X and y, and the calibrator on these rows only; ``cv`` must be
-            its default. The steps of a pipeline before this one do not transform them: make the
-            pipeline the estimator instead.
-        eval_sample_weight : [array-like of shape (n_val,)], optional
-            Weights of these rows for the calibrator; ``sample_weight`` is then for the estimator.
+        eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
+            Rows of the population the model will be used on, and their weights. The estimator is
+            trained once, on X, y and ``sample_weight``, and the calibrator on these rows only;
+            ``cv`` must be its default. The steps of a pipeline before this one do not transform
+            them: make the pipeline the estimator.
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
-            full population. Those of the estimator should be as well: correct them in it, for
-            instance by ``offset_logloss_objective``. If the estimator's are those of the sample
-            instead, ``SplineCalibrator``, ``LogitCalibrator``, ``InterceptCalibrator``,
-            ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` correct them, too; the default,
-            which shrinks, does so only with many events.
+            full population. Those of the estimator should be as well, for instance by
+            ``offset_logloss_objective``: the default calibrator, which shrinks, corrects those of
+            the sample only with many events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         class_keep_rates : mapping, optional
@@ -167,86 +157,67 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Classes that the calibrator does not accept, arguments that do not fit together, bad
-            weights, a row that is held out twice, held-out rows of one class only, labels in
-            ``eval_set`` that ``y`` does not have, rates that are not in (0, 1] or that the
-            calibrator does not accept, and what estimator and calibrator raise.
+            Arguments that do not fit together or that the calibrator does not accept, bad weights
+            or rates, a row that is held out twice, held-out rows of one class only, labels in
+            ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
         _base.check_names(self, others)
         self._check_parameters()
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
-        given = X
-        X, target = _base.check_rows(self, X, y)
-        check_classification_targets(target)
-        classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
-        _base.check_several_classes(classes)
-        check_number_of_classes(self.calibrator, classes)
+        known = self.estimator.classes_ if prefit else None
+        rows = _base.read_rows(self, X, y, groups, known)
+        check_number_of_classes(self.calibrator, rows.classes)
         if not prefit:
-            _base.check_told_classes(self.estimator, classes.tolist())
-        position = positions("y", target, classes).astype(np.int64)
-        calibrators = [self.calibrator] if self._is_named else []
-        evaluated = _base.read_eval_set(
-            self, given, classes, eval_set, eval_sample_weight, *calibrators
-        )
-        fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
-        w = _base.check_weights(sample_weight, len(target), *fitted)
-        rates: dict[str, Any] = {
-            "negative_keep_rate": negative_keep_rate,
-            "keep_rate": keep_rate,
-            "class_keep_rates": class_keep_rates,
-        }
-        sampled = (position, w) if evaluated is None else evaluated[1:]
-        rates = check_rates(rates, sampled, classes, self.calibrator)
-        group = None if groups is None else group_numbers(groups, len(target))
-        models, p, held = self._train((X, target, w), classes, position, group, evaluated)
+            _base.check_told_classes(self.estimator, rows.classes.tolist())
+        named = [self.calibrator] if self._is_named else []
+        val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
+        fitted = ([] if prefit else [self.estimator]) + (named if val is None else [])
+        rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
+        labels, w = (rows.position, rows.w) if val is None else val[1:]
+        rates = check_rates(
+            (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
+            keep_rate=keep_rate, class_keep_rates=class_keep_rates,
+        )  # fmt: skip
+        found, p, held = self._train(rows, val)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]
-        rows = p[held], sampled[0][held], _base.take(sampled[1], held)
-        calibrator, choice = self._fit_calibrator(rows, _base.take(group, held), rates)
-        _base.check_features(self, X, reset=True)
-        _base.forget(self)
-        if choice is not None:
-            self.comparison_ = choice
-        self.calibrator_, self.oof_probability_ = calibrator, p
-        self.classes_ = classes
-        self.__dict__.update(models)
+        held_out = p[held], labels[held], _base.take(w, held)
+        found |= self._fit_calibrator(held_out, _base.take(rows.group, held), rates)
+        _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
 
-    def _train(
-        self, data: Data, classes: Array, position: Array, group: Array | None, val: Data | None
-    ) -> tuple[dict[str, Any], Array, Any]:
+    def _train(self, rows: _base.Training, val: Data | None) -> tuple[dict[str, Any], Array, Any]:
         """The attributes that hold models, scores of the calibrator's rows, and those held out."""
-        X, target, w = data
-        columns = len(classes) > 2 or takes_columns(self.calibrator)
-        if isinstance(self.cv, str):
-            p = predict_probability(self.estimator, X)
-            return {"estimator_": self.estimator}, as_score(p, columns), slice(None)
-        if val is not None:
-            model = _members.fresh(self.estimator).fit(X, target, **_base.weight_argument(w))
-            p = predict_probability(model, val[0])
+        columns = len(rows.classes) > 2 or takes_columns(self.calibrator)
+        prefit = isinstance(self.cv, str)
+        if prefit or val is not None:
+            model = self.estimator if prefit else self._train_one(rows.data)
+            p = predict_probability(model, rows.X if val is None else val[0])
             return {"estimator_": model}, as_score(p, columns), slice(None)
-        splits, held = held_out_at_most_once(position, self.cv, group)
-        _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
-        check_classes_in_folds(classes, position, splits)
-        models, p = self._fit_folds(data, splits, held, len(classes))
-        if not models:
-            models["estimator_"] = _members.fresh(self.estimator).fit(
-                X, target, **_base.weight_argument(w)
-            )
-        return models, as_score(p, columns), held
+        splits, held = held_out_at_most_once(rows.position, self.cv, rows.group)
+        w_held = _base.take(rows.w, held)
+        _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
+        check_classes_in_folds(rows.classes, rows.position, splits)
+        found, p = self._fit_folds(rows, splits, held)
+        found = found or {"estimator_": self._train_one(rows.data)}
+        return found, as_score(p, columns), held
+
+    def _train_one(self, data: Data) -> Any:
+        return _base.train(_base.fresh(self.estimator), data)
 
     def _fit_calibrator(
         self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
-    ) -> tuple[Any, calibrator_choice.CalibratorChoice | None]:
+    ) -> dict[str, Any]:
         """The calibrator, fitted on rows that were held out, and what "auto" chose it from."""
         if self.calibrator is None:
-            return calibrator_choice.fit_default(*rows, **rates), None
+            return {"calibrator_": calibrator_choice.fit_default(*rows, **rates)}
         choice = None if self._is_named else choose(*rows, group, rates)
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
         calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
-        return calibrator, choice
+        compared = {} if choice is None else {"comparison_": choice}
+        return {"calibrator_": calibrator, **compared}
 
     @property
     def _is_named(self) -> bool:
@@ -298,8 +269,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
         if eval_set is not None and prefit:
             raise ValueError(
-                "eval_set is given, but with cv='prefit' nothing is trained: pass the rows for the "
-                "calibrator as X and y"
+                "eval_set is given, but with cv='prefit' nothing is trained: pass it as X and y"
             )
         if eval_set is not None and not (isinstance(self.cv, int) and self.cv == FOLDS):
             raise ValueError(
@@ -308,25 +278,22 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
 
     def _fit_folds(
-        self, data: Data, splits: list[Split], held: Array, K: int
+        self, rows: _base.Training, splits: list[Split], held: Array
     ) -> tuple[dict[str, Any], Array]:
-        """The attributes of an average of the folds' models, none without one; the probabilities
-        (n, K) of rows held out, NaN for others."""
-        X, target, w = data
+        """The attributes of an average, if any; probabilities of held-out rows, else NaN."""
+        w, n = rows.w, len(rows.y)
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
-        averages = len(held) == len(target) if ensemble is None else ensemble
+        averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
-        some = _members.rows_to_stretch(counting if averages else held[:0], len(splits))
-        p = np.full((len(target), K), np.nan)
+        some = _averages.rows_to_stretch(counting if averages else held[:0], len(splits))
+        p = np.full((n, len(rows.classes)), np.nan)
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
-            own, y, v = _base.take_rows(data, train)
-            model = _members.fresh(self.estimator).fit(own, y, **_base.weight_argument(v))
-            rows = np.union1d(test, few)
-            found = predict_probability(model, _safe_indexing(X, rows))
-            p[test] = found[np.searchsorted(rows, test)]
+            model = self._train_one(rows.take(train))
+            predict = partial(predict_probability, model)
+            p[test], own = _base.score_both(predict, rows.X, test, few)
             models += [model] * averages
-            of_some.append(found[np.searchsorted(rows, few)])
+            of_some.append(own)
         each, few = np.concatenate(of_some), np.concatenate(some)
         if averages and (_averages.are_certain(p[held]) or _averages.are_certain(each)):
             if ensemble:
@@ -337,7 +304,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             averages = False
         if not averages:
             return {}, p
-        stretch = _averages.find_stretch(p[few], each, _base.take(w, few))
+        stretch = _averages.stretch_of_classes(p[few], each, _base.take(w, few))
         center = _averages.find_center(p[counting], _base.take(w, counting))
         return {"estimators_": models, "stretch_": stretch, "center_": center}, p
 
@@ -370,7 +337,7 @@ def takes_columns(calibrator: Any) -> bool:
 
 
 def check_rates(
-    rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
+    rows: tuple[Array, Array | None], classes: Array, calibrator: Any, **rates: Any
 ) -> dict[str, Any]:
     """The rate that is given, if any, checked before anything is trained."""
     given = {name: rate for name, rate in rates.items() if rate is not None}
@@ -438,9 +405,8 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
         name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
         raise ValueError(
-            f"Only binary classification is supported by {name}, found the "
-            f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "
-            "one class at a time, y == label"
+            f"Only binary classification is supported by {name}, found the classes "
+            f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
         )
 
 

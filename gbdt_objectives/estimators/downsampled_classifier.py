@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, RandomState, group_numbers, guards
+from gbdt_objectives._checks import Array, Facts, RandomState, guards
 from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators import _averages, _base, _left_out, _members
+from gbdt_objectives.estimators import _averages, _base, _left_out
+from gbdt_objectives.estimators._base import Training
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -40,8 +41,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
     are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
-    dropped. It uses the rates measured in each sample (of weight, if there are weights), which are
-    exact for that sample. The bags are averaged by ::
+    dropped by the rates measured in each sample. The bags are averaged by ::
 
         p_k = mean over bags of p_bk exp(d_bk) / sum_j p_bj exp(d_bj)    "probability"
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
@@ -54,48 +54,39 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         p = calibrator(sigmoid(c + s (mean over bags of (z_b + d_b) - c)))
 
     with the stretch s >= 1, as the average varies less than a bag, which the calibrator was fitted
-    on. ``docs/rare_events.md`` compares corrections and averages; ``export`` serves the model
-    without this package.
-    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
-    ``predict_proba`` with a threshold of your own.
+    on (``docs/rare_events.md``). ``predict`` decides at a true probability of 1/2, which rare
+    events seldom reach: compare ``predict_proba`` with a threshold of your own.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
-        ``random_state`` is None, each bag sets its own. No correction undoes it if the classifier
-        itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
-        ``sampling_strategy``); it is refused where its parameters show this.
+        ``random_state`` is None, each bag sets its own. It must not weigh or resample the classes
+        itself (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
     negative_keep_rate : float or mapping
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
-        (0, 1]; it should be the more frequent one, also after sampling, and must not be below a
-        fifth of the rows. Any number of classes: {label: rate}, which says that this class is
-        meant; one that is not named is kept whole.
+        (0, 1]; they should be more frequent, also after sampling, and must be a fifth of the rows
+        or more. Any number of classes: {label: rate}; a class that is not named is kept whole.
     correction : {"prior", "offset", "weight"} or None
         "prior": train on the sample, then shift the log-odds. "offset": LGBMClassifier and
         XGBClassifier, two classes; train on ``offset_logloss_objective``, whose margin is the
-        log-odds before sampling, so that early stopping sees the full population (and XGBoost's
-        ``base_score`` is a probability in it). "weight": each kept row weighs 1/rate. None: predict
-        the sample's probabilities.
+        log-odds before sampling, so that early stopping sees the full population. "weight": each
+        kept row weighs 1/rate. None: predict the sample's probabilities.
     n_bags : int
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
         How bags that are not calibrated are averaged. "probability" keeps the mean prediction
-        right; "log_odds" makes it too low for rare events, and does not suit models that predict
-        exactly 0 or 1.
+        right; "log_odds" makes it too low for rare events.
     calibrate : bool or "auto"
-        True: calibrate the bags on rows that they leave out, without other models. Each bag then
-        leaves out a fold, 1/n_bags of the class that is not sampled, in ``keep_rates_``. It scores
-        up to 2,000 of the rows of each class that it did not see, and 1,000 for the stretch. One
-        ``SplineCalibrator(shrink=True)`` is fitted to all of these, ``LogitCalibrator()`` with
-        fewer than 50 rows of a class, ``InterceptCalibrator()`` if bags could not split. "auto":
-        True with two classes, each of at least n_bags rows, several bags, a correction, a rate
-        below 1, no ``groups``, and no probability of exactly 0 or 1 on the rows left out; these
-        have no log-odds, and such bags are averaged without. False: correct only.
+        True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
+        is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class
+        ``LogitCalibrator()``, if bags could not split ``InterceptCalibrator()``. "auto": True with
+        two classes, each of at least n_bags rows, several bags, a correction, a rate below 1, no
+        ``groups``, and no probability of exactly 0 or 1. False: correct only.
     cv : splitter, iterable of splits or None
-        For early stopping. The rows that its last split holds out are those to stop on; its
-        training rows are those that are sampled from and corrected to; other rows are not used.
-        ``TimeSeriesSplit(5)`` stops on the last sixth of rows in time. None: see ``fit``.
+        For early stopping, on the rows that its last split holds out; its training rows are sampled
+        from and corrected to, other rows are not used. ``TimeSeriesSplit(5)`` stops on the last
+        sixth of rows in time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
         Seed for drawing the samples.
 
@@ -107,13 +98,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
         The measured rates.
-    calibrator_ : calibrator
-        Fitted, if the bags are calibrated.
-    stretch_, center_ : float
-        The s and c of the average, if the bags are calibrated.
+    calibrator_, stretch_, center_ : calibrator, float, float
+        The fitted calibrator, and the s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2
-        Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
-        ``correction="prior"``.
+        Mean over the bags of what is added to the log-odds; 0 unless ``correction="prior"``.
     n_features_in_, feature_names_in_
 
     References
@@ -158,8 +146,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
         A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
         log loss in the full population: of ``eval_set``, of the rows that ``cv`` holds out, or else
-        of a different fifth of each bag's sample, weighted back. The model keeps the best rounds;
-        it is not retrained on the rows it was stopped on.
+        of a different fifth of each bag's sample, weighted back. It is not retrained on these rows.
 
         Parameters
         ----------
@@ -169,12 +156,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional
             For early stopping: rows of one group are held out together.
-        eval_set : [(X_val, y_val)], optional
-            Rows for early stopping, for instance later ones, that are neither sampled nor trained
-            on. They stand for the full population: not downsampled, or with weights that make up
-            for it. The steps of a pipeline before this one do not transform them: use ``cv`` there.
-        eval_sample_weight : [array-like of shape (n_val,)], optional
-            Weights of the rows of ``eval_set``.
+        eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
+            Rows for early stopping, neither sampled nor trained on, and their weights, which stand
+            for the full population. The steps of a pipeline before this one do not transform them:
+            use ``cv`` there.
         **others
             Refused, with a message that says what to write instead.
 
@@ -182,93 +167,64 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         ------
         ValueError, TypeError
             Arguments that do not fit together or to the labels, one class only, a class that
-            sampling leaves empty, rows to stop on of one class only or of a class that is not
-            trained on, bad weights, and what the estimator raises.
+            sampling leaves empty, rows to stop on of one or of unknown classes, bad weights, and
+            what the estimator raises.
         """
         _base.check_names(self, others)
         n_bags = self._check_parameters()
         self._check_ways_to_stop(groups, eval_set)
-        given = X
-        X, target = _base.check_rows(self, X, y)
-        check_classification_targets(target)
-        classes = np.unique(target)
-        _base.check_several_classes(classes)
-        if self.correction == "offset" and len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported by correction='offset', found the classes "
-                f"{classes.tolist()}: pass correction='prior'"
-            )
-        guards.class_weight_has_positions(Facts(
-            name="estimator", classes=classes.tolist(),
-            parameters=_wrapped.all_parameters(self.estimator),
-        ))  # fmt: skip
-        position = np.searchsorted(classes, target)
-        _base.check_told_classes(self.estimator, [*range(len(classes))])
-        rates = self._rates(classes, np.bincount(position))
-        w = _base.check_weights(sample_weight, len(target), self.estimator)
-        group = None if groups is None else group_numbers(groups, len(target))
-        calibrates = self._calibrates(classes, rates, position, w, group)
-        data = (X, position, w)
-        held_out = _base.read_eval_set(self, given, classes, eval_set, eval_sample_weight)
-        pool = np.arange(len(target))
+        rows = self._read_rows(X, y, sample_weight, groups)
+        rates = self._rates(rows)
+        calibrates = self._calibrates(rows, rates)
+        held_out = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight)
+        pool = np.arange(len(rows.y))
         if self.cv is not None:
-            pool, held_out = self._hold_out(data, classes, group)
+            pool, held_out = self._hold_out(rows)
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
-        pools: Iterable[Array] = [pool] * n_bags
-        thinned = int(np.argmin([rates[label] for label in classes.tolist()]))
-        if calibrates:
-            pools = _left_out.pools(pool, position[pool] != thinned, n_bags, rng)
+        thinned = int(np.argmin([*rates.values()]))
+        whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
+        pools = _left_out.pools(pool, whole, n_bags, rng)
         samples = [
-            own[resample_classes(target[own], rates, random_state=seed)]
+            own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
             for own, seed in zip(pools, seeds, strict=True)
         ]
-        kept = np.array([_measure_rates(classes, position, pool, rows, w) for rows in samples])
-        models = [
-            self._fit_bag(data, group, held_out, rows, r, seed)
-            for rows, r, seed in zip(samples, kept, seeds, strict=True)
-        ]
-        shift = np.mean([_shift(r) for r in kept], axis=0)[()]
-        shift = shift if self.correction == "prior" else np.zeros_like(shift)[()]
-        found = {"estimators_": models, "classes_": classes, "keep_rates_": kept, "shift_": shift}
+        kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
+        each = zip(samples, kept, seeds, strict=True)
+        models = [self._fit_bag(rows, held_out, *bag) for bag in each]
+        shifts = np.array([_shift(r) for r in kept], np.float64)
+        if self.correction != "prior":
+            shifts = np.zeros_like(shifts)
+        found = {
+            "estimators_": models, "classes_": rows.classes, "keep_rates_": kept,
+            "shift_": np.mean(shifts, axis=0)[()],
+        }  # fmt: skip
         if calibrates:
-            shifts = _shifts(kept, shift)
             bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
-            labelled = _left_out.Labelled(*data)
-            try:
-                found |= _left_out.fit(bags, samples, labelled, pool, thinned, seeds)
-            except _left_out.NotCalibrated:
-                if self.calibrate != "auto":
-                    raise
-        _base.check_features(self, X, reset=True)
-        _base.forget(self)
-        self.__dict__.update(found)
+            tolerated = [_left_out.NotCalibrated] if self.calibrate == "auto" else []
+            with suppress(*tolerated):
+                found |= _left_out.fit(bags, samples, rows, pool, thinned, seeds)
+        _base.keep(self, rows.X, found)
         return self
 
     def _probability(self, X: Any) -> Array:
         """The probability of each class in the population that ``fit`` was given."""
+        bags = zip(self.estimators_, self._bag_shifts, strict=True)
         if hasattr(self, "calibrator_"):
-            shifted = zip(self.estimators_, self._bag_shifts, strict=True)
-            each = [corrected(*bag, X) for bag in shifted]
+            each = [corrected(*bag, X) for bag in bags]
             mean = _averages.geometric_mean(each, self.stretch_, self.center_)
             p = self.calibrator_.predict(mean[:, 1])
             return np.column_stack([1 - p, p])
-        bags = [predict_probability(model, X) for model in self.estimators_]
-        average = _checks.choice("average", self.average, AVERAGES)
-        corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
-        if average == "log_odds":
-            mean = _averages.geometric_mean(bags)
-            return correct_probability(mean, shift=self.shift_) if corrects else mean
-        if corrects:
-            bags = [
-                correct_probability(p, shift=d) for p, d in zip(bags, self._bag_shifts, strict=True)
-            ]
-        return np.asarray(np.mean(bags, axis=0))
+        if _checks.choice("average", self.average, AVERAGES) == "log_odds":
+            each = [predict_probability(model, X) for model in self.estimators_]
+            return shifted(_averages.geometric_mean(each), self.shift_)
+        return np.asarray(np.mean([corrected(*bag, X) for bag in bags], axis=0))
 
     @property
     def _bag_shifts(self) -> list[Any]:
-        """What corrects the log-odds of each bag."""
-        return _shifts(self.keep_rates_, self.shift_)
+        """What corrects the log-odds of each bag, whatever ``correction`` has become since fit."""
+        corrects = np.any(self.shift_)
+        return [_shift(rates) if corrects else 0.0 for rates in self.keep_rates_]
 
     def _check_parameters(self) -> int:
         """Check the parameters and return the number of bags."""
@@ -294,27 +250,42 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         _checks.flag_or_auto("calibrate", self.calibrate)
         return _checks.whole_number("n_bags", self.n_bags, 1)
 
-    def _calibrates(
-        self, classes: Array, rates: Mapping[Any, float], position: Array, w: Array | None,
-        group: Array | None,
-    ) -> bool:  # fmt: skip
+    def _read_rows(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> Training:
+        """The rows, whose class positions are learnt."""
+        rows = _base.read_rows(self, X, y, groups)
+        classes = rows.classes.tolist()
+        if self.correction == "offset" and len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported by correction='offset', found the classes "
+                f"{classes}: pass correction='prior'"
+            )
+        guards.class_weight_has_positions(Facts(
+            name="estimator", classes=classes, parameters=_wrapped.all_parameters(self.estimator),
+        ))  # fmt: skip
+        _base.check_told_classes(self.estimator, [*range(len(classes))])
+        w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
+        return rows._replace(y=rows.position, w=w)
+
+    def _calibrates(self, rows: Training, rates: Mapping[Any, float]) -> bool:
         """Whether bags are calibrated; raises where they were to be, and cannot."""
         wanted = _checks.flag_or_auto("calibrate", self.calibrate)
         if wanted is False:
             return False
-        counts = np.bincount(position if w is None else position[w > 0], minlength=len(classes))
-        given = [rates[label] for label in classes.tolist()]
+        K, counting = len(rates), rows.y if rows.w is None else rows.y[rows.w > 0]
+        counts = np.bincount(counting, minlength=K)
         needs = {
             "several bags, found n_bags=1: pass n_bags=5, or calibrate=False": self.n_bags < 2,
-            f"two classes, found {len(classes)}: pass calibrate=False, and calibrate by "
-            "CalibratedClassifier(classifier, TemperatureCalibrator())": len(classes) > 2,
+            f"two classes, found {K}: pass calibrate=False, and calibrate by "
+            "CalibratedClassifier(classifier, TemperatureCalibrator())": K > 2,
             "probabilities of the population, but correction=None asks for the sample's: pass "
             "correction='prior', or calibrate=False": self.correction is None,
             "single rows to leave out, but groups stay together: pass calibrate=False, and "
             "calibrate by CalibratedClassifier(classifier).fit(X, y, groups=groups)":
-                group is not None,
+                rows.group is not None,
             "rows that bags leave out, but negative_keep_rate keeps all: pass a lower one, or "
-            "calibrate=False": min(given) == 1,
+            "calibrate=False": min(rates.values()) == 1,
             f"rows of each class in every bag, found {counts.min()} of one class and "
             f"n_bags={self.n_bags}: pass fewer bags, or calibrate=False":
                 counts.min() < max(2, self.n_bags),
@@ -324,8 +295,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             raise ValueError(f"calibrate=True needs {missing}")
         return missing is None
 
-    def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
-        given, labels = self.negative_keep_rate, classes.tolist()
+    def _rates(self, rows: Training) -> dict[Any, float]:
+        """The rate of each class, in their order."""
+        given, labels, count = self.negative_keep_rate, rows.classes.tolist(), np.bincount(rows.y)
         if isinstance(given, Mapping):
             unknown = [label for label in given if label not in labels]
             if unknown or not given:
@@ -368,45 +340,35 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"eval_set and {other} both say which rows to stop on: leave one of the two out"
             )
 
-    def _hold_out(self, data: Data, classes: Array, group: Array | None) -> tuple[Array, Data]:
+    def _hold_out(self, rows: Training) -> tuple[Array, Data]:
         """The rows that ``cv`` trains on, and those that it holds out."""
-        _, position, w = data
-        pool, held = last_split(position, self.cv, group)
-        missing = np.setdiff1d(position, position[pool])
+        pool, held = last_split(rows.y, self.cv, rows.group)
+        missing = np.setdiff1d(rows.y, rows.y[pool])
         if len(missing):
             raise ValueError(
-                f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold "
-                "out fewer rows"
+                f"cv leaves no row of class {rows.classes.tolist()[missing[0]]!r} to train on: "
+                "hold out fewer rows"
             )
-        _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
-        return pool, _base.take_rows(data, held)
+        held_out = rows.take(held)
+        _base.check_held_out_classes("cv", rows.classes, *held_out[1:])
+        return pool, held_out
 
     def _fit_bag(
-        self,
-        data: Data,
-        group: Array | None,
-        held_out: Data | None,
-        rows: Array,
-        kept: Array,
-        seed: int,
+        self, rows: Training, held_out: Data | None, sample: Array, kept: Array, seed: int
     ) -> Any:
-        model = _members.fresh(self.estimator)
-        states = {
-            name: seed
-            for name, value in model.get_params().items()
-            if value is None and name.split("__")[-1] == "random_state"
-        }
-        model.set_params(**states)
+        model = _base.fresh(self.estimator)
+        unset = [name for name, value in model.get_params().items() if value is None]
+        model.set_params(**{k: seed for k in unset if k.split("__")[-1] == "random_state"})
         if _wrapped.find_stopping_rounds(model) is not None and held_out is None:
-            own = _base.take(group, rows)
-            (train, held), *_ = held_out_once(data[1][rows], HELD_OUT_FOLDS, own, random_state=seed)
-            held_out = _weigh_back(_base.take_rows(data, rows[held]), kept)
-            rows = rows[train]
-        sampled = _base.take_rows(data, rows)
+            y, group = rows.y[sample], _base.take(rows.group, sample)
+            (train, held), *_ = held_out_once(y, HELD_OUT_FOLDS, group, random_state=seed)
+            held_out = _weigh_back(rows.take(sample[held]), kept)
+            sample = sample[train]
+        sampled = rows.take(sample)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)
-        X, y, w = _weigh_back(sampled, kept) if self.correction == "weight" else sampled
-        return model.fit(X, y, **_base.weight_argument(w))
+        weighs = self.correction == "weight"
+        return _base.train(model, _weigh_back(sampled, kept) if weighs else sampled)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -449,34 +411,28 @@ def check_offset(estimator: Any) -> None:
 
 
 def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) -> Any:
-    """The booster, trained so that its margin is the log-odds before sampling.
-
-    ``held_out``: with weights that make the rows stand for the full population.
-    """
-    _, y, w = data
-    negative, positive = np.bincount(y, w)
+    """The booster, trained so that its margin is the log-odds before sampling."""
+    negative, positive = np.bincount(*data[1:])
     best = float(np.log(positive / negative) + shift)
     objective = Objective(LoglossLoss(offset=-shift, intercept=best))
     library = library_in_role(estimator, "Classifier")
     stopping_rounds = _wrapped.find_stopping_rounds(estimator)
     assert library is not None
-    if estimator.get_params().get("base_score") is None:
+    given = estimator.get_params()
+    if given.get("base_score") is None:
         library.check_start(best)
-    names = estimator.get_params()
-    estimator.set_params(**{name: None for name in library.own_stopping if name in names})
+    estimator.set_params(**dict.fromkeys(set(library.own_stopping) & set(given)))
     metric = weighted_logloss_metric(1.0)
     return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 
 
 def corrected(model: Any, d: Any, X: Any) -> Array:
     """The probabilities of a bag, whose log-odds d shifts."""
-    p = predict_probability(model, X)
+    return shifted(predict_probability(model, X), d)
+
+
+def shifted(p: Array, d: Any) -> Array:
     return correct_probability(p, shift=d) if np.any(d) else p
-
-
-def _shifts(kept: Array, shift: Any) -> list[Any]:
-    """Those of the log-odds of each bag, if they are shifted."""
-    return [_shift(rates) if np.any(shift) else 0.0 for rates in kept]
 
 
 def _shift(kept: Array) -> Any:
@@ -486,17 +442,15 @@ def _shift(kept: Array) -> Any:
     return log_odds_shift(class_keep_rates=kept)
 
 
-def _measure_rates(
-    classes: Array, position: Array, pool: Array, rows: Array, w: Array | None
-) -> Array:
+def _measure_rates(rows: Training, pool: Array, sample: Array) -> Array:
     """The fraction of each class's rows in the pool, or of their weight, that is in the sample."""
-    full = np.bincount(position[pool], _base.take(w, pool))
-    kept = np.bincount(position[rows], _base.take(w, rows), minlength=len(full))
+    full = np.bincount(rows.y[pool], _base.take(rows.w, pool))
+    kept = np.bincount(rows.y[sample], _base.take(rows.w, sample), minlength=len(full))
     if not kept.all():
         k = int(np.argmin(kept))
         raise ValueError(
-            f"the sampled rows of class {classes.tolist()[k]!r} have a total weight of 0, before "
-            f"sampling {full[k]:g}: each class needs rows that count, keep it at a higher rate"
+            f"the sampled rows of class {rows.classes.tolist()[k]!r} have a total weight of 0, "
+            f"before sampling {full[k]:g}: keep this class at a higher rate"
         )
     return kept / full
 

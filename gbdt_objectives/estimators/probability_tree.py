@@ -17,7 +17,6 @@ from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import ProbabilityClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +37,7 @@ class LeafProbability:
     probabilities: tuple[Array, ...] = field(repr=False)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K).
-
-        ``X`` is whatever the model accepts; columns are in the order of ``classes_``.
-        """
+        """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K)."""
         leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
         for column, p in zip(leaf.T, self.probabilities, strict=True):
@@ -64,17 +60,15 @@ def leaf_probability(
 
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
-    where n_k is the weight of class k in the leaf. The splits stay as they are. It is meant for
-    trees that each predict the class: one tree, a random forest, a booster of few rounds; for
-    others see ``docs/probabilities.md``. Count on rows that the trees were not trained on if their
-    leaves are pure.
+    where n_k is the weight of class k in the leaf. It is meant for trees that each predict the
+    class: one tree, a random forest, a booster of few rounds (``docs/probabilities.md``). Count on
+    rows that the trees were not trained on if their leaves are pure.
 
     Parameters
     ----------
     model : fitted model
-        Tree, forest or gradient boosting of scikit-learn with ``apply``; XGBClassifier,
-        XGBRegressor, LGBMClassifier, LGBMRegressor; xgboost.Booster, lightgbm.Booster; with one
-        output or several.
+        Tree, forest or gradient boosting of scikit-learn with ``apply``; an estimator or booster of
+        XGBoost or LightGBM; with one output or several.
     X : array-like of shape (n, features)
         Whatever the model accepts; for xgboost.Booster a DMatrix or what makes one.
     y : array-like of shape (n,)
@@ -143,11 +137,7 @@ def leaf_probability(
 
 
 def _leaf_indices(model: Any, X: Any) -> Array:
-    """The leaf of each row in each tree of a fitted model, (n, T).
-
-    Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several per round for
-    several outputs, up to the best round after early stopping.
-    """
+    """The leaf of each row in each tree up to the best round of a fitted model, (n, T)."""
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")
     _checks.in_memory("X", X)
@@ -166,13 +156,12 @@ def _leaf_indices(model: Any, X: Any) -> Array:
 
 
 @dataclass(eq=False, repr=False)
-class ProbabilityEstimationTree(ProbabilityClassifier):
+class ProbabilityEstimationTree(_base.ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
-    Use it where one tree is to be read and its probabilities used.
-
-    They are counted on the training rows, as in :func:`leaf_probability`. Unpruned trees rank best,
-    but their small leaves claim 0 and 1; smoothing moves these towards the prior.
+    Use it where one tree is to be read and its probabilities used. They are counted on the training
+    rows, as in :func:`leaf_probability`. Unpruned trees rank best, but their small leaves claim 0
+    and 1; smoothing moves these towards the prior.
 
     Parameters
     ----------
@@ -189,7 +178,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     tree_ : DecisionTreeClassifier
         The fitted tree.
     probabilities_ : ndarray of shape (L, K)
-        The p of each leaf, by the number that ``tree_.apply`` gives it (others are not leaves).
+        The p of each leaf, by the number that ``tree_.apply`` gives it.
     n_features_in_, feature_names_in_
 
     Examples

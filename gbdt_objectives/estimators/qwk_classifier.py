@@ -27,7 +27,8 @@ from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _base, _in_step, _members
+from gbdt_objectives.estimators import _averages, _base, _in_step, _members
+from gbdt_objectives.estimators._base import Training
 from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -42,23 +43,8 @@ from gbdt_objectives.thresholds.rows import (
 from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
-"""Standard deviations of chance that the rank correlation of out-of-fold scores with the class must
-exceed; more if each fold stops early on the rows that it holds out, which favours these rows."""
-
-
-class RowsToLearn(NamedTuple):
-    """What regressors learn: the goal of each row is its class position, or the target."""
-
-    X: Any
-    goal: Array
-    w: Array | None
-    classes: Array
-    position: Array  # -1 where the class is not known
-    segment: Any
-
-    @property
-    def data(self) -> Data:
-        return self.X, self.goal, self.w
+"""Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
+stop early on the rows that they hold out."""
 
 
 class Folds(NamedTuple):
@@ -77,76 +63,63 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     Use it where quadratic weighted kappa judges ordered labels. ``fit`` trains the regressor on
     class positions 0..K-1, once per fold, places thresholds on the out-of-fold scores, and averages
     the folds' models or refits on all rows. Averages vary less than scores of one model, so they
-    are stretched about their mean (``docs/theory/qwk.md``). Several regressors share the folds and
-    have one score, the weighted mean.
+    are stretched about their mean (``docs/theory/qwk.md``).
 
     Parameters
     ----------
     estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
-        ends in one, whose steps are fitted in each fold. Several are a list with names:
-        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``. X is passed on unchanged. Its
+        ends in one. Several are a list with names, ``[("lgb", LGBMRegressor()), ("xgb",
+        XGBRegressor())]``, share the folds, and have one score, the weighted mean. Its
         ``class_weight``, "balanced" or {label: weight}, multiplies ``sample_weight`` of ``fit``.
     weights : array-like of shape (M,), optional
-        Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
-        error of the out-of-fold scores' weighted sum plus a constant for each fold.
+        Weights >= 0 of several regressors. None: those of least squared error of the out-of-fold
+        scores' weighted sum plus a constant for each fold.
     objective : None, "qwk" or Objective
-        None: the regressor's own. "qwk" (``qwk_objective``, which takes longer and is level with
-        squared error after thresholds) or another objective of this package, for LGBMRegressor and
-        XGBRegressor: it is measured on each fold's training rows and started at its best constant.
-        Of several regressors these two kinds get it, the others keep their own.
+        None: the regressor's own. "qwk" (``qwk_objective``) or another objective of this package,
+        for LGBMRegressor and XGBRegressor: it is measured on each fold's training rows.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; group folds if ``fit`` gets ``groups``. Pass a
         splitter for rows ordered in time, such as TimeSeriesSplit. It must hold out each row
-        equally often or never: thresholds are placed on the rows held out. With repeated folds a
-        row's out-of-fold score is the mean of its repeats.
+        equally often or never; the out-of-fold score is the mean over repeats.
     ensemble : bool
         True: average the folds' models. False: refit one model on all rows.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to max of y,
         some of which may be missing, or the order of an ordered pandas Categorical.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs from that of y. Only the
-        thresholds see it; ``prior_weights(y, target_prior)`` as weights in ``fit`` reweights all.
+        Label distribution where the thresholds will be used, if it differs from that of y.
     segment : str or int, optional
         Column of X, its name or number, with the site, source or prompt of each row, where these
         grade differently at equal scores (``fit_segment_shift``). The regressor gets it, too.
     handle_unknown : {"error", "common"}
-        Whether rows of a segment that ``fit`` did not see are refused, or keep the common
-        thresholds.
+        Whether rows of a segment that ``fit`` did not see are refused, or keep common thresholds.
     early_stopping_rounds : "auto", int or None
         When LGBMRegressor and XGBRegressor stop, judged by the loss of the rows held out (squared
         error with ``objective=None``), or by the metric of this package that is the regressor's
-        ``eval_metric``. Of several regressors these two kinds stop, the others train as they are.
-
-        "auto": all folds keep one number of rounds, at most ``n_estimators``: that of least mean
-        loss, by the weight of the rows that a fold holds out. They stop once the mean has not
-        improved for 20 rounds, and a refit has that number, too. The folds are trained in threads
-        and are in memory at the same time. A regressor with an objective or a metric of its own,
-        or one that a number would refuse, trains all its rounds.
-
-        An int: each fold stops when its own loss has not improved for this many rounds, and a refit
-        uses the mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
-
-        None: all rounds are trained.
+        ``eval_metric``. "auto": all folds, and a refit, keep the number of rounds, at most
+        ``n_estimators``, of least mean loss, 20 rounds after which they stop. The folds are trained
+        in threads, all in memory. A regressor with an objective or a metric of its own, or one that
+        a number would refuse, trains all its rounds. An int: each fold stops when its own loss has
+        not improved for this many rounds, and a refit uses the mean of their best rounds; the
+        out-of-fold scores are slightly optimistic. None: all rounds are trained.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Number of folds trained at the same time, each with the booster's own threads. They are
-        processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
+        Number of folds trained at the same time, in processes of joblib, or in threads if folds
+        stop together.
     verbose : bool or int
-        Whether to show a progress bar over the folds (needs tqdm); a number above 0 is True.
+        Whether to show a progress bar over the folds (needs tqdm).
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         The classes in order, lowest first.
     thresholds_, label_thresholds_ : ndarray of shape (K-1,)
-        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``; the
-        same in units of the labels, if these are rising numbers. With ``target`` the first are in
-        its unit, and there are no others.
+        Thresholds in units of class positions, or of ``target``; the same in units of the labels,
+        if these are rising numbers and there is no target.
     weights_ : ndarray of shape (M,)
         Weight of each regressor's score, of sum 1; 0 where one adds nothing.
     estimators_, estimator_ : list of regressor, regressor
@@ -155,21 +128,17 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
-        Class probabilities (n, K) of what ``predict_score`` returns (n,), fitted when it is first
-        called or pickled.
-    oof_score_ : ndarray of shape (n,)
-        Out-of-fold scores, shifted by segment, for ``cross_validate_thresholds``. Rows never held
-        out have nan, which it refuses: leave them out.
-    member_oof_scores_ : dict of str to ndarray of shape (n,)
-        Out-of-fold scores of each of several regressors, neither blended nor shifted by segment.
+        Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
+    oof_score_, member_oof_scores_ : ndarray of shape (n,), dict of str to ndarray of shape (n,)
+        Out-of-fold scores, shifted by segment; those of each of several regressors, not shifted.
+        NaN for rows never held out.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
     segment_shift_ : SegmentShift
         What is added to the scores of each segment, with ``segment``.
     best_iterations_ : list of int or of dict
-        Rounds of each fold's model, all equal with "auto", of those that stop early; of several
-        regressors by name.
+        Rounds of each fold's model that stops early; of several regressors by name.
     n_features_in_, feature_names_in_
 
     Examples
@@ -224,7 +193,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             copy: QWKClassifier = super().__sklearn_clone__()
         except RuntimeError:
             for _, estimator in _members.read_members(self.estimator):
-                _members.fresh(estimator)  # says which, and what to do
+                _base.fresh(estimator)  # says which, and what to do
             raise
         return copy
 
@@ -243,63 +212,55 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
             Whatever the regressor accepts, and the classes. With ``target`` some may be missing
             (None, NaN): thresholds are placed on the others.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0 for the regressor, the objective, early stopping and the thresholds, for
-            which w is w copies of the row.
-        groups : array-like of shape (n,), optional
-            Rows of one group stay on one side of each split.
+        sample_weight, groups : array-like of shape (n,), optional
+            Weights >= 0 of rows, for the regressor, the objective and the thresholds; rows of one
+            group stay on one side of each split.
         target : array-like of shape (n,), optional
-            The finer number that y was cut from, such as a total of points: the regressor learns
-            it instead of the class positions, and thresholds for y are placed on its scores. If it
-            has a long tail, pass its logarithm.
+            The finer number that y was cut from, such as a total of points, or its logarithm if it
+            has a long tail: the regressor learns it instead of the class positions.
 
         Raises
         ------
         ValueError, TypeError
-            Parameters that do not fit together, labels without an order, bad weights, a target
-            that does not rise with the class, regressors that cannot be cloned, splits that hold
-            out some rows more often than others, and what the regressor raises.
+            Parameters that do not fit together, labels without an order, bad weights, a target that
+            does not rise with the class, regressors that cannot be cloned, splits that hold out
+            rows unequally often, and what the regressor raises.
         """
         members, beta = self._read_parameters()
-        members, rows = self._read_rows(members, X, y, sample_weight, target)
-        splits, times = self._read_splits(rows, groups)
-        w, K = rows.w, len(rows.classes)
+        members, rows = self._read_rows(members, X, y, sample_weight, groups, target)
+        splits, times = self._read_splits(rows)
+        w, K, segment = rows.w, len(rows.classes), self._segments(rows.X)
         scored = np.unique(np.concatenate([test for _, test in splits]))
         held = scored[rows.position[scored] >= 0]
         held_out, w_held = rows.position[held], _base.take(w, held)
         _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
         weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
-
-        stops = _members.those_that_stop(members, self, rows.classes, rows.goal, target is not None)
-        folds = self._fit_folds(members, stops, rows.data, K, splits, times, scored)
+        stops = _members.those_that_stop(members, self, rows.classes, rows.y, target is not None)
+        folds = self._fit_folds(members, stops, rows, splits, times, scored)
         if beta is None:
-            beta = _members.blend_weights(rows.goal, folds.scores, w, [test for _, test in splits])
+            beta = _members.blend_weights(rows.y, folds.scores, w, [test for _, test in splits])
         oof, stretch, few = folds.scores @ beta, 1.0, folds.some
         if self.ensemble:
-            stretch = _members.find_stretch(oof[few], folds.of_some @ beta, _base.take(w, few))
+            stretch = _averages.find_stretch(oof[few], folds.of_some @ beta, _base.take(w, few))
         center = float(np.average(oof[scored], weights=_base.take(w, scored)))
-        shifts = {}
-        if (column := rows.segment) is not None:
-            shift = shifts["segment_shift_"] = fit_segment_shift(
-                held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
+        found = self._fit_models(members, stops, rows, folds)
+        if segment is not None:
+            shift = found["segment_shift_"] = fit_segment_shift(
+                held_out, oof[held], segment[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
             )  # fmt: skip
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
-            oof[scored] = known_or_not.apply(oof[scored], column[scored])
+            oof[scored] = known_or_not.apply(oof[scored], segment[scored])
         placed = sort_rows(oof[held], held_out, weight, np.arange(K))
         thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
-        found = self._fit_models(members, stops, rows.data, K, folds)
-        _base.check_features(self, rows.X, reset=True)
-        _base.forget(self)
-        self.__dict__.update(found | shifts)
         if target is None and are_rising_numbers(rows.classes):
-            cuts = positions_to_labels(thresholds.values, rows.classes)
-            self.label_thresholds_ = Thresholds(cuts, rows.classes)
-        self.thresholds_, self.classes_ = thresholds, thresholds.labels
-        self.oof_score_, self.stretch_, self.center_, self.weights_ = oof, stretch, center, beta
-        self.probability_curve_ = LaterCurve(
-            placed.position, placed.score, placed.weight, K, stretch, len(folds.models)
-        )
+            found["label_thresholds_"] = label_thresholds(thresholds)
+        of_placed = placed.position, placed.score, placed.weight
+        _base.keep(self, rows.X, found | {
+            "thresholds_": thresholds, "classes_": thresholds.labels, "oof_score_": oof,
+            "stretch_": stretch, "center_": center, "weights_": beta,
+            "probability_curve_": LaterCurve(*of_placed, K, stretch, len(folds.models)),
+        })  # fmt: skip
         return self
 
     def _read_parameters(self) -> tuple[Members, Array | None]:
@@ -309,9 +270,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             self._validate_names([name for name, _ in members])
         beta = _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(methods.METHODS))
-        if isinstance(self.segment, bool) or not isinstance(
-            self.segment, str | numbers.Integral | None
-        ):
+        known = isinstance(self.segment, str | numbers.Integral | None)
+        if isinstance(self.segment, bool) or not known:
             raise TypeError(
                 "segment must be the name or number of a column of X, found "
                 f"{type(self.segment).__name__} {shown(self.segment)}: make it a column of X"
@@ -329,8 +289,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return members, beta
 
     def _read_rows(
-        self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, target: Any
-    ) -> tuple[Members, RowsToLearn]:
+        self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, groups: Any, target: Any
+    ) -> tuple[Members, Training]:
         """The rows, and the regressors without the class_weight that is in the rows' weights."""
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
@@ -346,19 +306,17 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         segment = self._segments(X)
         if segment is not None:
             read_segments(segment, len(given), "the labels")
-        return members, RowsToLearn(X, goal, w, classes, position, segment)
+        group = None if groups is None else group_numbers(groups, len(goal))
+        return members, Training(X, goal, w, classes, position, group)
 
-    def _read_splits(self, rows: RowsToLearn, groups: ArrayLike | None) -> tuple[list[Split], int]:
+    def _read_splits(self, rows: Training) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""
-        group = None if groups is None else group_numbers(groups, len(rows.goal))
-        splits, times = held_out_equally_often(
-            rows.position, self.cv, group, random_state=self.random_state
-        )
+        how = self.cv, rows.group, self.random_state
+        splits, times = held_out_equally_often(rows.position, *how)
         if times > 1 and not self.ensemble:
             raise ValueError(
                 f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
-                "scores are spread more than their mean: use ensemble=True, or folds without "
-                "repeats"
+                "scores vary more than their mean: use ensemble=True, or folds without repeats"
             )
         for k, (train, _) in enumerate(splits):
             if rows.w is not None and not rows.w[train].any():
@@ -380,9 +338,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             given = np.array(given[known].tolist())
         if not len(given):
             raise ValueError("y is missing in all rows: thresholds need some rows with classes")
-        classes = (
-            _base.ordered_classes(y, given) if self.labels is None else check_order(self.labels)
-        )
+        labels = self.labels
+        classes = _base.ordered_classes(y, given) if labels is None else check_order(labels)
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
         return classes, position
@@ -439,24 +396,23 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
-        self, members: Members, stops: Sequence[bool], data: Data, K: int, splits: Sequence[Split],
+        self, members: Members, stops: Sequence[bool], rows: Training, splits: Sequence[Split],
         times: int, held: Array,
     ) -> Folds:  # fmt: skip
         """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
-        some = _members.rows_to_stretch(held if self.ensemble else held[:0], len(splits))
-        fit, number = partial(self._fit_fold, members, data, K), self.early_stopping_rounds
+        some = _averages.rows_to_stretch(held if self.ensemble else held[:0], len(splits))
+        fit, number, w = partial(self._fit_fold, members, rows), self.early_stopping_rounds, rows.w
         folds: Iterable[Any]
         if number == "auto" and any(stops):
-            weights = [len(test) if data[2] is None else data[2][test].sum() for _, test in splits]
+            weights = [len(test) if w is None else w[test].sum() for _, test in splits]
             step = _in_step.Folds(weights, effective_n_jobs(self.n_jobs))
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
             each = [Stop(int(number)) if stop and number else None for stop in stops]
-            folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True)
-            )
+            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            folds = run(delayed(fit)(*fold, each) for fold in zip(splits, some, strict=True))
         models, scores = list[list[Any]](), list[Array]()
-        oof = np.full((len(data[1]), len(members)), np.nan)
+        oof = np.full((len(rows.y), len(members)), np.nan)
         oof[held] = 0
         if self.verbose:
             folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
@@ -467,36 +423,35 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return Folds(models, oof, np.concatenate(some), np.concatenate(scores))
 
     def _fit_models(
-        self, members: Members, stops: Sequence[bool], data: Data, K: int, folds: Folds
+        self, members: Members, stops: Sequence[bool], rows: Training, folds: Folds
     ) -> dict[str, Any]:
         """The attributes that hold models, and what is known of each regressor."""
         several, found = isinstance(self.estimator, list), dict[str, Any]()
         if several:
-            found["member_oof_scores_"] = {
-                name: folds.scores[:, j] for j, (name, _) in enumerate(members)
+            names = [name for name, _ in members]
+            found["member_oof_scores_"] = dict(zip(names, folds.scores.T, strict=True))
+        each = list(zip(members, stops, strict=True))
+        rounds = [
+            {
+                name: library.count_rounds(last_step(model))
+                for ((name, _), stop), model in zip(each, of_fold, strict=True)
+                if stop and (library := library_inside(model))
             }
-        rounds: list[dict[str, int]] = []
+            for of_fold in folds.models
+        ]
         if any(stops):
-            rounds = [
-                {
-                    name: library.count_rounds(last_step(model))
-                    for (name, _), model, stop in zip(members, of_fold, stops, strict=True)
-                    if stop and (library := library_inside(model))
-                }
-                for of_fold in folds.models
-            ]
             found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
         if self.ensemble:
             found["estimators_"] = folds.models if several else [m for (m,) in folds.models]
             return found
         final = []
-        for j, ((name, estimator), stop) in enumerate(zip(members, stops, strict=True)):
-            model = _members.fresh(estimator)
+        for j, ((name, estimator), stop) in enumerate(each):
+            model = _base.fresh(estimator)
             if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
                 trained = [last_step(of_fold[j]) for of_fold in folds.models]
                 _wrapped.fix_rounds(last_step(model), library, max(1, best), trained)
-            final.append(self._fit_model(model, data, K))
+            final.append(self._fit_model(model, rows.data, len(rows.classes)))
         found["estimator_"] = final if several else final[0]
         return found
 
@@ -514,21 +469,23 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return cuts
 
     def _fit_fold(
-        self, members: Members, data: Data, K: int, split: Split, some: Array,
+        self, members: Members, rows: Training, split: Split, some: Array,
         stops: Sequence[Stop | None],
     ) -> tuple[list[Any], Array, Array]:  # fmt: skip
         """The fold's models, their scores of the rows held out, and of some rows."""
         train, test = split
-        held_out = _base.take_rows(data, test) if any(stops) else None
-        rows = np.union1d(test, some)
-        to_train, to_score = _base.take_rows(data, train), _safe_indexing(data[0], rows)
-        models = []
+        held_out = rows.take(test) if any(stops) else None
+        to_train, K, models = rows.take(train), len(rows.classes), list[Any]()
         for (_, estimator), stop in zip(members, stops, strict=True):
-            models.append(self._fit_model(_members.fresh(estimator), to_train, K, held_out, stop))
+            models.append(self._fit_model(_base.fresh(estimator), to_train, K, held_out, stop))
             if stop is not None:
                 stop.end()
-        score = np.column_stack([self._model_score(model, to_score, K) for model in models])
-        return models, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
+
+        def score(X: Any) -> Array:
+            return np.asarray(np.column_stack([self._model_score(m, X, K) for m in models]))
+
+        of_test, of_some = _base.score_both(score, rows.X, test, some)
+        return models, of_test, of_some
 
     def _fit_model(
         self, model: Any, data: Data, K: int, held_out: Data | None = None, stop: Stop | None = None
@@ -547,7 +504,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         library = library_inside(model)
         if library is None:
             try:
-                return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
+                return _base.train(model, (X, goal.astype(np.float64), w))
             except ValueError as error:
                 if re.search(r"\by\b", str(error)) is None:
                     raise
@@ -592,8 +549,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
 
         The unit is class positions, 0..K-1, or that of ``target``. With a QWK objective that clips,
-        each model's scores are clipped to that range: beyond the labels training does not constrain
-        them. ``X`` has the features that ``fit`` saw.
+        each model's scores are clipped to that range.
         """
         check_is_fitted(self, "thresholds_")
         _base.check_features(self, X, reset=False)
@@ -624,15 +580,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
         P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
         out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
-        of least BIC. These are scores of single models. A mean of several says more about the
-        class, so b > 1 makes the curve steeper for it (``docs/theory/qwk.md``); with
-        ``ensemble=False`` b is 1. :meth:`predict` gives the
-        classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
-        those best for other metrics. Columns are in the order of ``classes_``; that of a class
-        without rows is 0.
+        of least BIC. A mean of models says more about the class than one, so b > 1 makes the curve
+        steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes best for QWK, not
+        the most probable ones. Columns are in the order of ``classes_``; that of a class without
+        rows is 0.
         """
         score = self.predict_score(X)  # which says if it is not fitted
-        return self.probability_curve_(score)
+        return np.asarray(self.probability_curve_(score))
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""
@@ -651,11 +605,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
 
 
+def label_thresholds(thresholds: Thresholds) -> Thresholds:
+    """Thresholds between class positions, in units of the labels."""
+    cuts = positions_to_labels(thresholds.values, thresholds.labels)
+    return Thresholds(cuts, thresholds.labels)
+
+
 def positions_to_labels(t: Array, labels: Array) -> Array:
     """Class positions in label units, linear between neighbours and beyond the last ones."""
     at = labels.astype(np.float64)
-    inside = t.clip(0, len(at) - 1)
-    found: Array = np.interp(inside, np.arange(len(at)), at)
-    found += np.where(t < 0, (t - inside) * (at[1] - at[0]), 0)
-    found += np.where(t > len(at) - 1, (t - inside) * (at[-1] - at[-2]), 0)
-    return found
+    k = np.floor(t).clip(0, len(at) - 2).astype(int)
+    return np.asarray(at[k] + (t - k) * (at[k + 1] - at[k]))

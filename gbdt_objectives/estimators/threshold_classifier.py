@@ -42,29 +42,24 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         All classes in order, lowest first, of any type. None: the integers from min to max
         of ``y``, or the order of an ordered pandas Categorical.
     metric : str, Metric or callable
-        What the thresholds are to be best at: a name that ``threshold_metric`` knows, such as
-        "qwk" or "mae", a metric of classes, or ``metric(y_true, y_pred, sample_weight)``, greater
-        is better.
+        What the thresholds are to be best at: a name that ``threshold_metric`` knows, a metric of
+        classes, or ``metric(y_true, y_pred, sample_weight)``, greater is better.
     target_prior : mapping of label to probability, optional
         Label distribution where the thresholds will be used, if it differs from that of ``y``.
-        ``score`` takes the rows as they are: weigh them with ``prior_weights`` to score for it.
     constraints : mapping of metric to bound, optional
-        Bounds that two classes must keep, such as ``{"precision": 0.9}``, as in
-        ``optimize_thresholds``.
+        Bounds that two classes must keep, such as ``{"precision": 0.9}``.
     negative_keep_rate : float in (0, 1], optional
-        Rate at which negatives were kept, if they were sampled; ``score`` takes the rows as they
-        are.
+        Rate at which negatives were kept, if they were sampled. ``score`` uses neither it nor
+        ``target_prior``.
     confidence_level : float in (0, 1), optional
         Confidence at which new rows keep the constraints. None: the rows of ``fit`` keep them.
 
     Attributes
     ----------
-    thresholds_ : Thresholds of shape (K-1,)
-        Thresholds in score units, with their labels.
     classes_ : ndarray of shape (K,)
         The classes in order, lowest first.
-    thresholds_method_ : str
-        The method that placed the thresholds.
+    thresholds_, thresholds_method_ : Thresholds of shape (K-1,), str
+        Thresholds in score units, with their labels, and the method that placed them.
 
     Examples
     --------

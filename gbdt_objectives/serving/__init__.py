@@ -1,10 +1,7 @@
 """Serving: a fitted model as a folder that predicts without this package, and back.
 
-Conventions of this room
-------------------------
-``X``: rows like those that the model was fitted on, (n, features). ``folder``: a path. What is
-written is data: boosters in their own formats, ``model.json``, and ``predict.py``, which needs
-numpy and the boosters only. Nothing of a folder is executed when it is loaded.
+What is written is data: boosters in their own formats, ``model.json``, and ``predict.py``, which
+needs numpy and the boosters only. Nothing of a folder is executed when it is loaded.
 """
 
 from __future__ import annotations

@@ -14,9 +14,7 @@ from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.plans import Plan
 
 Feature = dict[str, Any]
-
-SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]
-"""Of a model without boosters."""
+SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
 
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
@@ -38,8 +36,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     if not hasattr(X, "iloc"):
         if own is not None:
             raise ValueError(
-                f"X must be a DataFrame with the columns that fit saw, {shown(own)}, found "
-                f"{type(X).__name__}"
+                f"X must be a DataFrame with the columns {shown(own)}, found {type(X).__name__}"
             )
         dtype = str(getattr(X, "dtype", "float64"))
         return [{"name": k, "dtype": dtype} for k in range(d)]
@@ -65,8 +62,7 @@ def read_columns(
     found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
         raise ValueError(
-            "the boosters number the categories in different ways: train all of them on columns "
-            "of the same category dtypes"
+            "the boosters number the categories differently: train all on the same category dtypes"
         )
     return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
@@ -98,8 +94,7 @@ def feature_of(name: str, dtype: Any, categories: list[Any] | None, plan: Plan) 
     if categories is None:
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"X has the column {name!r} of dtype {dtype}: make it numbers, or a category, as "
-                "fit saw it"
+                f"X has the column {name!r} of dtype {dtype}: make it numbers, or a category"
             )
         return {"name": name, "dtype": str(dtype)}
     values, text = plain_values(name, categories)

@@ -35,8 +35,7 @@ from gbdt_objectives.thresholds import DecisionRule
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
-COMPARED = 100
-"""How many rows of X are compared where none are to be written."""
+COMPARED = 100  # how many rows of X are compared where none are to be written
 KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
     "outputs", "thresholds", "tolerance", "model", "files", "sha256",
@@ -61,8 +60,7 @@ def export(
     The folder has the boosters in their own formats, ``model.json`` with all other numbers, and
     ``predict.py``, at most 85 lines on numpy and the boosters: ``Model(folder).predict(X)``,
     ``predict_proba``, ``predict_score``; ``python predict.py data.csv > out.csv``; ``python
-    predict.py --check``, which compares the rows in ``check.npz``. ``docs/deploy.md`` has the
-    schema and the formulas.
+    predict.py --check``, which compares the rows in ``check.npz``. See ``docs/deploy.md``.
 
     Parameters
     ----------
@@ -77,8 +75,8 @@ def export(
     thresholds, shift, calibrator : optional
         What belongs to the model, as in :class:`ServedModel`.
     check_rows : int
-        How many rows of X to write to ``check.npz``, with what the model predicts for them. 0
-        writes none, for data that must not leave.
+        How many rows of X to write to ``check.npz`` with their predictions; 0 for data that must
+        not leave.
 
     Returns
     -------
@@ -87,9 +85,8 @@ def export(
     Raises
     ------
     TypeError, ValueError
-        A model that is not fitted, holds what is no booster, or has a link, an objective or a
-        calibrator without a formula; a folder that exists; X that is not as ``fit`` saw it; a
-        folder that would predict otherwise.
+        A model that is not fitted, holds what is no booster, or has no formula; a folder that
+        exists; X that is not as ``fit`` saw it; a folder that would predict otherwise.
 
     Examples
     --------
@@ -127,10 +124,9 @@ def whole(name: str, path: Any) -> Iterator[Path]:
         new_path(name, path)  # somebody else may have written it meanwhile
         temporary.rename(target)
     except BaseException:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary.is_file():
+            temporary.unlink()
         raise
 
 
@@ -138,8 +134,7 @@ def new_path(name: str, path: Any) -> Path:
     """Check that nothing is at this path yet, and that its folder exists."""
     if not isinstance(path, str | PathLike):
         raise TypeError(
-            f"{name} must be a path, found {type(path).__name__}: the model comes first, then the "
-            "path, then X"
+            f"{name} must be a path, found {type(path).__name__}: write the model, the path, X"
         )
     target = Path(path)
     if target.exists():
@@ -158,13 +153,13 @@ def write(
         part.library.write(part.model, str(folder / files[id(part.model)]))
     document = describe(model, plan, features, files)
     (folder / "predict.py").write_text(source_of(document, plan), encoding="utf-8")
-    rows = None if X is None else _features.draw_rows(X, check_rows or COMPARED)
     held: dict[str, Array] = {}
-    X_held = np.empty(0) if rows is None else _features.cells(rows, features)
-    if len(X_held):
-        held = {"X": X_held, **expected(model, plan, rows)}
-        if check_rows:
-            np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
+    if X is not None:
+        rows = _features.draw_rows(X, check_rows or COMPARED)
+        held["X"] = _features.cells(rows, features)
+        held |= expected(model, plan, rows) if len(held["X"]) else {}
+    if check_rows and len(held) > 1:
+        np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
     names = sorted(path.name for path in folder.iterdir())
     document["files"] = {name: digest(folder / name) for name in names}
     document["sha256"] = seal(document)
@@ -232,10 +227,8 @@ def seal(document: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-# predict.py: the parts of the template that this model needs.
-
-
 def source_of(document: dict[str, Any], plan: Plan) -> str:
+    """predict.py: the parts of the template that this model needs."""
     wanted = needed(document, plan)
     template = (resources("gbdt_objectives.serving") / "predict.template").read_text("utf-8")
     lines, included = list[str](), True
@@ -290,21 +283,16 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
     columns = plan.makes_columns or not plan.is_score
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
-    is_named = isinstance(document["features"][0]["name"], str)
     parts = {
         "boosters": boosters, "scores": not boosters,
         "plain": "segment_shift" not in names, "codes": codes, "numbers": boosters and not codes,
-        "named": is_named, "unnamed": not is_named,
+        "unnamed": not isinstance(document["features"][0]["name"], str),
         "score": is_score, "proba": not is_score,
         "columns": columns, "positive": not (columns or is_score),
         "thresholds": decides and not rule, "rule": rule, "calibrated": rule and rule._steps,
-        "argmax": not (decides or is_score),
-        "number": is_score and not decides,
+        "argmax": not (decides or is_score), "number": is_score and not decides,
     }  # fmt: skip
     return names | {name for name, is_part in parts.items() if is_part}
-
-
-# What the model itself predicts, and what the folder does.
 
 
 def expected(model: Any, plan: Plan, rows: Any) -> dict[str, Array]:
@@ -342,9 +330,6 @@ def compare(folder: Path, held: dict[str, Array], tolerance: float) -> None:
             )
 
 
-# Reading.
-
-
 def load(folder: str | PathLike[str]) -> Any:
     """Read a fitted model from a folder that :func:`export` wrote.
 
@@ -366,7 +351,7 @@ def load(folder: str | PathLike[str]) -> Any:
     ------
     ValueError
         A missing or changed file, a format of a newer version, or a ``model.json`` that is not what
-        :func:`export` wrote; the message says which. Nothing of the folder is executed.
+        :func:`export` wrote. Nothing of the folder is executed.
     ImportError
         A booster that is not installed, or an XGBoost older than the one that wrote the file.
 
@@ -386,8 +371,7 @@ def load(folder: str | PathLike[str]) -> Any:
     folder = Path(folder)
     document = read_document(folder)
     try:
-        check_files(document)
-        check_digests(document, folder)
+        check_files(document, folder)
         check_versions(document)
         model = objects.restore(document["model"], document, folder)
         check_same(model, document)
@@ -437,7 +421,7 @@ def read_document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def check_files(document: dict[str, Any]) -> None:
+def check_files(document: dict[str, Any], folder: Path) -> None:
     names = document["files"]
     if not isinstance(names, dict):
         raise ValueError(f"files must map names to hashes, found {shown(names)}")
@@ -448,10 +432,7 @@ def check_files(document: dict[str, Any]) -> None:
     missing = sorted({*used, *files_in(document["model"]), "predict.py"} - set(names))
     if missing:
         raise ValueError(f"files has no sha256 of {missing}")
-
-
-def check_digests(document: dict[str, Any], folder: Path) -> None:
-    for name, known in document["files"].items():
+    for name, known in names.items():
         if not (folder / name).is_file():
             raise ValueError(f"{folder} has no file {name!r}, which model.json lists: copy all")
         if digest(folder / name) != known:
@@ -463,15 +444,15 @@ def check_digests(document: dict[str, Any], folder: Path) -> None:
 
 def files_in(tree: Any) -> list[Any]:
     """The files that the tree of a model names, in its order."""
-    values = tree.values() if isinstance(tree, dict) else tree
+    if not isinstance(tree, dict | list):
+        return []
     own = [tree["file"]] if isinstance(tree, dict) and "file" in tree else []
-    nested = [value for value in values if isinstance(value, dict | list)]
-    return own + [name for value in nested for name in files_in(value)]
+    values = tree.values() if isinstance(tree, dict) else tree
+    return own + [name for value in values for name in files_in(value)]
 
 
 def alike(computed: Any, written: Any) -> bool:
-    """Whether two JSON values are the same, numbers but for the last digits: the machine that wrote
-    them may have another logarithm."""
+    """Whether two JSON values are the same, numbers but for digits in which machines differ."""
     if computed == written:
         return True
     if isinstance(computed, float) and isinstance(written, float):
@@ -488,18 +469,15 @@ def alike(computed: Any, written: Any) -> bool:
 def check_same(model: Any, document: dict[str, Any]) -> None:
     """Raise unless the restored model computes what the document says."""
     plan = of_model(model)
-    files = {
-        id(part.model): booster["file"]
-        for part, booster in zip(plan.parts, document["boosters"], strict=True)
-    }
+    pairs = zip(plan.parts, document["boosters"], strict=True)
+    files = {id(part.model): booster["file"] for part, booster in pairs}
     again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
     for booster, given in zip(again["boosters"], document["boosters"], strict=True):
         booster |= {"since": given["since"]} if "since" in booster else {}  # not of this version
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
         if not alike(again[key], document[key]):
             raise ValueError(
-                f"it contradicts itself: {key} is {shown(document[key])}, but the model in it has "
-                f"{shown(again[key])}"
+                f"it contradicts itself: {key} is {shown(document[key])}, not {shown(again[key])}"
             )
     if files_in(again["model"]) != files_in(document["model"]):
         raise ValueError("it contradicts itself: boosters and model name other files")

@@ -17,8 +17,7 @@ from gbdt_objectives.estimators.calibrated_classifier import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
-SAME_SHIFT = 0.1
-"""How near a shift is to that of a measured rate, in log-odds."""
+SAME_SHIFT = 0.1  # how near a shift is to that of a measured rate, in log-odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +30,14 @@ class ServedModel(Exported):
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
     thresholds : Thresholds or DecisionRule, optional
-        What ``predict`` decides by: thresholds of the score, as ``optimize_thresholds`` returns
-        them, or the rule of ``optimize_decisions`` for the probabilities of the classes. Of a model
-        of two classes the score is the probability of the second.
+        What ``predict`` decides by: what ``optimize_thresholds`` returns, for the score, which is
+        the probability of the second of two classes, or what ``optimize_decisions`` returns, for
+        the probabilities of the classes.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional
         Fitted on what the model predicts, after the shift: the probability of label 1, or another
-        score; on margins if its ``input_space`` says so; ``TemperatureCalibrator`` on the
-        probability of each class.
+        score; margins if its ``input_space`` says so; all columns for ``TemperatureCalibrator``.
 
     Examples
     --------
@@ -78,9 +76,8 @@ class ServedModel(Exported):
         if self.shift is not None:
             self._check_shift(self.shift)
         calibrator = self.calibrator
-        if calibrator is not None and (
-            isinstance(calibrator, type) or not hasattr(calibrator, "predict")
-        ):
+        is_fitted = hasattr(calibrator, "predict") and not isinstance(calibrator, type)
+        if calibrator is not None and not is_fitted:
             raise TypeError(
                 f"calibrator must be a fitted calibrator, found {shown(calibrator)}: pass what "
                 "LogitCalibrator().fit(p, y) returned"
@@ -89,26 +86,19 @@ class ServedModel(Exported):
             self._check_units()
 
     def _check_units(self) -> None:
-        """Raise for thresholds, or a calibrator, of margins where the score is a probability, and
-        for thresholds of the other class."""
+        """Raise for thresholds or a calibrator of margins where the score is a probability."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
-        if isinstance(cuts, DecisionRule):
-            self._check_rule(cuts)
-        elif cuts is not None and self._has_probability():
-            classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
-            if cuts.labels.tolist() == classes[::-1]:
-                raise ValueError(
-                    f"thresholds have the classes {cuts.labels.tolist()}, but high scores mean "
-                    f"{classes[1]!r}, of which they are the probability: place thresholds with "
-                    f"labels={classes}"
-                )
-            if len(cuts.labels) == len(classes) == 2:
-                self._check_labels("thresholds separate", cuts.labels.tolist(), classes)
-            known["thresholds"] = [
-                *cuts.values[np.isfinite(cuts.values)],
-                *(cuts.score_range or ()),
-            ]
+        if isinstance(cuts, DecisionRule) and not self._has_probability():
+            raise ValueError(
+                "thresholds are a rule for probabilities, but the model predicts numbers: use what "
+                "optimize_thresholds returns"
+            )
+        if cuts is not None and self._has_probability():
+            self._check_classes(cuts)
+        if isinstance(cuts, Thresholds) and self._has_probability():
+            finite = cuts.values[np.isfinite(cuts.values)]
+            known["thresholds"] = [*finite, *(cuts.score_range or ())]
         if self.classes_ is not None and not is_of_margins(calibrator):
             known["calibrator"] = getattr(calibrator, "_score_range", tuple)() or ()
         for name, scores in known.items():
@@ -119,27 +109,25 @@ class ServedModel(Exported):
                     "1] of a ServedModel without it"
                 )
 
-    def _check_rule(self, rule: DecisionRule) -> None:
-        """Raise for a rule of another number of classes than the model has, or another order."""
-        if not self._has_probability():
-            raise ValueError(
-                "thresholds are a rule for probabilities, but the model predicts numbers: use what "
-                "optimize_thresholds returns"
-            )
+    def _check_classes(self, cuts: Thresholds | DecisionRule) -> None:
+        """Raise for another number or order of classes than the model has, or if only some are its:
+        a label would then mean another class."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
-        labels = rule.labels.tolist()
-        if len(labels) != len(classes) or (labels != classes and set(labels) == set(classes)):
+        labels, is_rule = cuts.labels.tolist(), isinstance(cuts, DecisionRule)
+        reordered = labels != classes and set(labels) == set(classes)
+        if is_rule and (len(labels) != len(classes) or reordered):
             raise ValueError(
                 f"thresholds are a rule for the classes {shown(labels)}, but the model has "
                 f"{shown(classes)}: make it of the model's probabilities, with labels= in its order"
             )
-        self._check_labels("thresholds are a rule for", labels, classes)
-
-    @staticmethod
-    def _check_labels(what: str, labels: list[Any], classes: list[Any]) -> None:
-        """Raise for as many labels of which some, but not all, are classes of the model: these
-        would say another class than its own, as 0, 1, 2 do for 1, 2, 3."""
-        if labels != classes and set(labels) & set(classes):
+        if not is_rule and labels == classes[::-1]:
+            raise ValueError(
+                f"thresholds have the classes {labels}, but high scores mean {classes[1]!r}, of "
+                f"which they are the probability: place thresholds with labels={classes}"
+            )
+        some = labels != classes and set(labels) & set(classes)
+        if some and len(labels) == len(classes) and (is_rule or len(classes) == 2):
+            what = "thresholds are a rule for" if is_rule else "thresholds separate"
             raise ValueError(
                 f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "
                 f"them with labels={shown(classes)}, so that a label means the same class in both"

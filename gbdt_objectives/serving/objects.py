@@ -1,4 +1,4 @@
-"""Fitted models as JSON beside their plans, and the objects again.
+"""Fitted models as JSON trees with their plans, and the objects again.
 
 Names of classes are looked up in tables: nothing that a file says is imported or evaluated.
 """
@@ -27,7 +27,7 @@ from gbdt_objectives.estimators import (
     QWKClassifier,
     ThresholdClassifier,
 )
-from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
+from gbdt_objectives.estimators.qwk_classifier import label_thresholds
 from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
 from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
@@ -40,10 +40,8 @@ from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Tree = dict[str, Any]
 
-OURS = {
-    kind.__name__: kind
-    for kind in (QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier)
-}
+CLASSIFIERS = QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier
+OURS = {kind.__name__: kind for kind in CLASSIFIERS}
 VALUES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift, *vars(calibration).values())
@@ -51,13 +49,9 @@ VALUES: dict[str, Any] = {
 }
 """What thresholds, shifts and calibrators are read from JSON by."""
 ISOTONIC = "sklearn.IsotonicRegression"
-
 THREADS = {"n_jobs", "nthread", "nthreads", "num_thread", "num_threads"}
 MOST_THREADS = 1024
 SEGMENT_KEYS = ("format", *SegmentShift._saved)
-
-
-# Values that several models have.
 
 
 def write_classes(classes: Array) -> Tree:
@@ -168,12 +162,16 @@ def make(tree: Tree | None) -> Any:
     return OURS[tree["class"]](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
 
 
-# From a model to its tree.
-
-
 def describe(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
     name = type(model).__name__
+    if name in FIELDS:
+        of_both = {"estimator": unfitted(model.estimator), "classes": write_classes(model.classes_)}
+        return {"class": name, **of_estimator(model), **of_both} | {
+            key: write(getattr(model, attribute), files)
+            for key, (attribute, write, _) in FIELDS[name].items()
+            if hasattr(model, attribute)
+        }
     if name in TREES:
         return {"class": name, **TREES[name](model, files)}
     file = files[id(model)]
@@ -199,7 +197,8 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
         **of_estimator(model), "several": several, "ensemble": hasattr(model, "estimators_"),
         "weights": model.weights_.tolist(), "names": [name for name, _ in members],
         "members": [unfitted(member) for _, member in members],
-        **of_stretch(model), "in_label_units": hasattr(model, "label_thresholds_"),
+        "stretch": written_number(model.stretch_), "center": written_number(model.center_),
+        "in_label_units": hasattr(model, "label_thresholds_"),
         "folds": [
             [describe(each, files) if id(each) in files else None for each in fold]
             for fold in models_of(model)
@@ -207,59 +206,16 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
     }  # fmt: skip
 
 
-def of_downsampled_classifier(model: DownsampledClassifier, files: Mapping[int, str]) -> Tree:
-    own = (
-        {}
-        if not hasattr(model, "calibrator_")
-        else {
-            "calibrator": as_dict(model.calibrator_),
-            **of_stretch(model),
-        }
-    )
-    return {
-        **of_wrapping(model), "keep_rates": model.keep_rates_.tolist(),
-        "shift": np.asarray(model.shift_).tolist(),
-        "bags": [describe(bag, files) for bag in model.estimators_], **own,
-    }  # fmt: skip
-
-
-def of_calibrated_classifier(model: CalibratedClassifier, files: Mapping[int, str]) -> Tree:
-    whole = {**of_wrapping(model), "calibrator": as_dict(model.calibrator_)}
-    if not hasattr(model, "estimators_"):
-        return {**whole, "fitted": describe(model.estimator_, files)}
-    folds = [describe(each, files) for each in model.estimators_]
-    return {**whole, "folds": folds, **of_stretch(model)}
-
-
-def of_stretch(model: Any) -> Tree:
-    """What a stretched mean has, a center of one number or of each class."""
-    return {"stretch": float(model.stretch_), "center": np.asarray(model.center_).tolist()}
-
-
-def read_stretch(model: Any, tree: Tree) -> None:
-    model.stretch_ = float(tree["stretch"])
-    model.center_ = np.array(tree["center"], np.float64)[()]
-
-
-def of_wrapping(model: Any) -> Tree:
-    """What a classifier around one estimator is made of."""
-    of_both = {"estimator": unfitted(model.estimator), "classes": write_classes(model.classes_)}
-    return of_estimator(model) | of_both
-
-
 TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
     "ThresholdClassifier": lambda model, files: {"json": as_dict(model)},
     "ServedModel": of_served_model, "QWKClassifier": of_qwk_classifier,
-    "DownsampledClassifier": of_downsampled_classifier,
-    "CalibratedClassifier": of_calibrated_classifier,
 }  # fmt: skip
 
 
 def of_estimator(model: Any) -> Tree:
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": parameters_of(model),
-        "n_features_in": int(model.n_features_in_),
+        "parameters": parameters_of(model), "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else list(names),
     }  # fmt: skip
 
@@ -292,9 +248,6 @@ def read_objective(value: Tree | None) -> Objective | None:
     raise ValueError(f"objective {value['name']!r} is none of this package")
 
 
-# From a tree to the model.
-
-
 def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
     """The fitted model; ``plan`` has the curve, the thresholds and the shifts of segments."""
     name = tree["class"]
@@ -320,22 +273,48 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
     else:
         model = OURS[name](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
         model.classes_ = read_classes(tree["classes"])
-    if name == "DownsampledClassifier":
-        model.estimators_ = [restore(bag, plan, folder) for bag in tree["bags"]]
-        model.keep_rates_ = np.array(tree["keep_rates"], np.float64)
-        model.shift_ = np.array(tree["shift"], np.float64)[()]
-        if "calibrator" in tree:
-            model.calibrator_ = from_dict(tree["calibrator"])
-            read_stretch(model, tree)
-    if name == "CalibratedClassifier":
-        model.calibrator_ = from_dict(tree["calibrator"])
-        if "folds" in tree:
-            model.estimators_ = [restore(fold, plan, folder) for fold in tree["folds"]]
-            read_stretch(model, tree)
-        else:
-            model.estimator_ = restore(tree["fitted"], plan, folder)
+        for key, (attribute, _, read) in FIELDS[name].items():
+            if key in tree:
+                setattr(model, attribute, read(tree[key], plan, folder))
     read_features(model, tree, plan["features"])
     return model
+
+
+def written_number(value: Any, files: Any = None) -> Any:
+    """A number, or one of each class."""
+    return np.asarray(value, np.float64).tolist()
+
+
+def read_number(value: Any, *place: Any) -> Any:
+    return np.array(value, np.float64)[()]
+
+
+def write_all(models: list[Any], files: Mapping[int, str]) -> list[Tree]:
+    return [describe(model, files) for model in models]
+
+
+def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
+    return [restore(tree, plan, folder) for tree in trees]
+
+
+SHARED = {
+    "calibrator": ("calibrator_", lambda own, _: as_dict(own), lambda tree, *_: from_dict(tree)),
+    "stretch": ("stretch_", written_number, read_number),
+    "center": ("center_", written_number, read_number),
+}  # fmt: skip
+FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]] = {
+    "DownsampledClassifier": {
+        "keep_rates": ("keep_rates_", written_number, read_number),
+        "shift": ("shift_", written_number, read_number),
+        "bags": ("estimators_", write_all, restore_all), **SHARED,
+    },
+    "CalibratedClassifier": {
+        "fitted": ("estimator_", describe, restore),
+        "folds": ("estimators_", write_all, restore_all), **SHARED,
+    },
+}  # fmt: skip
+"""Of classifiers around one estimator: each key, its attribute, and how that is written and read.
+A key is left out where the fitted model lacks the attribute."""
 
 
 def read_features(model: Any, tree: Tree, features: list[Tree]) -> None:
@@ -347,9 +326,9 @@ def read_features(model: Any, tree: Tree, features: list[Tree]) -> None:
     if names is None:
         return
     given = [feature["name"] for feature in features]
-    if not all(isinstance(name, str) for name in (*names, *given)) or (
-        [name.replace(" ", "_") for name in names] != [name.replace(" ", "_") for name in given]
-    ):  # LightGBM writes spaces as underscores
+    words = all(isinstance(name, str) for name in (*names, *given))
+    own, others = ([str(name).replace(" ", "_") for name in each] for each in (names, given))
+    if not words or own != others:  # LightGBM writes spaces as underscores
         raise ValueError(f"feature_names_in is {shown(names)}, but features has {shown(given)}")
     model.feature_names_in_ = np.array(names, object)
 
@@ -362,19 +341,15 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     thresholds = from_dict(plan["thresholds"])
     model.classes_, model.thresholds_ = thresholds.labels, thresholds
     if tree["in_label_units"] and are_rising_numbers(model.classes_):
-        cuts = positions_to_labels(np.asarray(thresholds), model.classes_)
-        model.label_thresholds_ = Thresholds(cuts, model.classes_)
-    folds = [
-        [None if each is None else restore(each, plan, folder) for each in fold]
-        for fold in tree["folds"]
-    ]
+        model.label_thresholds_ = label_thresholds(thresholds)
+    folds = [[each and restore(each, plan, folder) for each in fold] for fold in tree["folds"]]
     models = folds if several else [fold[0] for fold in folds]
     if tree["ensemble"]:
         model.estimators_ = models
     else:
         model.estimator_ = models[0]
     model.weights_ = _json.read_numbers("weights", tree["weights"])
-    read_stretch(model, tree)
+    model.stretch_, model.center_ = read_number(tree["stretch"]), read_number(tree["center"])
     for step in plan["score"]:
         if step["formula"] == "segment_shift":
             model.segment_shift_ = from_dict({key: step[key] for key in SEGMENT_KEYS})

@@ -1,8 +1,7 @@
 """A fitted model as one ONNX graph: trees, their sum, and the steps of its plan as operators.
 
-Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities, float64. All operators
-compute in float64: trees too, which TreeEnsemble of ai.onnx.ml 5 can. The formulas are those of
-``_steps``, called with values of the graph.
+Symbols: v values of n rows, (n,), or (n, K) of K margins or probabilities. All operators compute in
+float64, trees too. The formulas are those of ``_steps``, called with values of the graph.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from importlib.util import find_spec
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
@@ -34,16 +34,12 @@ from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import Plan, of_model
-from gbdt_objectives.thresholds import DecisionRule
+from gbdt_objectives.thresholds import Thresholds
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 9
-ROWS = 10_000
-"""How many rows of X the graph is tried on."""
-
-OTHERS = 1e-4
-"""How near the predictions of what skl2onnx converted must be: some of its operators have
-float32 only."""
+ROWS = 10_000  # how many rows of X the graph is tried on
+OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
 
 
 def export_onnx(
@@ -72,15 +68,15 @@ def export_onnx(
         What :func:`export` takes, and models whose members are other estimators of scikit-learn or
         Pipelines, as far as skl2onnx converts them.
     path : path
-        Of the file, which must not exist.
+        The file, which must not exist.
     X : array-like or DataFrame of shape (n, features), optional
         Rows as ``fit`` saw them, on up to 10,000 of which the graph is compared with the model.
         Models with categories need it, and members that are not boosters.
     thresholds, shift, calibrator : optional
         What belongs to the model, as in :class:`ServedModel`.
     dtype : {"float32", "float64"}
-        Of the input. Under "float32" a float64 feature is rounded before LightGBM's trees see it,
-        so a row within 6e-8 of a split may take its other branch; XGBoost rounds in any case.
+        The type of the input. Under "float32" a row within 6e-8 of a split of LightGBM may take its
+        other branch; XGBoost rounds to float32 in any case.
 
     Returns
     -------
@@ -91,15 +87,14 @@ def export_onnx(
     ImportError
         Without onnx; without skl2onnx if a member is not a booster.
     TypeError, ValueError
-        What :func:`export` raises; a model that ONNX has no operator for, with what to do; a graph
-        that would predict otherwise: a number that differs by more than 1e-9 (LightGBM), 1e-6
-        (XGBoost) or 1e-4 (other members), absolute and relative, or another class, unless margins
-        that differ by no more explain it. X is rounded to ``dtype`` for this.
+        What :func:`export` raises; a model that ONNX has no operator for; a graph that would
+        predict another class, or a number that differs by more than 1e-9 (LightGBM), 1e-6 (XGBoost)
+        or 1e-4 (other members), unless margins that differ by no more explain it.
 
     Warns
     -----
     UserWarning
-        If onnxruntime is not installed, or X not given, so that nothing could be compared.
+        If onnxruntime is not installed, or X not given, so that nothing is compared.
 
     Examples
     --------
@@ -139,26 +134,19 @@ def import_onnx(name: str) -> Any:
         ) from error
 
 
-# The input.
-
-
 def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     others = [part.model for part in plan.parts if name_of(part.model) is None]
     if not others:
         return _features.read_features(model, plan, X)
     if X is None:
-        raise ValueError(
-            f"the model holds a {type(others[0]).__name__}, whose conversion must be tried on rows "
-            "that fit saw: pass X"
-        )
+        raise ValueError(f"{type(others[0]).__name__} must be tried on rows that fit saw: pass X")
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
     names = list(getattr(X, "columns", range(np.shape(X)[1])))
     kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
     if set(kinds) - set("biuf"):
         raise ValueError(
-            "X has columns that are no numbers, and the model holds members that are not boosters: "
-            "make them numbers before fit"
+            "X has columns that are no numbers, but members are not boosters: make them numbers"
         )
     return [{"name": name, "dtype": "float64"} for name in names]
 
@@ -192,9 +180,6 @@ def rounded(X: Any, dtype: str) -> Any:
         return X.astype(dtype).astype(X.dtype)
     kinds = [(name, kind) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
     return X.astype({name: dtype for name, _ in kinds}).astype(dict(kinds))
-
-
-# The graph.
 
 
 OPERATORS = {
@@ -261,17 +246,13 @@ class Graph:
     def __init__(self, features: Sequence[dict[str, Any]] = ()) -> None:
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
-        self.count = 0
+        self.names = map("v{}".format, count(1))
         self.features = features
         self.X = Value(self, "X")
         self.rows = self.cast(self.X)
 
-    def name(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
-
     def const(self, value: Any, dtype: Any = np.float64) -> Value:
-        name = self.name()
+        name = next(self.names)
         self.constants[name] = tensor_of(value, dtype, name)
         return Value(self, name)
 
@@ -283,10 +264,9 @@ class Graph:
         from onnx import helper
 
         names = [(v if isinstance(v, Value) else self.const(v)).name for v in inputs]
-        name = self.name()
-        self.nodes.append(
-            helper.make_node(operator, names, [name], name, domain=domain, **attributes)
-        )
+        name = next(self.names)
+        node = helper.make_node(operator, names, [name], name, domain=domain, **attributes)
+        self.nodes.append(node)
         return Value(self, name)
 
     def cast(self, v: Value, dtype: Any = np.float64) -> Value:
@@ -336,9 +316,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     from onnx import checker, helper
 
     g = Graph(features)
-    each = [
-        steps_of(margins(g, part.model, nudge), part.steps) * part.weight for part in plan.parts
-    ]
+    each = [steps_of(margins(g, own.model, nudge), own.steps) * own.weight for own in plan.parts]
     v = steps_of(reduce(np.add, each) if each else g.flat(g.rows), plan.score)
     outputs: dict[str, tuple[Value, Any, list[Any]]] = {}
     if plan.is_score:
@@ -348,25 +326,21 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
         if plan.is_score and not plan.makes_columns:
             p = g("Concat", 1.0 - p[:, None], p[:, None], axis=1)
         outputs["probabilities"] = (p, float, ["n", len(plan.classes)])
-    if isinstance(plan.thresholds, DecisionRule):
-        rule = plan.thresholds
-        q = steps_of(p, (*rule._steps, rule._scores))
-        at = g("ArgMax", q, axis=1, keepdims=0)
-        outputs["label"] = (*labels(g, rule.labels, at), ["n"])
-    elif plan.thresholds is not None:
+    classes = plan.classes if plan.thresholds is None else plan.thresholds.labels
+    if isinstance(plan.thresholds, Thresholds):
         at = g.place(v, np.asarray(plan.thresholds, float).tolist())
-        outputs["label"] = (*labels(g, plan.thresholds.labels, at), ["n"])
     elif plan.probability is not None:
-        at = g("ArgMax", p, axis=1, keepdims=0)
-        outputs["label"] = (*labels(g, plan.classes, at), ["n"])
+        rule = plan.thresholds
+        q = p if rule is None else steps_of(p, (*rule._steps, rule._scores))
+        at = g("ArgMax", q, axis=1, keepdims=0)
+    if plan.thresholds is not None or plan.probability is not None:
+        outputs["label"] = (*labels(g, classes, at), ["n"])
     infos = []
     for name, (value, kind, shape) in outputs.items():
         g.nodes.append(helper.make_node("Identity", [value.name], [name], name))
         infos.append(helper.make_tensor_value_info(name, tensor_type(kind), shape))
     given = helper.make_tensor_value_info("X", tensor_type(dtype), ["n", len(features)])
-    graph = helper.make_graph(
-        g.nodes, "model", [given], infos, initializer=list(g.constants.values())
-    )
+    graph = helper.make_graph(g.nodes, "model", [given], infos, list(g.constants.values()))
     model = helper.make_model(
         graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
         producer_version=gbdt_objectives.__version__,
@@ -383,9 +357,6 @@ def labels(g: Graph, classes: Any, at: Value) -> tuple[Value, Any]:
     dtype = {"i": np.int64, "u": np.int64, "f": float, "b": bool}.get(values.dtype.kind, object)
     held = [str(value) for value in values.tolist()] if dtype is object else values
     return g.take(held, at, dtype), dtype
-
-
-# The members.
 
 
 def margins(g: Graph, model: Any, nudge: float) -> Value:
@@ -422,7 +393,7 @@ def converted(g: Graph, model: Any) -> Value:
     from onnx import compose
 
     found, dtype = convert(model, len(g.features))
-    own = compose.add_prefix(found, g.name() + "_").graph
+    own = compose.add_prefix(found, next(g.names) + "_").graph
     source = g.cast(g.X, dtype)
     for node in own.node:
         node.input[:] = [source.name if k == own.input[0].name else k for k in node.input]
@@ -467,9 +438,6 @@ def convert(model: Any, d: int) -> tuple[Any, Any]:
     ) from failure
 
 
-# The steps: formulas, called on values of the graph.
-
-
 def log1p(x: Value) -> Value:
     """log(1 + x) to the last digits, also of small x: log(u) x / (u - 1), u = 1 + x rounded."""
     g, u = x.g, 1 + x
@@ -504,7 +472,7 @@ FUNCTIONS = {
     "ones_like": lambda x: np.exp(x * 0.0),
     "polyval": lambda coefficients, x: reduce(lambda sum_, c: sum_ * x + c, coefficients),
 }  # fmt: skip
-"""What formulas ask of numpy beside operators."""
+"""What formulas ask of numpy besides operators."""
 
 TRACED: dict[str, Any] = {"np": SimpleNamespace(**{**vars(np), **FUNCTIONS})}
 """The formulas, which take values of a graph."""
@@ -529,10 +497,7 @@ def segment_shift(
 ) -> Any:
     g = s.g
     if handle_unknown == "error":
-        raise ValueError(
-            "the model has handle_unknown='error', but an ONNX graph cannot refuse a row: fit it "
-            "with handle_unknown='common'"
-        )
+        raise ValueError("an ONNX graph cannot refuse a row: fit it with handle_unknown='common'")
     names = [feature["name"] for feature in g.features]
     k = names.index(column) if isinstance(column, str) else range(len(names))[column]
     known = g.features[k].get("categories")
@@ -543,9 +508,6 @@ def segment_shift(
 
 
 TRACED["segment_shift"] = segment_shift
-
-
-# The comparison with the model.
 
 
 def session(graph: bytes) -> Any:
@@ -598,9 +560,8 @@ def compare(
 
 
 def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:
-    """The rows that the graph predicts as the model. Runs with other margins within their tolerance
-    explain a difference: beside a threshold, between two classes that are equally probable, or
-    where a calibrator is steep."""
+    """The rows that the graph predicts as the model does. Runs with other margins within their
+    tolerance explain a difference: near a threshold, or where a calibrator is steep."""
     values = np.stack([found[name] for found in runs])
     if name == "label":
         same = (values.astype(want.dtype) == want).any(axis=0)

@@ -1,8 +1,7 @@
 """What a fitted model computes, as data: boosters, and plain steps from their margins to decisions.
 
-A step is a dict that JSON can hold: the name of a formula of ``predict.template``, and its numbers.
-Each booster's margins go through steps of its own and are added up with weights; the steps of the
-score follow, and those from the score to the probability of each class.
+A step is a dict that JSON can hold: the name of a formula, and its numbers. Each booster's margins
+go through its own steps and are added up; the steps of the score and of the probability follow.
 """
 
 from __future__ import annotations
@@ -67,6 +66,11 @@ class Plan:
         return self.outputs == 1
 
     @property
+    def ends_in_link(self) -> bool:
+        """Whether the score is the probability that a link makes of log-odds."""
+        return self.score[-1:] in ((SIGMOID,), (SOFTMAX,))
+
+    @property
     def makes_columns(self) -> bool:
         """Whether one score becomes the probability of each class, not of label 1 alone."""
         return any(step["formula"] == "ordinal" for step in (self.probability or ())[-1:])
@@ -80,16 +84,11 @@ class Plan:
         if self.probability is None or self.classes is None:
             raise ValueError("the model predicts no probabilities: pass a classifier")
         outputs = len(self.classes) if self.makes_columns else self.outputs
-        return replace(
-            self, score=(*self.score, *self.probability), probability=(), outputs=outputs
-        )
+        return replace(self.then(*self.probability), probability=(), outputs=outputs)
 
 
 def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
-    """The weighted sum of the scores of models of one booster each, or of means that are shifted.
-
-    A step of a mean is a step of its parts if it only shifts, as their weights have the sum 1.
-    """
+    """The weighted sum of scores of boosters, or of means that only shift, as weights sum to 1."""
     parts = []
     for plan, weight in zip(plans, weights, strict=True):
         if len(plan.parts) > 1 and any(step["formula"] != "shift" for step in plan.score):
@@ -104,19 +103,22 @@ def mean(plans: Sequence[Plan], weights: Sequence[float]) -> Plan:
     return replace(plans[0], parts=tuple(parts), score=())
 
 
-def stretched_mean(plans: Sequence[Plan], stretch: float, center: Any) -> Plan:
+def stretched_mean(plans: Sequence[Plan], model: Any) -> Plan:
     """The probabilities by the stretched mean of the log-odds of models."""
     average = mean([in_log_odds(plan) for plan in plans], [1 / len(plans)] * len(plans))
-    step = {"formula": "stretch", "stretch": float(stretch), "center": center}
-    return average.then(step, SIGMOID if average.outputs == 1 else SOFTMAX)
+    return average.then(stretch_step(model), SIGMOID if average.is_score else SOFTMAX)
+
+
+def stretch_step(model: Any) -> Step:
+    return {"formula": "stretch", "stretch": float(model.stretch_), "center": model.center_}
 
 
 def in_log_odds(plan: Plan) -> Plan:
     """The plan whose score is the log-odds, or the log-probability of each class."""
     plan = plan.as_probability
-    if plan.score[-1:] in ((SIGMOID,), (SOFTMAX,)):
+    if plan.ends_in_link:
         return replace(plan, score=plan.score[:-1])
-    return plan.then({"formula": "log_odds" if plan.outputs == 1 else "log"})
+    return plan.then({"formula": "log_odds" if plan.is_score else "log"})
 
 
 def of_model(model: Any) -> Plan:
@@ -143,10 +145,11 @@ def of_model(model: Any) -> Plan:
 
 
 def not_served(model: Any) -> str:
+    name = type(model).__name__
     if hasattr(model, "best_estimator_"):
-        return f"{type(model).__name__} holds the fitted model: export its best_estimator_"
+        return f"{name} holds the fitted model: export its best_estimator_"
     if why := cannot_serve(model):
-        return f"{type(model).__name__} cannot be served: {why}"
+        return f"{name} cannot be served: {why}"
     return (
         f"{what_is(model)} is no booster, and a served model holds nothing else: "
         "use LGBMRegressor, XGBRegressor or their classifiers without steps before them, or write "
@@ -160,9 +163,6 @@ def cannot_serve(model: Any) -> str:
     return "" if row is None else row.cannot_serve
 
 
-# Boosters, and the libraries' estimators around them.
-
-
 def fitted_objective(model: Any) -> Objective | None:
     """The objective of this package that an estimator was trained on, and may predict with."""
     found = getattr(model, of_library(model).fitting.fitted, None)
@@ -173,23 +173,21 @@ def of_booster(model: Any) -> Plan:
     """Plan of a booster, or of an estimator of its library."""
     if cannot_serve(model):
         raise TypeError(not_served(model))
-    if type(model).__module__.split(".")[0] not in (*NAMES, "gbdt_objectives") or (
-        hasattr(model, "get_params") and kind_of(model) is None
-    ):
+    name, is_booster = type(model).__name__, not hasattr(model, "get_params")
+    known = type(model).__module__.split(".")[0] in (*NAMES, "gbdt_objectives")
+    if not known or not (is_booster or kind_of(model)):
         raise TypeError(
-            f"{type(model).__name__} cannot be exported: pass a Booster, a regressor or a "
-            "classifier of its library or of gbdt_objectives.adapters"
+            f"{name} cannot be exported: pass a Booster, a regressor or a classifier of its "
+            "library or of gbdt_objectives.adapters"
         )
-    if not hasattr(model, "get_params"):
+    if is_booster:
         return by_link(model, None)
     check_is_fitted(model)
     if is_classifier(model):
         return of_classifier(model)
     plan = by_link(model, None)
     if plan.outputs > 1:
-        raise ValueError(
-            f"{type(model).__name__} predicts {plan.outputs} numbers for a row: export a classifier"
-        )
+        raise ValueError(f"{name} predicts {plan.outputs} numbers for a row: export a classifier")
     return replace(plan, probability=None, classes=None)  # it predicts the number
 
 
@@ -217,10 +215,7 @@ def by_link(model: Any, classes: Array | None) -> Plan:
         classes = np.arange(outputs) if classes is None else classes
         return Plan((Part(model),), (SOFTMAX,), (), classes, outputs)
     if outputs > 1:
-        raise ValueError(
-            f"the model predicts {outputs} numbers for a row, of which one decides: export a model "
-            "for each"
-        )
+        raise ValueError(f"the model predicts {outputs} numbers for a row: export a model for each")
     if link.n_classes == 2:
         classes = BINARY if classes is None else classes
         return Plan((Part(model),), (SIGMOID,), (), classes)
@@ -240,9 +235,6 @@ def reading(objective: Objective) -> Step:
     )
 
 
-# The estimators of this package.
-
-
 def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
     K, found = len(model.classes_), model.thresholds_
     if not isinstance(found, Thresholds) or list(found.labels) != list(model.classes_):
@@ -260,21 +252,15 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
                     plan = plan.then({"formula": "clip", "low": 0, "high": K - 1})
                 plans.append(plan)
                 weights.append(float(beta) / len(folds))
-    steps: list[Step] = []
+    plan = mean(plans, weights)
     if hasattr(model, "estimators_"):
-        steps.append({
-            "formula": "stretch", "stretch": float(model.stretch_), "center": float(model.center_)
-        })  # fmt: skip
+        plan = plan.then(stretch_step(model))
     shift = getattr(model, "segment_shift_", None)
     if shift is not None:
-        steps.append({
-            "formula": "segment_shift", "column": model.segment, **json.loads(shift.to_json())
-        })  # fmt: skip
+        saved = json.loads(shift.to_json())
+        plan = plan.then({"formula": "segment_shift", "column": model.segment, **saved})
     curve: Any = getattr(model.probability_curve_, "fitted", model.probability_curve_)
-    plan = mean(plans, weights).then(*steps)
-    return replace(
-        plan, probability=curve.steps, classes=model.classes_, thresholds=model.thresholds_
-    )
+    return replace(plan, probability=curve.steps, classes=model.classes_, thresholds=found)
 
 
 def models_of(model: estimators.QWKClassifier) -> list[list[Any]]:
@@ -300,10 +286,9 @@ def what_is(model: Any) -> str:
 
 def check_boosters(model: Any, plan: Plan) -> None:
     """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
-    others = [part.model for part in plan.parts if name_of(part.model) is None]
-    if any(other is model for other in others):
-        raise TypeError(not_served(model))
-    for other in others:
+    for other in (part.model for part in plan.parts if name_of(part.model) is None):
+        if other is model:
+            raise TypeError(not_served(model))
         raise TypeError(
             f"the model holds {what_is(other)}, and a served model holds boosters only: use "
             "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
@@ -313,20 +298,17 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
+    corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
     if hasattr(model, "calibrator_"):
-        corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
-        mean_plan = stretched_mean(corrected, model.stretch_, model.center_)
-        return calibrated(mean_plan, model.calibrator_)
+        return calibrated(stretched_mean(corrected, model), model.calibrator_)
     shares = [1 / len(bags)] * len(bags)
     if model.average == "log_odds" and len(bags) > 1:
-        if any(bag.score not in ((SIGMOID,), (SOFTMAX,)) for bag in bags):
+        if any(len(bag.score) > 1 or not bag.ends_in_link for bag in bags):
             raise ValueError(
-                "average='log_odds' needs bags whose margins are log-odds: use "
-                "average='probability'"
+                "average='log_odds' needs margins that are log-odds: use average='probability'"
             )
         average = mean([replace(bag, score=()) for bag in bags], shares)
         return correct(average.then(bags[0].score[-1]), model.shift_)
-    corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
     if len(corrected) == 1:
         return corrected[0]
     return mean([plan.as_probability for plan in corrected], shares)
@@ -336,7 +318,7 @@ def correct(plan: Plan, d: Any) -> Plan:
     """The plan of probabilities in the population, whose log-odds are d above those of the plan."""
     if not np.any(d):
         return plan
-    if plan.score and plan.score[-1] in (SIGMOID, SOFTMAX) and not plan.probability:
+    if plan.ends_in_link and not plan.probability:
         step = {"formula": "shift", "log_odds": np.asarray(d)}
         return replace(plan, score=(*plan.score[:-1], step, plan.score[-1]))
     plan = plan.as_probability
@@ -347,8 +329,7 @@ def correct(plan: Plan, d: Any) -> Plan:
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
     if hasattr(model, "estimators_"):
-        plans = [of_model(each) for each in model.estimators_]
-        plan = stretched_mean(plans, model.stretch_, model.center_)
+        plan = stretched_mean([of_model(each) for each in model.estimators_], model)
     else:
         plan = of_model(model.estimator_)
     plan = replace(plan, classes=model.classes_, thresholds=None)
@@ -375,8 +356,7 @@ def calibration(calibrator: Any) -> Step:
         x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
         if x.dtype != np.float64:
             raise ValueError(
-                "calibrator was fitted on float32, to which it rounds what it is given: fit it on "
-                "np.asarray(p, float)"
+                "calibrator rounds what it is given to float32: fit it on np.asarray(p, float)"
             )
         return {"formula": "interpolate", "x": x, "y": y}
     raise ValueError(
@@ -391,18 +371,12 @@ def of_served_model(model: ServedModel) -> Plan:
     calibrator = model.calibrator
     if plan.thresholds is not None:
         raise ValueError(
-            f"{type(model.model).__name__} decides by thresholds of its own, to which nothing can "
-            "be added: export it alone"
+            f"{type(model.model).__name__} decides by thresholds of its own: export it alone"
         )
     if plan.probability:
         plan = plan.as_probability
     if model.shift is not None:
-        if plan.probability is None:
-            raise ValueError(
-                "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
-                "or a booster of log-odds"
-            )
-        plan = correct(plan, check_shift(plan, model.shift))
+        plan = correct(plan, read_shift(plan, model.shift))
     if calibrator is not None:
         if is_of_margins(calibrator) and name_of(model.model) is None:
             raise ValueError(
@@ -421,45 +395,45 @@ def of_served_model(model: ServedModel) -> Plan:
     return plan
 
 
-def check_shift(plan: Plan, shift: Any) -> Any:
-    d = np.asarray(shift, np.float64)
-    assert plan.classes is not None
-    K = len(plan.classes)
+def read_shift(plan: Plan, shift: Any) -> Any:
+    if plan.probability is None or plan.classes is None:
+        raise ValueError(
+            "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
+            "or a booster of log-odds"
+        )
+    d, K = np.asarray(shift, np.float64), len(plan.classes)
     if d.ndim == 0 and K == 2:
         return float(d)
     if d.shape == (K,):
         return float(d[1] - d[0]) if K == 2 else d
     raise ValueError(
-        f"shift has shape {d.shape}, but the model has {K} classes: one number for two, else one "
-        "for each"
+        f"shift has shape {d.shape}, but the model has {K} classes: pass one number for each"
     )
 
 
 def calibrated(plan: Plan, calibrator: Any) -> Plan:
     """What ``predict`` of the model gives, calibrated; of margins if the calibrator is for them."""
-    if is_of_margins(calibrator) and plan.probability is not None:
-        if plan.score[-1:] != (SIGMOID,):
+    name, columns = type(calibrator).__name__, takes_columns(calibrator)
+    if is_of_margins(calibrator):
+        if plan.probability is not None and plan.score[-1:] != (SIGMOID,):
             raise ValueError(
                 "calibrator has input_space='margin', but the model has no log-odds of its own, "
                 "only probabilities: fit the calibrator on these"
             )
-        plan = replace(plan, score=plan.score[:-1])
-    elif is_of_margins(calibrator):
-        plan = replace(plan, score=())
+        plan = replace(plan, score=() if plan.probability is None else plan.score[:-1])
     elif plan.probability is not None:
         plan = plan.as_probability
-    if takes_columns(calibrator) and plan.classes is None:
+    if columns and plan.classes is None:
         raise ValueError(
-            f"{type(calibrator).__name__} needs the probability of each class, which the model "
-            "does not predict: use another calibrator"
+            f"{name} needs the probability of each class, which the model lacks: use another"
         )
-    if not plan.is_score and not takes_columns(calibrator):
+    if not plan.is_score and not columns:
         raise ValueError(
-            f"{type(calibrator).__name__} maps one score, but the model predicts probabilities of "
-            f"{plan.outputs} classes: use TemperatureCalibrator"
+            f"{name} maps one score, but the model predicts probabilities of {plan.outputs} "
+            "classes: use TemperatureCalibrator"
         )
     step = calibration(calibrator)
-    if takes_columns(calibrator) and plan.is_score:
+    if columns and plan.is_score:
         T, b = step["temperature"], step["biases"]
         step = log_odds_line(1 / T, float(b[1] - b[0]))
     classes = BINARY if plan.classes is None else plan.classes

@@ -52,7 +52,7 @@ from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_ada
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
-from gbdt_objectives.estimators import _members
+from gbdt_objectives.estimators import _averages
 from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.metrics import squared_error_metric
 from gbdt_objectives.thresholds import fit_segment_shift
@@ -294,7 +294,7 @@ def test_the_stretch_of_many_rows_is_found_from_some(monkeypatch) -> None:
     X, y = made(2000)
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
     whole = QWKClassifier(tree).fit(X, y)
-    monkeypatch.setattr(_members, "STRETCH_ROWS", 1000)
+    monkeypatch.setattr(_averages, "STRETCH_ROWS", 1000)
     some = QWKClassifier(tree).fit(X, y)
     assert whole.stretch_ > 1.03
     assert some.stretch_ != whole.stretch_
