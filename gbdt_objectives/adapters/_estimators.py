@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
-from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
@@ -46,43 +45,37 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 class Fitting:
     """One fit of an estimator as one of ours. A subclass says what differs in its library.
 
-    ``objective`` is one of ours, None for one of the library or a function; ``metrics`` is
-    ``eval_metric``, with a Metric for each of ours, ``metric`` the first of these; ``given`` holds
-    the arguments of fit by name, ``parameters`` what to set on the estimator while the library's
-    own fit runs. A score is trained on positions of ``classes``.
+    ``objective`` is one of ours or None; ``metrics`` is ``eval_metric``, with a Metric for each of
+    ours, ``metric`` the first of these; ``given`` holds the arguments of fit by name,
+    ``parameters`` what to set on the estimator while the library's own fit runs.
     """
 
     library: Named
     model: Any  # the library's class whose fit and predict know nothing about classes
     fitted: str  # the attribute of an estimator for its fitted objective
     evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
-    row_starts: tuple[str, str]
-    """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+    row_starts: tuple[str, str]  # the arguments of fit that start each row, and of evaluation sets
     objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
     start: Callable[[Objective, Array, Array | None], StartedObjective]
     """The objective as the library calls it; ``parameters`` say where boosting starts."""
-    around: Callable[[], AbstractContextManager[None]]
-    """What to do before and after the library's own fit."""
-    finish: Callable[[Any, Objective, Start], Any]
-    """The complete model, under the name of the objective's link."""
+    around: Callable[[], AbstractContextManager[None]]  # before and after the library's own fit
+    finish: Callable[[Any, Objective, Start], Any]  # the model, under the name of the link
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
         self.is_classifier = self.classifies(estimator)
+        self.role = "Classifier" if self.is_classifier else "Regressor"
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit, self.objectives)
-        role = "Classifier" if self.is_classifier else "Regressor"
-        own = own_objective(estimator, role)
+        own = own_objective(estimator, self.role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
-        self.metrics = [
-            read_metric(one, estimator, role)
-            for one in (asked if isinstance(asked, list | tuple | set) else [asked])
-        ]
+        every = asked if isinstance(asked, list | tuple | set) else [asked]
+        self.metrics = [read_metric(one, estimator, self.role) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
@@ -93,8 +86,8 @@ class Fitting:
         guards.functions_read_margins(self.asked)
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            function = named(estimator, *OBJECTIVES)
-            guards.function_takes_weights(Facts(own=function, weighted=bool(weighted)))
+            own = named(estimator, *OBJECTIVES)
+            guards.function_takes_weights(Facts(own=own, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -135,8 +128,7 @@ class Fitting:
     @staticmethod
     def encodes(objective: Objective) -> bool:
         """Whether the library is given positions of classes, of which it then knows nothing."""
-        link: Link = objective.link
-        return link.is_read_by_objective
+        return bool(objective.link.is_read_by_objective)
 
     def hand_over(self, started: StartedObjective) -> None:
         """Give the objective to the library's own fit."""
@@ -186,11 +178,11 @@ class Fitting:
 
     def check_held_out(self, prefix: str, name: str | None = None) -> None:
         """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
-        X, y = self.given["X"], self.given["y"]
         pairs = list(self.evaluation_sets().values())
-        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-        labels = lambda k: y if k is None else pairs[k][1]  # noqa: E731
-        guards.stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
+        guards.stops_on_held_out(Facts(
+            evaluated=[(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)], looks_at=name,
+            data=self.given["X"], labels=lambda k: self.given["y"] if k is None else pairs[k][1],
+        ))  # fmt: skip
 
     def _fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -261,8 +253,8 @@ class Fitting:
 
     @classmethod
     def margins_decide(cls, estimator: Any) -> bool:
-        """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
-        classes, or (n, K). It would read the score of K ordered classes as one of two."""
+        """True if margins are scikit-learn's decisions: (n,) above 0 for the second class, or
+        (n, K). It would read the score of K ordered classes as one of two."""
         objective = getattr(estimator, cls.fitted, None)
         if isinstance(objective, Objective) and objective.link.is_of_objective:
             raise AttributeError(
@@ -343,8 +335,8 @@ def _by_keyword(
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of an estimator's fit by name, without those that are None."""
     call = signature(fit)
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values())
-    for name in () if takes_any else [name for name in kwargs if name not in call.parameters]:
+    rest = [n for n, p in call.parameters.items() if p.kind is Parameter.VAR_KEYWORD]
+    for name in () if rest else [name for name in kwargs if name not in call.parameters]:
         estimator, of_rows = fit.__self__, ""
         if getattr(named(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
@@ -353,9 +345,8 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         said = said or f"a parameter goes to the estimator, {kind}({name}=...)"
         raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{of_rows}")
     found = call.bind(*args, **kwargs).arguments
-    for name, parameter in call.parameters.items():
-        if parameter.kind is Parameter.VAR_KEYWORD:
-            found |= found.pop(name, {})
+    for name in rest:
+        found |= found.pop(name, {})
     return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
 
 
@@ -365,11 +356,6 @@ def whole_numbers(y: Any) -> Any:
         return y
     plain = np.array(np.asarray(y).tolist())
     return plain if plain.dtype.kind in "iu" else y
-
-
-def is_pair(value: Any) -> bool:
-    """Whether an evaluation set is a pair (X, y), and not a data set of the library."""
-    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def read_arguments(
@@ -392,22 +378,19 @@ def read_arguments(
             "names only, objective.without_rows()"
         )
     X = given["X"]
-    for name, values in rows.items() if hasattr(X, "iloc") else ():
-        if hasattr(values, "iloc") and not X.index.equals(values.index):
+    for name, values in rows.items():
+        if hasattr(X, "iloc") and hasattr(values, "iloc") and not X.index.equals(values.index):
             raise ValueError(
                 f"{name} and X have different indexes, but rows are taken in their order: pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
             )
-    if given.get("y") is None and not hasattr(X, "get_label"):  # as of CatBoost's data sets
-        raise ValueError(
-            f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
-            "y is None."
-        )
+    if not hasattr(X, "get_label"):  # as CatBoost's data sets have
+        _checks.is_given(fit.__self__, given.get("y"))  # type: ignore[arg-type]
     given["y"] = whole_numbers(given.get("y"))
     if isinstance(given.get("eval_set"), list):
         given["eval_set"] = [
-            (pair[0], whole_numbers(pair[1])) if is_pair(pair) else pair
-            for pair in given["eval_set"]
+            (one[0], whole_numbers(one[1])) if _arguments.is_pair(one) else one  # or a data set
+            for one in given["eval_set"]
         ]
     return objective.with_rows(rows) if rows else objective, given
 
@@ -475,9 +458,9 @@ def own_objective(estimator: Any, role: str) -> Objective | None:
     if not isinstance(objective, Objective):
         return None
     kind: Any = type(estimator)
-    library = row_of(kind)
-    facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
-    guards.objective_fits_estimator(facts)
+    guards.objective_fits_estimator(
+        Facts(objective=objective, estimator=estimator, role=role, library=row_of(kind))
+    )
     return objective
 
 
@@ -513,12 +496,11 @@ def read_metric(value: object, estimator: Any, role: str) -> Any:
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return metric
-    objective = named(estimator, *OBJECTIVES)
-    if callable(objective):
-        _arguments.check_metric(metric, objective)
+    own = named(estimator, *OBJECTIVES)
+    if callable(own):
+        _arguments.check_metric(metric, own)
     else:
-        facts = Facts(metric=metric, link=metric.link, role=role, own=objective)
-        guards.metric_reads_built_in(facts)
+        guards.metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=own))
     return metric
 
 
@@ -538,12 +520,12 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
 
 def sounding_like(name: str, what: str) -> str:
     """What to write for the name of a metric or an objective that the library does not know."""
-    names = names_of_metrics if what == "metric" else names_of_objectives
+    names, linear = names_of_metrics, "threshold_metric('kappa')"
+    if what == "objective":
+        names, linear = names_of_objectives, "kappa_objective(...)"
     sounds = {fit.removesuffix(f"_{what}"): f"{fit}(...)" for fit in names if fit.endswith(what)}
     sounds |= dict.fromkeys(("quadratic_kappa", "quadratic_weighted_kappa"), f"qwk_{what}(...)")
-    both = f"qwk_{what}(...), which is quadratic, or " + {
-        "metric": "threshold_metric('kappa')", "objective": "kappa_objective(...)",
-    }[what]  # fmt: skip
+    both = f"qwk_{what}(...), which is quadratic, or {linear}"
     sounds |= dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"), both)
     own = name.lower().removesuffix("_loss").removesuffix(f"_{what}")
     near = difflib.get_close_matches(own, sounds, 1, 0.75)

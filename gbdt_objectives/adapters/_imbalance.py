@@ -49,6 +49,16 @@ def infer_of_classifier(
     counts: ArrayLike | None,
 ) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
+    if X is None:
+        kind = type(model)
+        own = (
+            "from an estimator take get_booster() or booster_, whose parameters say nothing of "
+            "class_weight and sample_weight; or "
+        ) * (hasattr(kind, "get_booster") or hasattr(kind, "booster_"))
+        raise TypeError(
+            f"booster must be a Booster if X is missing, found {kind.__name__}: {own}pass a "
+            "sample of the population, imbalance_shift(model, X, y)"
+        )
     check_sample(X, y)
     check_is_fitted(model)
     classes = np.asarray(model.classes_)

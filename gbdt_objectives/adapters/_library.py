@@ -1,7 +1,5 @@
 """Library: what differs between XGBoost, LightGBM and others, as one value of functions and tables.
 
-More is asked of those that train by a function, and of those whose boosters call objectives alone.
-
 Each is made in its own folder, ``library.py``; ``_registry.library(name)`` finds it.
 """
 
@@ -43,36 +41,26 @@ class Library(Named):
     classifies: tuple[str, ...] = ()  # what else a classifier's may be, for predictions of classes
     takes: Mapping[str, tuple[float, float]]
     """The least and the greatest label of its objectives that do not take every number."""
-    correctable: tuple[str | None, ...]
-    """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
-    functions_are_log_odds: bool = False
-    """Whether its classifier takes the margin of a user's function for log-odds."""
+    correctable: tuple[str | None, ...]  # a classifier's, whose log-odds it is right to shift
+    functions_are_log_odds: bool = False  # whether its classifier takes margins of a function so
     own_stopping: tuple[str, ...] = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
-    """Parameters that give an estimator early stopping on rows that fit is given; none where it
-    splits off rows itself."""
+    """Parameters that give an estimator early stopping on rows that fit is given."""
     zero_rounds_stop: bool = False  # whether early stopping after 0 rounds or fewer is on
     check_stopping: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator that cannot stop on rows of ours."""
-    stops_after: Callable[[int], Mapping[str, Any]] = lambda rounds: {
-        "early_stopping_rounds": rounds
-    }
+    stops_after: Callable[[int], Mapping[str, Any]] = lambda k: {"early_stopping_rounds": k}
     """Parameters with which an estimator stops after so many rounds without improvement."""
     fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
-    """Parameters with which it trains so many."""
     same_steps: Callable[[Any, Sequence[Any]], Mapping[str, Any]] = lambda estimator, models: {}
     """Parameters that it would choose by the number of rounds, as these models chose them."""
-    weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}
-    """Arguments of fit for the weights of these rows."""
-    own_class: Callable[[Any], Any] = lambda estimator: estimator
-    """An estimator as one that takes an objective."""
-    quiet_fit: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of fit with which it prints no rounds."""
+    weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}  # arguments of fit
+    own_class: Callable[[Any], Any] = lambda estimator: estimator  # that takes an objective
+    quiet_fit: Mapping[str, Any] = field(default_factory=dict)  # arguments, to print no rounds
     check_offset: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator whose parameters do not go with an offset objective."""
-    check_start: Callable[[float], None] = lambda log_odds: None
-    """Raise if training cannot start at these log-odds."""
+    check_start: Callable[[float], None] = lambda log_odds: None  # whether training can start there
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
     small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
     stops: Any = ()
@@ -104,11 +92,10 @@ class TrainingLibrary(Library):
     )
     """Hold the data while the library trains; gives callbacks that it needs for that."""
     place: Callable[..., tuple[Any, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the started objective of a training on the first
-    data set, with its ``shift``, and the parameters with which boosting starts where it should."""
+    """(request, objective, params, data sets) -> the started objective, with its ``shift``, of a
+    training on the first data set, and the parameters with which boosting starts there."""
     run: Callable[..., Any]
-    """(request, callbacks, started objective, parameters of the start) -> what the library's own
-    function returns, with objective and metric in the form that it takes."""
+    """(request, callbacks, started objective, parameters of the start) -> a booster or history."""
     finish: Callable[[Any, Objective, Start], Any]
     """A complete model: with what the objective added to each margin."""
     quiet: Mapping[str, int]  # the parameters with which it prints nothing
@@ -123,13 +110,11 @@ class OpenLibrary(TrainingLibrary):
 
     # Calls: what a booster, and whoever calls us, gives away.
     trained_as: Callable[[Any], tuple[str, Link | None]]
-    """The library's objective by whose name a booster predicts under ours, and its transform; None
-    if it has none."""
-    start_is_told: Callable[[Any], bool]
+    """The library's objective by whose name a booster predicts under ours, and its transform."""
+    start_is_told: Callable[[Any], bool]  # whether a booster got its start from the user
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
-
     earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
     """What is known of an earlier model among the locals of a training."""
 
@@ -150,8 +135,7 @@ class OpenLibrary(TrainingLibrary):
     count_outputs: Callable[[Any], int]
     count_features: Callable[[Any], int]
     names_of: Callable[[Any], list[str] | None]  # of the features
-    same_names: Callable[[list[str], list[str]], bool]
-    """(names of the model, names of columns) -> whether they are the same."""
+    same_names: Callable[[list[str], list[str]], bool]  # of the model, and of columns
     categories_of: Callable[[Any, list[list[Any] | None]], list[list[Any] | None]]
     """The categories of each feature in the model's order; the second argument are those of X."""
     margin: Callable[[Any, Any], Array]  # from the rounds that the model predicts with, float64

@@ -23,7 +23,7 @@ from gbdt_objectives.objectives import Objective
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
-    theirs="``pool``, the\nobjective in ``params`` and ``eval_metric``",
+    theirs="``pool``, the objective in ``params`` and ``eval_metric``",
     trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
     max="iterations", parameters="verbose=0, allow_writing_files=False",
     stopping="``early_stopping_rounds`` or ``use_best_model``",
@@ -75,13 +75,7 @@ catboost.CatBoost
     probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
     by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
     margins of this training, which lack the intercept.
-
-Raises
-------
-TypeError, ValueError
-    Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
-    with the data.
-
+{raises}
 Examples
 --------
 >>> import catboost, numpy as np

@@ -102,9 +102,7 @@ class Fitting(_estimators.Fitting):
         found = self.estimator.get_params()
         numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
         return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
-            isinstance(callback, lgb.callback._EarlyStoppingCallback)
-            and callback.stopping_rounds > 0
-            for callback in self.given.get("callbacks", ())
+            map(_train.stops_by_name, self.given.get("callbacks", ()))
         )
 
     def find_classes(self, objective: Objective) -> Array:

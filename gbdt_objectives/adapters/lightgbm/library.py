@@ -18,11 +18,6 @@ from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.lightgbm.trees import read_trees
 
 
-def objective_of(booster: Any) -> str:
-    """The name of a booster's objective; "" for ours."""
-    return (intercept.read_objective(booster.model_to_string(num_iteration=1)) or [""])[0]
-
-
 @cache
 def knows_objective(name: str) -> bool:
     params = {"objective": name, "verbosity": -1, "num_threads": 1}
@@ -34,8 +29,8 @@ def knows_objective(name: str) -> bool:
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
-    name = read_once(objective_of, seen["self"])
-    return OF_LIGHTGBM.get(name, OPAQUE) if name else None
+    name = read_once(lambda booster: intercept.margins_of(booster)[0], seen["self"])
+    return None if name == intercept.CUSTOM else OF_LIGHTGBM.get(name, OPAQUE)
 
 
 def check_offset(estimator: Any) -> None:

@@ -11,8 +11,8 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
+from gbdt_objectives.adapters.lightgbm import intercept
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.lightgbm.intercept import by_name, read_objective
 from gbdt_objectives.objectives import Objective
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
@@ -37,14 +37,8 @@ def reader(model: Any) -> dict[str, Any]:
     return {"library": "lightgbm"}
 
 
-def head_of(model: Any) -> str:
-    """The text of the model before its trees."""
-    return booster_of(model).model_to_string(num_iteration=1).split("\n\n", 1)[0]
-
-
 def refuse_forest(model: Any) -> None:
-    """LightGBM averages the trees of a forest in its predictions, but adds them up in margins."""
-    if "average_output" in head_of(model).split("\n"):
+    if intercept.averages(booster_of(model)):
         raise ValueError(
             "the model has boosting='rf', of which LightGBM gives the sum of the trees as margin, "
             "but their mean as prediction: train with boosting='gbdt', 'dart' or 'goss'"
@@ -53,10 +47,9 @@ def refuse_forest(model: Any) -> None:
 
 def link_of(model: Any) -> Link:
     """What the margins of the file are; raises for a transform of LightGBM that no link names."""
-    found = read_objective(head_of(model))
-    if found is None:
+    name, *words = found = intercept.read_objective(booster_of(model))
+    if name == intercept.CUSTOM:
         return UNDECLARED
-    name, *words = found
     scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
     if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
         raise ValueError(
@@ -92,7 +85,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 def margin(model: Any, X: Any) -> Array:
     """Margins from the rounds that the model predicts with, float64."""
     refuse_forest(model)
-    X = by_name(model, X)
+    X = intercept.by_name(model, X)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 
 

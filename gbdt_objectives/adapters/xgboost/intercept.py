@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
+from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -23,6 +24,7 @@ SHIFTABLE_OBJECTIVES = (
 """Their margins are label units or log-odds."""
 
 LEAST_PROBABILITY = 1e-6  # XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]
+MOST_LOG_ODDS = float(-logit(LEAST_PROBABILITY))
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:

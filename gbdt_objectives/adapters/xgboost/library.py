@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import xgboost as xgb
-from scipy.special import logit
 
 from gbdt_objectives._links import OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
@@ -48,12 +47,11 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
 
 
 def check_start(log_odds: float) -> None:
-    limit = float(-logit(intercept.LEAST_PROBABILITY))
-    if abs(log_odds) > limit:
+    if abs(log_odds) > intercept.MOST_LOG_ODDS:
         raise ValueError(
             f"training cannot start at {log_odds:.4g}, the log-odds of the full population: "
-            f"XGBoost limits a logistic base_score to +-{limit:.4g}. Use LGBMClassifier, or "
-            "correction='prior' at rates that bring the sample within the limit"
+            f"XGBoost limits a logistic base_score to +-{intercept.MOST_LOG_ODDS:.4g}. Use "
+            "LGBMClassifier, or correction='prior' at rates that bring the sample within the limit"
         )
 
 
