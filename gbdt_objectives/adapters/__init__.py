@@ -242,7 +242,7 @@ def library_of_booster(booster: object) -> OpenLibrary:
             "; of log-odds z, InterceptCalibrator(input_space='margin').fit(z, y).shift_ is the "
             "delta of shift_intercept"
         )
-        is_known = library_of_model(booster) is not None  # of CatBoost's train
+        is_known = library_of_model(booster) is not None  # as of CatBoost's train
         raise no_booster(booster, NAMES, remedy if is_known else "")
     return library
 

@@ -138,24 +138,22 @@ def check_is_objective(objective: object) -> None:
     raise TypeError(
         f"objective must be an objective such as qwk_objective(), found "
         f"{_checks.shown(objective)}: wrap your own gradient function with "
-        "gbdt_objectives.objective(function); for a built-in objective call the booster's own "
-        "train()"
+        "gbdt_objectives.objective(function); a built-in one is for the booster's own train()"
     )
 
 
 def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
     K = objective.outputs
-    why = (
-        f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
-        "the objective for as many classes"
-    )
+    allowed: tuple[int, ...] = (K,)
+    why = f"{objective!r} sets num_class={K}; leave it out, or make one for as many classes"
     if K == 1:
+        allowed = (0, 1)
         why = (
             "the objective has one margin per row; leave it out, or train an objective with as "
             "many outputs (a function of your own with the library's own train(), as "
             "gbdt_objectives.objective(function))"
         )
-    refuse(params, names, (0, 1) if K == 1 else (K,), why)
+    refuse(params, names, allowed, why)
 
 
 def several_outputs(objective: Objective) -> dict[str, int]:
@@ -167,8 +165,7 @@ def check_metric(metric: object, objective: object) -> None:
     _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
-            "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
-            "without .xgboost or .lightgbm"
+            "metric must be a Metric, found its rendering: leave .xgboost or .lightgbm out"
         )
     if not isinstance(metric, Metric):
         raise TypeError(
@@ -224,8 +221,8 @@ def read_shift(delta: ArrayLike, outputs: int) -> Array:
     given = _checks.real_array("delta", delta)
     if given.shape != (outputs,):
         raise ValueError(
-            f"the booster has {outputs} outputs: delta must have shape ({outputs},), one shift per "
-            f"output, found shape {given.shape}"
+            f"the booster has {outputs} outputs: delta must have shape ({outputs},), found "
+            f"{given.shape}"
         )
     _checks.finite("delta", given)
     return given.astype(np.float64)
@@ -287,6 +284,14 @@ def by_reason(groups: Mapping[str, Mapping[str, Values]]) -> Refused:
     }
 
 
+def refuse_all(
+    params: Mapping[str, Any], table: Refused,
+    names: Callable[[str], Sequence[str]] = lambda name: (name,),
+) -> None:  # fmt: skip
+    for name, (neutral, reason) in table.items():
+        refuse(params, names(name), neutral, reason)
+
+
 @dataclass(frozen=True)
 class Table:
     """What train() does with every parameter of a library, under its main name.
@@ -324,9 +329,8 @@ class Table:
                         f"{params[other]!r} are one parameter of {self.library}, which would "
                         "silently use one of the values; leave one out"
                     )
-        of_stopping = self.refused_stopping.items() if stops_early else ()
-        for name, (neutral, reason) in (*self.refused.items(), *of_stopping):
-            refuse(params, self.names(name), neutral, reason)
+        refuse_all(params, self.refused, self.names)
+        refuse_all(params, self.refused_stopping if stops_early else {}, self.names)
         for name, (neutral, conditions, reason) in self.refused_with.items():
             if all(same(self.value(params, o), vs) for o, vs in conditions.items()):
                 refuse(params, self.names(name), neutral, reason)

@@ -212,7 +212,7 @@ class Fitting:
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
-        """The margins that an estimator predicts; ``given`` are the arguments of its predict."""
+        """What an estimator predicts, as margins; ``given`` are the arguments of its predict."""
         return cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
 
     @classmethod
@@ -229,12 +229,26 @@ class Fitting:
         return isinstance(estimator, ClassifierMixin)
 
     @staticmethod
-    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
-        return set_temporarily(estimator, parameters)
+    @contextmanager
+    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
+        before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
+        booster = vars(estimator).pop("_Booster", None)  # of an earlier fit: XGBoost would set it
+        try:
+            estimator.set_params(**parameters)
+        finally:
+            if booster is not None:
+                estimator._Booster = booster
+        try:
+            yield
+        finally:
+            for name in (*parameters, *OTHERS):
+                if name in before:
+                    setattr(estimator, name, before[name])
+                elif name in vars(estimator):
+                    delattr(estimator, name)
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
-        """The probabilities, (n, K), that the objective finds in margins."""
         return objective.class_probability(margin)
 
     @staticmethod
@@ -258,14 +272,12 @@ class Fitting:
         objective = getattr(estimator, cls.fitted, None)
         if isinstance(objective, Objective) and objective.link.is_of_objective:
             raise AttributeError(
-                f"margins under {objective!r} alone decide for no class, only the objective reads "
-                "them: use predict or predict_proba"
+                f"only {objective!r} itself reads its margins: use predict or predict_proba"
             )
         return True
 
     def find_classes(self, objective: Objective) -> Array:
-        """The classes of labels that a score is trained on, in the objective's order: any two, or
-        0 to K-1."""
+        """The classes that a score is trained on, in their order: any two, or 0 to K-1."""
         if objective.n_classes is not None and objective.n_classes > 2:
             return np.arange(objective.n_classes)
         target = one_column(self.given["y"])
@@ -278,8 +290,7 @@ class Fitting:
 
 
 def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:
-    """Make a subclass of a library's estimator one of ours, by methods with its signatures, which
-    scikit-learn inspects."""
+    """Make a subclass of a library's estimator one of ours, by methods with its signatures."""
 
     def extend(kind: type[Estimator]) -> type[Estimator]:
         library: Any = kind.__base__
@@ -322,8 +333,7 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
 def _by_keyword(
     library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Name the arguments after X and y that have names only: XGBoost takes them by position, too,
-    and warns."""
+    """Name the arguments that XGBoost takes by position, too, and warn as it does."""
     call = signature(library_fit).parameters
     names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
     if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
@@ -396,8 +406,7 @@ def read_arguments(
 
 
 def request_rows(kind: type[Estimator]) -> None:
-    """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
-    for fit, and set_fit_request takes it."""
+    """Let scikit-learn's metadata routing know what the objective's rows name."""
     if not hasattr(kind, "set_fit_request"):  # scikit-learn 1.2 has no metadata routing
         return
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
@@ -420,8 +429,7 @@ def request_rows(kind: type[Estimator]) -> None:
 
 
 def row_names(objective: object) -> tuple[str, ...]:
-    """The names of what fit gets for each row. Values such as offsets, made of what users have, do
-    not count: only the objective has a name for them."""
+    """The names of what fit gets for each row, unlike offsets, for which users have no name."""
     named = objective.named if isinstance(objective, Objective) else ()
     users = all(values is None or values.is_of_user for _, values in named)
     return tuple(name for name, _ in named) if users else ()
@@ -465,8 +473,8 @@ def own_objective(estimator: Any, role: str) -> Objective | None:
 
 
 def check_name(estimator: object) -> None:
-    """Raise for the name of an objective that an estimator's library does not know, and of which
-    its classifier makes another one or an error, and warn of one that predicts no classes."""
+    """Raise for the name of an objective that an estimator's library does not know, and warn of one
+    of which its classifier makes another."""
     kind, objective = kind_of(estimator), getattr(estimator, "objective", None)
     found = None if kind is None else library_of(estimator)
     if kind is None or found is None or not isinstance(objective, str):
@@ -540,22 +548,3 @@ def check_two_classes(classes: Array) -> None:
             f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
             "objective is for two: leave objective out, or merge classes"
         )
-
-
-@contextmanager
-def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
-    booster = vars(estimator).pop("_Booster", None)  # of an earlier fit: XGBoost would set it, too
-    try:
-        estimator.set_params(**parameters)
-    finally:
-        if booster is not None:
-            estimator._Booster = booster
-    try:
-        yield
-    finally:
-        for name in (*parameters, *OTHERS):
-            if name in before:
-                setattr(estimator, name, before[name])
-            elif name in vars(estimator):
-                delattr(estimator, name)

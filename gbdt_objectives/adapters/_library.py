@@ -62,7 +62,7 @@ class Library(Named):
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None] = lambda log_odds: None  # whether training can start there
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
-    small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
+    small: Mapping[str, Any]  # parameters of small trees, on one thread, without printing
     stops: Any = ()
     """Its callbacks that stop early; ``data`` names the set that they look at, None the last."""
 
@@ -98,7 +98,6 @@ class TrainingLibrary(Library):
     """(request, callbacks, started objective, parameters of the start) -> a booster or history."""
     finish: Callable[[Any, Objective, Start], Any]
     """A complete model: with what the objective added to each margin."""
-    quiet: Mapping[str, int]  # the parameters with which it prints nothing
     predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
 
 
@@ -127,7 +126,6 @@ class OpenLibrary(TrainingLibrary):
     tolerance: float  # how near a served prediction is
     refuses_new: bool  # whether it raises for a category that training did not have
     misreads_newer: bool  # whether it reads files of later versions, and predicts something else
-    booster_of: Callable[[Any], Any]
     reader: Callable[[Any], dict[str, Any]]
     """How a served model reads the file: its library, and what it must be told."""
     link_of: Callable[[Any], Link]

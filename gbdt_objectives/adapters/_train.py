@@ -18,9 +18,6 @@ from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
 
-TOLERANCE = 1e-3
-"""Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
-
 
 def start_margin(objective: Objective) -> Start:
     """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
@@ -54,8 +51,7 @@ def read_starts(
 
 
 def ends_of(starts: Array) -> tuple[float, float]:
-    """The least and the greatest start of everybody's rows; of several outputs, above the first
-    row's."""
+    """The ends of the starts of all workers' rows; of several outputs, above the first row's."""
     starts = starts - starts[:1] if starts.ndim > 1 else starts
     ends = (float(starts.min()), float(starts.max())) if len(starts) else (np.inf, -np.inf)
     everybodys = _workers.all_gather(ends)
@@ -119,13 +115,13 @@ class StartedObjective:
             return
         check_margin_shape(self.objective, margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
-        wrong = np.abs(margin - expected) > TOLERANCE * (1 + np.abs(expected))
+        # in float32, or as a logistic base_score, it is good to 4e-4 of log-odds
+        wrong = np.abs(margin - expected) > 1e-3 * (1 + np.abs(expected))
         if wrong.any():
             row = int(np.argwhere(wrong)[0][0])
-            found, should = margin[row].tolist(), expected[row].tolist()
+            found, should = (_checks.shown(a[row].tolist()) for a in (margin, expected))
             raise lost_start(
-                f"boosting starts at a margin of {_checks.shown(found)} in row {row} instead of "
-                f"{_checks.shown(should)}"
+                f"boosting starts at a margin of {found} in row {row} instead of {should}"
             )
 
 
@@ -145,10 +141,6 @@ def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) ->
         return rendered(moved, data)
 
     return measure
-
-
-FEW_ROUNDS = 3
-"""A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
 def train(library: TrainingLibrary, request: Request) -> Any:
@@ -247,8 +239,9 @@ class Folds:
 
 
 def warn_if_few(best_round: int, seen: int, name: str) -> None:
-    """Warn if the best of many rounds, counted from 0, is among the first few."""
-    if best_round < FEW_ROUNDS <= seen // 3:
+    """Warn if the best of many rounds, counted from 0, is among the first few: more often training
+    stopped on a plateau than the model is finished."""
+    if best_round < 3 <= seen // 3:
         warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
             "the model is not finished, stop on a metric that changes in every round, such as "

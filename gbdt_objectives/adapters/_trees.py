@@ -32,8 +32,7 @@ class Trees:
     leaves: list[float] = field(default_factory=list)
 
     def add(self, target: int, nodes: dict[Any, Any], root: Any) -> None:
-        """A tree: a leaf's number, or (feature, mode, value or set, missing_is_true, children) of
-        each key of a node."""
+        """A tree: of each key a leaf's number or (feature, mode, value, missing_is_true, keys)."""
         if isinstance(nodes[root], float):
             self.base[target] += nodes[root]
             return

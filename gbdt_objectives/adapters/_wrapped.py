@@ -82,15 +82,14 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     if isinstance(loss, LoglossLoss) and (
         loss.named or (loss.negative_weight, loss.offset) != (1, 0)
     ):
-        raise ValueError(
-            f"estimator has {name}={value!r}, which already corrects for sampling: leave it out, "
-            "or pass correction=None"
-        )
-    if not (own or value in library.correctable):
-        raise ValueError(
-            f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
-            "corrected: leave it out, or pass correction=None"
-        )
+        own, why = False, "which already corrects for sampling"
+    elif not (own or value in library.correctable):
+        why = "whose predictions are not log-odds and cannot be corrected"
+    else:
+        return
+    raise ValueError(
+        f"estimator has {name}={value!r}, {why}: leave it out, or pass correction=None"
+    )
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:
@@ -133,8 +132,7 @@ def check_best_round(parameters: dict[str, Any]) -> None:
     for name in ("booster", "boosting_type", "boosting", "boost"):
         if parameters.get(name) not in cut_back:
             raise ValueError(
-                f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
-                "the two out"
+                f"early stopping is not supported with {name}={parameters[name]!r}: leave one out"
             )
     refuse_parameters(
         parameters, ("early_stopping_min_delta",), (0,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -9,17 +10,19 @@ from typing import Any
 
 import catboost
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._links import IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
 from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
-from gbdt_objectives.adapters.catboost.intercept import margins_of
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
@@ -120,12 +123,7 @@ class Stop:
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    refuse(params, {**REFUSED, **OF_TRAIN})
-
-
-def refuse(params: Mapping[str, Any], table: _arguments.Refused) -> None:
-    for name, (neutral, reason) in table.items():
-        _arguments.refuse(params, [name], neutral, reason)
+    _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
@@ -144,9 +142,8 @@ def weights(pool: catboost.Pool) -> Array | None:
 
 
 def place(
-    request: Request, objective: Objective, params: Mapping[str, Any],
-    datasets: Mapping[str, catboost.Pool],
-) -> tuple[RowWise, dict[str, Any]]:  # fmt: skip
+    request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
+) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
     return start(objective, labels(pool, "data"), weights(pool), request.others), {}
 
@@ -178,11 +175,9 @@ def run(
     metric = rendered(request.metric, loss.shift)
     model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
-    pools = [pool for pool, _ in request.evals]
+    pools = [pool for pool, _ in request.evals] or None
     with explain(loss, metric), set_temporarily(model, called):
-        model.fit(
-            request.data, eval_set=pools or None, early_stopping_rounds=rounds, **request.others
-        )
+        model.fit(request.data, eval_set=pools, early_stopping_rounds=rounds, **request.others)
     if rounds is not None and request.metric is not None:
         warn_of_few(model, request.metric)
     return model
@@ -205,3 +200,45 @@ def warn_of_few(model: Any, metric: Metric) -> None:
     """Warn if early stopping on the metric keeps the first few of many rounds."""
     *_, last = model.get_evals_result().values()
     warn_if_few(model.get_best_iteration(), len(last[metric.name]), metric.name)
+
+
+LINKS = {
+    "Logloss": LOGIT, "CrossEntropy": LOGIT, "MultiClass": Link.softmax(None),
+    "PythonUserDefinedPerObject": UNDECLARED,
+    **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Lq"), IDENTITY),
+}  # fmt: skip
+"""What margins of models of CatBoost's objectives are."""
+
+
+def margins_of(model: Any) -> tuple[str, Link]:
+    if (own := vars(model).get("_objective")) is not None:
+        return repr(own), own.link
+    name = model._object._get_loss_function_name()
+    return name, LINKS.get(name.partition(":")[0], OPAQUE)
+
+
+def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+    """A shifted copy, with the shift in CatBoost's bias."""
+    if not model.is_fitted():
+        raise ValueError("the booster is not trained: call fit first")
+    _arguments.check_shiftable(*margins_of(model))
+    scale, bias = model.get_scale_and_bias()
+    raw = _arguments.read_shift(delta, np.size(bias)) + bias
+    moved = model.copy()
+    moved.set_scale_and_bias(scale, raw.tolist() if len(raw) > 1 else float(raw[0]))
+    return moved
+
+
+def finish(model: Any, objective: Objective, intercept: Start) -> Any:
+    """A complete model, with the intercept in its first tree: CatBoost's own bias would be missing
+    from a classifier's ONNX file and from models that go on from it."""
+    leaves = model.get_leaf_values()
+    leaves[: model.get_tree_leaf_counts()[0]] += intercept
+    model.set_leaf_values(leaves)
+    model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
+    if objective.link.name == "log":  # which predict() of a loaded file reads there
+        about = model.get_metadata()
+        known = json.loads(about["params"])
+        known["flat_params"]["loss_function"] = "Poisson"
+        about["params"] = json.dumps(known)
+    return model

@@ -141,8 +141,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
     if request.objective.rows is not None and request.data.used_indices is not None:
         raise ValueError(
             f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
-            "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
-            "label=y[rows])"
+            "is for rows in their order: make lightgbm.Dataset(X[rows], label=y[rows])"
         )
     goes_on = continues(request.others, request.objective, request.data)
     with one_at_a_time() as first_round, explain_errors():
@@ -189,10 +188,8 @@ def read_booster(model: Any) -> lgb.Booster:
     if isinstance(model, lgb.Booster):
         return model
     if not isinstance(model, str | Path):
-        raise TypeError(
-            "init_model must be a Booster, a fitted estimator of LightGBM or a path, found "
-            f"{_checks.shown(model)}"
-        )
+        found = _checks.shown(model)
+        raise TypeError(f"init_model must be a Booster, fitted estimator or path, found {found}")
     return lgb.Booster(model_file=model)
 
 
@@ -253,9 +250,8 @@ def place(
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model: the best rounds only, with the intercept and LightGBM's name of the
-    prediction transform, which converters need. It is a new booster, since one that was trained on
-    a custom objective refuses to refit."""
+    """A complete model: the best rounds, with the intercept and LightGBM's name of the transform,
+    in a new booster: one that was trained on a custom objective refuses to refit."""
     transform, name = objective.link.lightgbm, objective.link.refits
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
@@ -296,8 +292,7 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
-    """The user's own init_score, (n,) or (n, K), not what an earlier init_model left there, nor the
-    zeros to which LightGBM resets that."""
+    """The user's init_score, (n,) or (n, K), not what an init_model left, nor LightGBM's zeros."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)

@@ -26,9 +26,6 @@ SHIFTABLE_OBJECTIVES = (
 CUSTOM = "custom"
 """What LightGBM's parameters call an objective that is not its own."""
 
-FEW_STEPS = 4.0
-"""Of learning_rate times rounds: LightGBM starts at the share of label 1 without weights."""
-
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     """A shifted copy, with the shift in its leaves."""
@@ -68,7 +65,8 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
     learned = float(parameters["learning_rate"]) * booster.current_iteration()
-    if odds != 1 and learned < FEW_STEPS and parameters["boost_from_average"] == "1":
+    # LightGBM starts at the share of label 1 without weights
+    if odds != 1 and learned < 4 and parameters["boost_from_average"] == "1":
         warn(
             f"learning_rate times rounds is {learned:.3g}: after so few the model has not yet come "
             "to the odds of its parameters, and the shift that is read from them is too large: "
@@ -199,7 +197,6 @@ def _negatives_per_positive(y: ArrayLike | None) -> float:
     positives = int((labels == 1).sum())
     if not 0 < positives < len(labels):
         raise ValueError(
-            f"y has one class only, found {positives} positives in {len(labels)} rows: "
-            "pass all the training labels"
+            f"y has {positives} positives in {len(labels)} rows: pass all the training labels"
         )
     return (len(labels) - positives) / positives

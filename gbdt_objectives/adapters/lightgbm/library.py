@@ -15,7 +15,6 @@ from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
-from gbdt_objectives.adapters.lightgbm.trees import read_trees
 
 
 @cache
@@ -38,13 +37,11 @@ def check_offset(estimator: Any) -> None:
     for name in ALIASES["boosting"]:
         if given.get(name) in ("rf", "random_forest"):
             raise ValueError(
-                f"estimator has {name}={given[name]!r}, but LightGBM's random forests do not "
-                "accept our objectives: pass correction='prior'"
+                f"estimator has {name}={given[name]!r}, a forest of LightGBM, which takes no "
+                "objective of ours: pass correction='prior'"
             )
-    _wrapped.refuse_parameters(
-        given, ("boost_from_average",), (True,),
-        "but with correction='offset' boosting starts at the mean log-odds: leave it out",
-    )  # fmt: skip
+    why = "but with correction='offset' boosting starts at the mean log-odds: leave it out"
+    _wrapped.refuse_parameters(given, ("boost_from_average",), (True,), why)
 
 
 def looks_whole(text: bytes) -> bool:
@@ -63,7 +60,7 @@ LIBRARY = OpenLibrary(
         metric, rounds, verbose=_train.is_loud(params)),
     direct=_train.direct_callbacks, check=_train.check,
     labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
-    run=_train.run, finish=_train.finish, quiet={"verbosity": -1},
+    run=_train.run, finish=_train.finish,
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
@@ -81,7 +78,7 @@ LIBRARY = OpenLibrary(
     # models as data
     tolerance=1e-9,
     refuses_new=False,  # which count as missing
-    misreads_newer=False, booster_of=serving.booster_of, reader=serving.reader,
+    misreads_newer=False, reader=serving.reader,
     link_of=serving.link_of, names_of=serving.names_of, margin=serving.margin,
     count_outputs=lambda model: int(serving.booster_of(model).num_model_per_iteration()),
     count_features=lambda model: int(serving.booster_of(model).num_feature()),
@@ -89,7 +86,7 @@ LIBRARY = OpenLibrary(
     write=lambda model, path: serving.booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
-    trees=read_trees,
+    trees=serving.read_trees,
     # intercepts
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,

@@ -100,12 +100,14 @@ REFUSED = by_reason({
     PREDICT + "pass decay_rate= to refit()": {"refit_decay_rate": (0.9,)},
 })  # fmt: skip
 
+FILE = "LightGBM reads it only for data in a file; "
+
 FROM_FILE = by_reason({
-    "pass label= to the Dataset": {"label_column": ("",)},
-    "pass weight= to the Dataset": {"weight_column": ("",)},
-    "pass group= to the Dataset": {"group_column": ("",)},
-    "leave the column out of the data": {"ignore_column": ("",)},
-    "leave it out": {
+    FILE + "pass label= to the Dataset": {"label_column": ("",)},
+    FILE + "pass weight= to the Dataset": {"weight_column": ("",)},
+    FILE + "pass group= to the Dataset": {"group_column": ("",)},
+    FILE + "leave the column out of the data": {"ignore_column": ("",)},
+    FILE + "leave it out": {
         "header": (False,), "two_round": (False,), "precise_float_parser": (False,),
         "parser_config_file": ("",),
     },
@@ -197,23 +199,21 @@ def check(
     _arguments.check_num_class(params, ALIASES["num_class"], objective)
     TABLE.check(params, stops_early, KNOWN.__contains__)
     if not from_file:
-        for name, (neutral, instead) in FROM_FILE.items():
-            reason = f"LightGBM reads it only for data in a file; {instead}"
-            _arguments.refuse(params, TABLE.names(name), neutral, reason)
+        _arguments.refuse_all(params, FROM_FILE, TABLE.names)
 
 
-METRICS_OF_CLASSES = frozenset({
+NOT_MEASURED_HERE = frozenset({
+    "", "none", "null", "na", "custom",  # they measure nothing, and say so
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
-    "multi_error", "auc_mu",
+    "multi_error", "auc_mu",  # on several outputs only
 })  # fmt: skip
-"""Metrics that can be measured on several outputs only."""
 
 
 @cache
 def knows_metric(name: str) -> bool:
-    """Whether the installed LightGBM measures something under this name."""
-    if name.lower() in {"", "none", "null", "na", "custom"} | METRICS_OF_CLASSES:
-        return True  # the first five measure nothing, and say so
+    """Whether the installed LightGBM has a metric of this name: it is asked."""
+    if name.lower() in NOT_MEASURED_HERE:
+        return True
     quiet = {"verbosity": -1, "num_threads": 1}
     data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
     try:

@@ -1,4 +1,4 @@
-"""A trained LightGBM model as data: what its file holds, and an estimator around it again."""
+"""A trained LightGBM model as data: functions that :class:`OpenLibrary` describes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, UNDECLARED, Link
+from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
 from gbdt_objectives.adapters.lightgbm import intercept
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.objectives import Objective
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
-IN_PREDICTION = ("pred_early_stop", "start_iteration_predict", "num_iteration_predict")
-"""Parameters that change what the estimator predicts, and are not in the model's file."""
 
 
 def booster_of(model: Any) -> lgb.Booster:
@@ -25,13 +24,11 @@ def booster_of(model: Any) -> lgb.Booster:
 
 
 def reader(model: Any) -> dict[str, Any]:
-    """How a served model reads the file: its library, and what it must be told."""
     parameters = {} if isinstance(model, lgb.Booster) else model.get_params()
-    for name in IN_PREDICTION:
+    for name in ("pred_early_stop", "start_iteration_predict", "num_iteration_predict"):
         if parameters.get(name):
             raise ValueError(
-                f"the model has {name}={parameters[name]!r}, which its file does not hold: train "
-                "without it"
+                f"the model has {name}={parameters[name]!r}, unlike its file: train without it"
             )
     refuse_forest(model)
     return {"library": "lightgbm"}
@@ -46,7 +43,6 @@ def refuse_forest(model: Any) -> None:
 
 
 def link_of(model: Any) -> Link:
-    """What the margins of the file are; raises for a transform of LightGBM that no link names."""
     name, *words = found = intercept.read_objective(booster_of(model))
     if name == intercept.CUSTOM:
         return UNDECLARED
@@ -70,7 +66,6 @@ def same_names(own: list[str], given: list[str]) -> bool:
 
 
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
-    """The categories of each feature in the model's order; ``own`` are those of X."""
     known = list(booster_of(model).pandas_categorical or [])
     wanted = len(own) - own.count(None)
     if len(known) != wanted:
@@ -83,7 +78,6 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 
 def margin(model: Any, X: Any) -> Array:
-    """Margins from the rounds that the model predicts with, float64."""
     refuse_forest(model)
     X = intercept.by_name(model, X)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
@@ -100,7 +94,6 @@ def restore(
     kind: str, path: str, parameters: dict[str, Any], classes: Array | None, objective: Any,
     names: list[str] | None,
 ) -> Any:  # fmt: skip
-    """A fitted estimator around the model in a file."""
     model = KINDS[kind](**parameters)
     booster = open_booster(path)
     if objective is not None:
@@ -118,3 +111,41 @@ def restore(
             _le=encoder, _classes=classes, _n_classes=len(classes), _class_map=positions
         )
     return model
+
+
+def read_trees(booster: lgb.Booster) -> Trees:
+    """LightGBM's: x <= threshold in float64, and a category of the set goes to the left."""
+    if "\nis_linear=1" in booster.model_to_string():
+        raise ValueError("the model has linear_tree=True, which ONNX has no operator for: train "
+                         "without it")  # fmt: skip
+    document = booster.dump_model()
+    K = int(document["num_tree_per_iteration"])
+    trees = document["tree_info"]
+    found = Trees(np.zeros(K), is_float32=False)
+    for k, tree in enumerate(trees):
+        nodes: dict[int, Any] = {}
+        waiting = [tree["tree_structure"]]
+        while waiting:
+            node = waiting.pop()
+            if "split_feature" not in node:
+                nodes[id(node)] = float(node["leaf_value"])
+                continue
+            left, right = node["left_child"], node["right_child"]
+            nodes[id(node)] = (*test_of(node), (id(left), id(right)))
+            waiting += [left, right]
+        found.add(k % K, nodes, id(tree["tree_structure"]))
+    return found
+
+
+def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
+    feature, missing = int(node["split_feature"]), node["missing_type"]
+    if node["decision_type"] == "==":
+        codes = [float(code) for code in str(node["threshold"]).split("||")]
+        return feature, MEMBER, codes, False
+    threshold = float(node["threshold"])
+    if missing == "Zero":
+        raise ValueError("the model has zero_as_missing=True, which ONNX has no operator for: "
+                         "train without it, with NaN where a value is missing")  # fmt: skip
+    # of a feature without missing values in training NaN counts as 0
+    to_left = bool(node["default_left"]) if missing == "NaN" else threshold >= 0
+    return feature, LEQ, threshold, to_left

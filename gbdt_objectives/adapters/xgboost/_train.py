@@ -98,7 +98,7 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = stopping.Exact(rendered, request.metric)
+        exact = stopping.Exact(request.metric, rendered)
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
@@ -117,8 +117,7 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
         if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
             raise ValueError(
                 "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
-                f"the {request.objective.outputs} outputs: leave it out, and train on with "
-                "xgb_model="
+                "several outputs: leave it out, and train on with xgb_model="
             )
 
 
@@ -203,10 +202,8 @@ def read_booster(model: Any) -> xgb.Booster:
     if isinstance(model, xgb.Booster):
         return model
     if not isinstance(model, str | os.PathLike | bytes | bytearray):
-        raise TypeError(
-            "xgb_model must be a Booster, a fitted estimator, a path or bytes of save_raw(), found "
-            f"{_checks.shown(model)}"
-        )
+        what = "a Booster, a fitted estimator, a path or bytes of save_raw()"
+        raise TypeError(f"xgb_model must be {what}, found {_checks.shown(model)}")
     return xgb.Booster(model_file=bytearray(model) if isinstance(model, bytes) else model)
 
 
@@ -247,7 +244,7 @@ def start_at(
         if base_score is not None:
             raise ValueError(
                 f"base_score and {its_name} are both given: XGBoost would ignore the first; leave "
-                "one of them out"
+                "one out"
             )
         starts = None
         if label_weight is not None:
@@ -331,16 +328,12 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
     learner = intercept.read_learner(booster)
     trained, shape = learner["objective"]["name"], learner["learner_model_param"]
     if int(shape["num_target"]) > 1:
-        raise start_at_margins(
-            f"has {shape['num_target']} targets, not classes, which XGBoost holds a custom "
-            "objective's outputs to be"
-        )
+        found = shape["num_target"]
+        raise start_at_margins(f"has {found} targets, not classes, as outputs of an objective are")
     if trained == link.xgboost:
         return booster
     if trained not in OF_XGBOOST:
-        raise start_at_margins(
-            f"was trained on {trained!r}, whose base_score has a unit of its own"
-        )
+        raise start_at_margins(f"was trained on {trained!r}, whose base_score has its own unit")
     numbers = np.atleast_1d(json.loads(shape["base_score"]))
     margins = OF_XGBOOST[trained].forward(numbers)
     base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
@@ -348,8 +341,8 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
         base_score = float(link.inverse(margins)[0])
         if not is_base_score(base_score, link):
             raise start_at_margins(
-                f"starts at a margin of {margins[0]:g}, which XGBoost cannot hold as the "
-                f"base_score of {link.margins}"
+                f"starts at a margin of {margins[0]:g}, which no base_score can hold under "
+                f"{link.xgboost!r}"
             )
     booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
     return booster

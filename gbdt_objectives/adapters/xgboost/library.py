@@ -15,7 +15,6 @@ from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, serving
 from gbdt_objectives.adapters.xgboost.parameters import ALIASES, INSTEAD
 from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
-from gbdt_objectives.adapters.xgboost.trees import read_trees
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:
@@ -63,10 +62,8 @@ LIBRARY = OpenLibrary(
     # training
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
-    check=_train.check,
-    labels=_train.labels, place=_train.place,
-    fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, quiet={"verbosity": 0},
-    predicts_on=xgb.DMatrix,
+    check=_train.check, labels=_train.labels, place=_train.place,
+    fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish, predicts_on=xgb.DMatrix,
     # estimators
     kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
@@ -82,14 +79,14 @@ LIBRARY = OpenLibrary(
     # models as data
     tolerance=1e-6,  # it adds up its trees in float32
     refuses_new=True,  # from 3.1 on
-    misreads_newer=True, booster_of=serving.booster_of, reader=serving.reader,
+    misreads_newer=True, reader=serving.reader,
     link_of=serving.link_of, names_of=serving.names_of, margin=serving.margin,
     count_outputs=lambda model: intercept.count_outputs(serving.booster_of(model)),
     count_features=lambda model: int(serving.booster_of(model).num_features()),
     same_names=lambda own, given: own == given, categories_of=serving.categories_of,
     write=serving.write, write_all=lambda booster, path: booster.save_model(path),
     looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
-    restore=serving.restore, trees=read_trees,
+    restore=serving.restore, trees=serving.read_trees,
     # intercepts
     margins_of=intercept.margins_of,
     shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,

@@ -1,4 +1,4 @@
-"""A trained XGBoost model as data: what its file holds, and an estimator around it again."""
+"""A trained XGBoost model as data: functions that :class:`OpenLibrary` describes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._links import OF_XGBOOST, RAW, Link
+from gbdt_objectives._links import LOG, LOGIT, OF_XGBOOST, RAW, Link
+from gbdt_objectives.adapters._trees import LT, MEMBER, Trees
+from gbdt_objectives.adapters.xgboost import intercept
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
-from gbdt_objectives.adapters.xgboost.intercept import objective_of, read_learner
 
 KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
@@ -24,19 +25,17 @@ def booster_of(model: Any) -> xgb.Booster:
 
 
 def is_linear(booster: xgb.Booster) -> bool:
-    return bool(read_learner(booster)["gradient_booster"]["name"] == "gblinear")
+    return bool(intercept.read_learner(booster)["gradient_booster"]["name"] == "gblinear")
 
 
 def reader(model: Any) -> dict[str, Any]:
-    """How a served model reads the file: its library, and what it must be told."""
     missing = float("nan") if isinstance(model, xgb.Booster) else float(model.missing)
     linear = is_linear(booster_of(model))
     return {"library": "gblinear" if linear else "xgboost", "missing": repr(missing)}
 
 
 def link_of(model: Any) -> Link:
-    """What the margins of the file are; raises for a transform of XGBoost that no link names."""
-    name = objective_of(booster_of(model))
+    name = intercept.objective_of(booster_of(model))
     if name in RAW and isinstance(model, xgb.Booster):
         return RAW[name]
     if name not in OF_XGBOOST or name in NO_MARGIN:
@@ -54,8 +53,7 @@ def names_of(model: Any) -> list[str] | None:
 
 
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
-    """The categories of each feature in the model's order; ``own`` are those of X, in the order
-    that XGBoost before 3.1 relies on."""
+    """``own`` are the categories of X, in the order that XGBoost before 3.1 relies on."""
     types = booster_of(model).feature_types or ["q"] * len(own)
     for k, (kind, categories) in enumerate(zip(types, own, strict=True)):
         if (kind == "c") != (categories is not None):
@@ -77,8 +75,8 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
     """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts.
 
-    XGBoost 3.2 counts characters there, and cuts off as many bytes at the end as others than
-    ASCII have more: such words can be compared with those of X, but not read.
+    XGBoost 3.2 counts characters there, and cuts off bytes at the end: words that are not ASCII can
+    be compared with those of X, but not read.
     """
     if "offsets" not in stored:
         return list(stored["values"])
@@ -97,7 +95,6 @@ def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
 
 
 def margin(model: Any, X: Any) -> Array:
-    """Margins from the rounds that the model predicts with, float64."""
     if isinstance(model, xgb.Booster):
         data = X if isinstance(X, xgb.DMatrix) else matrix(model, X)
         f = model.predict(data, output_margin=True, validate_features=hasattr(X, "columns"))
@@ -128,16 +125,61 @@ def restore(
     kind: str, path: str, parameters: dict[str, Any], classes: Array | None, objective: Any,
     names: list[str] | None,
 ) -> Any:  # fmt: skip
-    """A fitted estimator around the model in a file."""
     model = KINDS[kind](**parameters)
     model._Booster = xgb.Booster(model_file=path)
     if objective is not None:
         model.objective = objective
-    elif classes is not None:
-        model.objective = objective_of(model._Booster)
     if classes is not None and objective is not None:
         model.objective_ = objective
         _set_classes(model, len(classes))
     elif classes is not None:
+        model.objective = intercept.objective_of(model._Booster)
         model.n_classes_ = len(classes)
     return model
+
+
+def read_trees(booster: xgb.Booster) -> Trees:
+    """XGBoost's: x < threshold in float32, and a category of the set goes to the right."""
+    learner = json.loads(booster.save_raw("json"))["learner"]
+    model, drop = intercept.trees_of(learner["gradient_booster"])
+    if "trees" not in model:
+        raise ValueError("the model is booster='gblinear', which has no trees: export a folder "
+                         "with serving.export, or train booster='gbtree'")  # fmt: skip
+    found = Trees(base_margin(booster, learner), is_float32=True)
+    for k, tree in enumerate(model["trees"]):
+        weight = float(np.float32(drop[k])) if drop else 1.0
+        found.add(int(model["tree_info"][k]), nodes_of(tree, weight), 0)
+    return found
+
+
+def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
+    values = np.float32(tree["split_conditions"]).astype(float).tolist()
+    names = ("categories_nodes", "categories_segments", "categories_sizes")
+    sets = {
+        node: [float(code) for code in tree["categories"][start : start + size]]
+        for node, start, size in zip(*(tree[name] for name in names), strict=True)
+    }
+    nodes: dict[Any, Any] = {}
+    waiting = [0]
+    while waiting:
+        k = waiting.pop()
+        left, right = int(tree["left_children"][k]), int(tree["right_children"][k])
+        if left == -1:
+            nodes[k] = values[k] * weight
+            continue
+        feature, to_left = int(tree["split_indices"][k]), bool(tree["default_left"][k])
+        nodes[k] = (feature, LT, values[k], to_left, (left, right))
+        if k in sets:
+            nodes[k] = (feature, MEMBER, sets[k], not to_left, (right, left))
+        waiting += [left, right]
+    return nodes
+
+
+def base_margin(booster: xgb.Booster, learner: dict[str, Any]) -> Array:
+    """The margins (K,) before the first tree: base_score is in the unit of the predictions."""
+    score = np.atleast_1d(np.float64(json.loads(learner["learner_model_param"]["base_score"])))
+    name = learner["objective"]["name"]
+    link = RAW.get(name) or OF_XGBOOST.get(name) or link_of(booster)
+    if link in (LOG, LOGIT):
+        score = np.asarray(link.forward(score), np.float64)
+    return np.broadcast_to(score, intercept.count_outputs(booster)).astype(np.float64)

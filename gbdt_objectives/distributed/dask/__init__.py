@@ -1,19 +1,16 @@
 """Dask: training on the rows of many machines.
 
 ``train``, the drop-in estimators and ``fitted_objective`` train on a cluster, as ``lightgbm`` of
-``gbdt_objectives.experimental.dask`` does. What one computes from rows takes Dask
-collections itself: ``gbdt_objectives.optimize_thresholds``, ``calibration_ratio`` and the others
-that say so.
+``gbdt_objectives.experimental.dask`` does. Functions of rows that say so, such as
+``gbdt_objectives.optimize_thresholds``, take Dask collections themselves.
 
 Conventions
 -----------
 A column is a Dask Series, or a Dask Array (n,), of known or unknown chunk sizes; all columns of a
 call have the same partitions, whose rows belong together by position. Arrays of known chunks are
 cut alike. A partition may be empty, or weigh nothing. In an error, rows are counted within the
-partition that it names. Each partition is reduced where it is to sums, these are merged as a tree,
-and the value of all of them is returned as plain numbers and numpy arrays, on whatever scheduler is
-active: threads, or the cluster of a ``distributed.Client``. The results are those of arrays but for
-rounding, for any partitions and order of rows.
+partition that it names. Each partition is reduced to sums where it is, on whatever scheduler is
+active; results are plain numbers and numpy arrays, those of arrays but for rounding.
 """
 
 from typing import TYPE_CHECKING, Any

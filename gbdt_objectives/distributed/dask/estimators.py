@@ -100,9 +100,8 @@ class _Fitting(estimators.Fitting):
 
 def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     """Compute all collections at once: labels are measured, and XGBoost reads them again."""
-    single, lists = ("X", "y", "sample_weight", "base_margin"), (
-        "eval_set", "sample_weight_eval_set", "base_margin_eval_set",
-    )  # fmt: skip
+    single = ("X", "y", "sample_weight", "base_margin")
+    lists = ("eval_set", "sample_weight_eval_set", "base_margin_eval_set")
     named = [(name, given[name]) for name in single if name in given]
     for name in lists:
         for k, entry in enumerate(given.get(name, ())):
@@ -111,9 +110,8 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     for name, value in named:
         if not dask.is_dask_collection(value):
             raise TypeError(
-                f"{name} must be a Dask array, series or data frame, found "
-                f"{type(value).__name__}: dask.array.from_array(...) makes one; for rows of one "
-                "machine use the estimators of gbdt_objectives.adapters.xgboost"
+                f"{name} must be a Dask array, series or data frame, found {type(value).__name__}: "
+                "dask.array.from_array(...) makes one; adapters.xgboost has estimators for arrays"
             )
     found = {id(value): value for _, value in named}
     kept = dict(zip(found, client.persist(list(found.values())), strict=True))
