@@ -165,7 +165,7 @@ def check_metric(metric: object, objective: object) -> None:
     _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
-            "metric must be a Metric, found its rendering: leave .xgboost or .lightgbm out"
+            "metric must be a Metric, found its rendering: pass it without .xgboost or .lightgbm"
         )
     if not isinstance(metric, Metric):
         raise TypeError(

@@ -32,8 +32,7 @@ from gbdt_objectives.objectives.base import Start
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
-OBJECTIVES = ("objective", "loss_function")
-"""What libraries call the objective of an estimator."""
+OBJECTIVES = ("objective", "loss_function")  # what libraries call the objective of an estimator
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
@@ -104,25 +103,25 @@ class Fitting:
                     for name, (X, y) in self.evaluation_sets().items()
                 ])  # fmt: skip
                 self.library_fit = MethodType(self.model.fit, estimator)
-            y, w = self._labels_weights()
+            y, w = self.labels_weights()
             started = self.start(objective, y, w)
             # the rows as the user starts them, for margins after training
             asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
             intercept: Start = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
-                measured = objective.measured(y, w)
+                measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
                 started = StartedObjective(measured, intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
-                    first, *others = (start_of_rows(measured, len(y)) for y in labels)
+                    first, *others = (self.start_of_rows(measured, y) for y in labels)
                     self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
         self.hand_over(started)
         self.run()
         self.complete(objective, intercept)
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
-        setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
+        setattr(estimator, self.fitted, self.fit_to_margins(started.objective, y, w, asked))
         return estimator
 
     @staticmethod
@@ -142,7 +141,7 @@ class Fitting:
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
-    def _labels_weights(self) -> tuple[Array, Array | None]:
+    def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
         y, w = one_column(self.given["y"]), self.given.get("sample_weight")
         w = None if w is None else np.asarray(w)
@@ -154,6 +153,13 @@ class Fitting:
         if self.is_classifier and self.classes is None:
             y = self.positions(y)
         return y, w
+
+    def measure(self, objective: Objective, y: Any, w: Any) -> Objective:
+        return objective.measured(y, w)
+
+    @staticmethod
+    def start_of_rows(measured: Objective, y: Any) -> Any:
+        return start_of_rows(measured, len(y))
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of classes that the library gets by name: two, unless it says so."""
@@ -184,7 +190,7 @@ class Fitting:
             data=self.given["X"], labels=lambda k: self.given["y"] if k is None else pairs[k][1],
         ))  # fmt: skip
 
-    def _fit_to_margins(
+    def fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
     ) -> Objective:
         """The objective after training, with what it fits to the margins of the training rows."""

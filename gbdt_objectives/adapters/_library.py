@@ -108,13 +108,13 @@ class OpenLibrary(TrainingLibrary):
     fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the data of cv
 
     # Calls: what a booster, and whoever calls us, gives away.
-    trained_as: Callable[[Any], tuple[str, Link | None]]
+    trained_as: Callable[[Any], tuple[str, Link | None]] = lambda booster: ("", None)
     """The library's objective by whose name a booster predicts under ours, and its transform."""
-    start_is_told: Callable[[Any], bool]  # whether a booster got its start from the user
+    start_is_told: Callable[[Any], bool] = lambda booster: False  # where to start, by the user
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
-    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
+    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 
     # What parameters did to the intercept.

@@ -20,8 +20,7 @@ from gbdt_objectives.objectives.ratio import RatioLoss
 
 Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
 
-METRIC = ("metric", "eval_metric")
-"""The main names of what is measured."""
+METRIC = ("metric", "eval_metric")  # the main names of what is measured
 
 
 def last_step(estimator: Any) -> Any:

@@ -20,8 +20,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss
 
-BLOCK = 1000
-"""As many rows as CatBoost passes at once."""
+BLOCK = 1000  # as many rows as CatBoost passes at once
 
 
 def reporting(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -189,7 +189,7 @@ def read_booster(model: Any) -> lgb.Booster:
         return model
     if not isinstance(model, str | Path):
         found = _checks.shown(model)
-        raise TypeError(f"init_model must be a Booster, fitted estimator or path, found {found}")
+        raise TypeError(f"init_model must be a Booster, a fitted estimator or path, found {found}")
     return lgb.Booster(model_file=model)
 
 
@@ -331,11 +331,8 @@ class StopEarly:
     before_iteration = False
     data = None
 
-    def __init__(
-        self, metric: Metric, rounds: int, min_delta: float = 0.0, verbose: bool = False
-    ) -> None:
-        self.metric, self.rounds, self.min_delta = metric, rounds, min_delta
-        self.verbose = verbose
+    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+        self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
@@ -378,7 +375,7 @@ class StopEarly:
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
     return [
-        StopEarly(metric, one.stopping_rounds, _min_delta(one.min_delta), one.verbose)
+        StopEarly(metric, one.stopping_rounds, one.verbose, _min_delta(one.min_delta))
         if stops_by_name(one)
         else one
         for one in callbacks or ()

@@ -91,7 +91,7 @@ class Fitting(_estimators.Fitting):
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
-                callbacks.append(_train.StopEarly(metric, rounds, verbose=_train.is_loud(found)))
+                callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
         if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]

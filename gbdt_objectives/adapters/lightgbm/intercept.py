@@ -23,8 +23,7 @@ SHIFTABLE_OBJECTIVES = (
 )  # fmt: skip
 """Their margins are label units or log-odds."""
 
-CUSTOM = "custom"
-"""What LightGBM's parameters call an objective that is not its own."""
+CUSTOM = "custom"  # what LightGBM's parameters call an objective that is not its own
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:

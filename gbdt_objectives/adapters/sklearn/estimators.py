@@ -30,8 +30,7 @@ LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}  # which ours 
 LINKS = {"log_loss": ("logit", "softmax"), "poisson": ("log",), "gamma": ("log",)}
 """The links of a loss's margins; of all other losses the identity."""
 
-OWN = ("objective", "eval_metric")
-"""Parameters that scikit-learn's estimators do not have."""
+OWN = ("objective", "eval_metric")  # parameters that scikit-learn's estimators do not have
 
 WORDS = words_of(
     SKLEARN, title="scikit-learn", place="the model", objective="Objective, optional",
@@ -119,7 +118,7 @@ class Fitting(_estimators.Fitting):
             return
         if objective is not None and estimator.loss != LOSSES[self.role]:
             raise ValueError(
-                f"loss={estimator.loss!r} and objective={given!r} are both given: leave one out"
+                f"loss={estimator.loss!r} and objective={given!r}: leave one of the two out"
             )
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
             raise CannotTrain(
@@ -145,8 +144,9 @@ class Fitting(_estimators.Fitting):
             lacks_values = self.metric is None
         if stops and objective is not None and objective.is_by_row and lacks_values:
             raise ValueError(
-                f"early stopping lacks values of {given!r} for rows held out: pass eval_metric=, "
-                "and X_val and y_val to fit (scikit-learn 1.7 or newer), or early_stopping=False"
+                f"early stopping measures {given!r} on rows whose values it does not have: pass "
+                "early_stopping=False, or eval_metric=, and X_val and y_val to fit (scikit-learn "
+                "1.7 or newer)"
             )
         bridge()
 
