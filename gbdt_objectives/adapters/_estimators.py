@@ -206,8 +206,7 @@ class Fitting:
     def class_probability(
         cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """The probabilities that the fitted objective finds in its margins; None if the library
-        finds them itself, or if ``library_predict`` is not asked for predictions."""
+        """What the fitted objective finds in margins; None if the library does, or is not asked."""
         objective = getattr(estimator, cls.fitted, None)
         if not cls.reads(objective):
             return None
@@ -273,8 +272,7 @@ class Fitting:
 
     @classmethod
     def margins_decide(cls, estimator: Any) -> bool:
-        """True if margins are scikit-learn's decisions: (n,) above 0 for the second class, or
-        (n, K). It would read the score of K ordered classes as one of two."""
+        """True if margins are decisions as scikit-learn reads them, (n,) of two classes, (n, K)."""
         objective = getattr(estimator, cls.fitted, None)
         if isinstance(objective, Objective) and objective.link.is_of_objective:
             raise AttributeError(

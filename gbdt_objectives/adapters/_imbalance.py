@@ -42,11 +42,7 @@ def check_sample(X: Any, y: ArrayLike | None) -> None:
 
 
 def infer_of_classifier(
-    model: Any,
-    X: Any,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    counts: ArrayLike | None,
+    model: Any, X: Any, y: ArrayLike | None, w: ArrayLike | None, counts: ArrayLike | None
 ) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
     if X is None:
@@ -69,7 +65,7 @@ def infer_of_classifier(
     p = predict_probability(model, X)
     with np.errstate(divide="ignore"):
         z = np.log(p[:, 1]) - np.log(p[:, 0])
-    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight, counts)
+    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, w, counts)
 
 
 def infer_shift(

@@ -46,8 +46,7 @@ class Called:
 
 
 class RowWise(Called):
-    """A measured objective of one margin, at CatBoost's margins plus ``shift``. Labels and weights
-    were checked before: of a block only the equations are left."""
+    """A measured objective of checked rows, at CatBoost's margins plus ``shift``."""
 
     shifts = False  # as the package asks of what a library calls: ``shift`` is known from the start
 

@@ -179,8 +179,7 @@ class Ours(catboost.CatBoost):
         return map(read, super()._staged_predict(data, asked, *args, **kwargs))
 
     def _reading(self, prediction_type: str) -> tuple[str, Callable[[Any], Any]]:
-        """What to ask CatBoost for, and what to make of it, for one row or several: where only the
-        objective can read margins, predictions of this type."""
+        """What to ask CatBoost for, and what to make of it, for one row or several."""
         objective: Any = vars(self).get("_objective")
         made: dict[str, Callable[[Array], Any]] = {
             "Class": lambda p: Fitting.most_probable(self, p), "Probability": np.asarray,

@@ -126,8 +126,8 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
 
 @contextmanager
 def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
-    """Let one thread at a time work until its first round. LightGBM leaves the predictions of
-    ``init_model`` on the data, as init_score: they are removed at the end."""
+    """Let one thread at a time work until its first round, and remove the predictions of
+    ``init_model`` that LightGBM leaves on the data, as init_score."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
@@ -233,8 +233,7 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, lgb.Dataset],
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
-    """The objective of one training, which starts at the first Dataset's init_score if it has one
-    and shifts all margins by its intercept if not."""
+    """The objective, which starts at an init_score, or shifts all margins by its intercept."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
     guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
@@ -362,8 +361,7 @@ class StopEarly:
             lgb.basic._log_info(text)
 
     def _value(self, results: list[Any]) -> float:
-        """The metric's value: a result is (data, metric, value, ...), which cv of old versions
-        gives as ("cv_agg", "data metric", value, ...)."""
+        """Of (data, metric, value, ...), which an old cv gives as ("cv_agg", "data metric", ...)."""
         for result in reversed(results):
             if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])

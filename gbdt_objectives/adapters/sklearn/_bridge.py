@@ -12,13 +12,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn._loss.loss import (
-    BaseLoss,
-    HalfBinomialLoss,
-    HalfMultinomialLoss,
-    HalfPoissonLoss,
-    HalfSquaredError,
-)
+from sklearn._loss import loss as losses
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gbdt_objectives._checks import Array
@@ -29,19 +23,19 @@ HOOKS = ("_get_loss", "_encode_y", "_check_early_stopping_loss", "_raw_predict")
 for _name in HOOKS:
     getattr(HistGradientBoostingRegressor, _name)  # raises here, where a fit of ours asks for it
 
-OWN = {LOG.name: HalfPoissonLoss, LOGIT.name: HalfBinomialLoss}
+OWN = {LOG.name: losses.HalfPoissonLoss, LOGIT.name: losses.HalfBinomialLoss}
 LINKS = {"IdentityLink": IDENTITY, "LogLink": LOG, "LogitLink": LOGIT}
 """By scikit-learn's classes of links."""
 
 
-def own_loss(link: Link, outputs: int) -> BaseLoss:
+def own_loss(link: Link, outputs: int) -> losses.BaseLoss:
     """scikit-learn's loss of this link, by which its own code predicts."""
     if link.takes_several:
-        return HalfMultinomialLoss(n_classes=outputs)
-    return OWN.get(link.name, HalfSquaredError)()
+        return losses.HalfMultinomialLoss(n_classes=outputs)
+    return OWN.get(link.name, losses.HalfSquaredError)()
 
 
-class ObjectiveLoss(BaseLoss):  # type: ignore[misc]
+class ObjectiveLoss(losses.BaseLoss):  # type: ignore[misc]
     """An objective as scikit-learn's loss."""
 
     def __init__(self, started: StartedObjective, is_weighted: bool) -> None:
@@ -91,7 +85,7 @@ def margins_of(model: Any) -> tuple[str, Link]:
     if (objective := getattr(model, "objective_", None)) is not None:
         return repr(objective), objective.link
     loss, link = model._loss, LINKS.get(type(model._loss.link).__name__, OPAQUE)
-    several = isinstance(loss, HalfMultinomialLoss)
+    several = isinstance(loss, losses.HalfMultinomialLoss)
     return type(loss).__name__, Link.softmax(loss.n_classes) if several else link
 
 

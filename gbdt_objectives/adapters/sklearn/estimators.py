@@ -260,8 +260,7 @@ class Fitting(_estimators.Fitting):
 
 
 def best_round(scores: Sequence[float], tol: float) -> tuple[int, int]:
-    """The round of the best score, better by more than ``tol`` than the best before, and the last
-    round before the first move: rounds in which classes do not change use up no patience."""
+    """The round of the best score, and the last one before the first move: those do not count."""
     best = 0
     for k, score in enumerate(scores):
         best = k if score > scores[best] + tol else best

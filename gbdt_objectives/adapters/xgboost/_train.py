@@ -130,7 +130,7 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
     """A function that gives the rows of each fold's training data, in the order in which
-    ``xgboost.cv`` asks for them. The folds that it would make are made here and given to it."""
+    ``xgboost.cv`` asks for them. Its folds are made here."""
     data, given = request.data, request.others
     n, nfold, seed = data.num_row(), given.get("nfold", 3), given.get("seed", 0)
     folds: Any = given.get("folds")

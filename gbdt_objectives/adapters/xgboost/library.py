@@ -119,11 +119,8 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 
 def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
-    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts.
-
-    XGBoost 3.2 counts characters there, and cuts off bytes at the end: words that are not ASCII can
-    be compared with those of X, but not read.
-    """
+    """Categories as XGBoost stores them: numbers, or the bytes of words and where each starts, for
+    which 3.2 counts characters: other words than ASCII can only be compared with those of X."""
     if "offsets" not in stored:
         return list(stored["values"])
     letters = bytes(value % 256 for value in stored["values"])

@@ -142,7 +142,8 @@ class Trained(xgb.Booster):
     def __getitem__(self, key: Any) -> xgb.Booster:
         if isinstance(key, str):  # of the dict that xgboost.dask.train returns
             raise TypeError(
-                f"train returns the booster: leave [{key!r}] out; the history is for evals_result="
+                f"train returns the booster itself: leave [{key!r}] out; evals_result=, a dict, is "
+                "filled with the history"
             )
         return super().__getitem__(key)
 
@@ -433,8 +434,7 @@ def fitted_objective(
 
 
 class Fitting(xgb.callback.TrainingCallback):
-    """Objective and callback of one more round, which starts at the model's own margins: the
-    objective is fitted to them, and the callback brings it back."""
+    """Objective of one more round, fitted to the model's margins, and callback that returns it."""
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()
