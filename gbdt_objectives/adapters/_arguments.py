@@ -277,10 +277,12 @@ Refused = Mapping[str, tuple[Values, str]]
 RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
 
 
-def by_reason(groups: Mapping[str, Mapping[str, Values]]) -> Refused:
-    """{name: (neutral values, reason)}, from {reason: {name: neutral values}}."""
+def by_reason(groups: Mapping[str, str]) -> Refused:
+    """{name: (neutral values, reason)}, from {reason: "name=neutral|neutral other_name"}."""
     return {
-        name: (neutral, why) for why, names in groups.items() for name, neutral in names.items()
+        name: (tuple(neutral.split("|")) if has_neutral else (), why)
+        for why, words in groups.items()
+        for name, has_neutral, neutral in (word.partition("=") for word in words.split())
     }
 
 

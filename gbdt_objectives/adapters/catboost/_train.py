@@ -32,8 +32,8 @@ WORDS = words_of(
     stopping="``early_stopping_rounds`` or ``use_best_model``",
     of_rows=""" So are a GPU, a ``baseline``,
     and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
-    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
-    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
+    of each row or several outputs. For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.
+    """,
 )  # fmt: skip
 
 INSTEAD = {
@@ -43,29 +43,26 @@ INSTEAD = {
 
 REFUSED = by_reason({
     "weights of classes are weights of rows here: pass weight= to the Pool, or sample_weight= to "
-    "fit": {"class_weights": (), "auto_class_weights": ("None",), "scale_pos_weight": (1,)},
-    "on a GPU CatBoost wants an objective in the language of numba; leave it out":
-        {"task_type": ("CPU",)},
+    "fit": "class_weights auto_class_weights=None scale_pos_weight=1",
+    "on a GPU CatBoost wants an objective in the language of numba; leave it out": "task_type=CPU",
     "it would compare values of the metric instead of the loss; leave it out":
-        {"leaf_estimation_backtracking": ("No",)},
-    "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (False,)},
+        "leaf_estimation_backtracking=No",
+    "boosting starts at the objective's intercept; leave it out": "boost_from_average=0",
     "these rows would count in the intercept; hold them out, evals= of train or eval_set= of fit":
-        {"eval_fraction": (0,)},
+        "eval_fraction=0",
     "CatBoost's own metrics would miss the intercept; pass a metric of gbdt_objectives, metric= of "
-    "train or eval_metric=": {"custom_metric": (), "custom_loss": (), "eval_metric": ()},
-    "the labels are what they are; leave it out": {"target_border": ()},
+    "train or eval_metric=": "custom_metric custom_loss eval_metric",
+    "the labels are what they are; leave it out": "target_border",
 })  # fmt: skip
 """By trial: CatBoost would ignore or misread these under an objective of ours."""
 
 OF_TRAIN = by_reason({
-    "pass objective= to train()": {"loss_function": (), "objective": ()},
-    "pass metric= to train()": {"eval_metric": ()},
-    "pass num_boost_round= to train()":
-        {"iterations": (), "n_estimators": (), "num_boost_round": (), "num_trees": ()},
+    "pass objective= to train()": "loss_function objective",
+    "pass metric= to train()": "eval_metric",
+    "pass num_boost_round= to train()": "iterations n_estimators num_boost_round num_trees",
     "pass early_stopping_rounds= to train(), which keeps the best rounds":
-        {"early_stopping_rounds": (), "od_wait": (), "od_type": (), "od_pval": (),
-         "use_best_model": ()},
-    "make the labels 0 and 1, and leave it out": {"class_names": (), "classes_count": (2,)},
+        "early_stopping_rounds od_wait od_type od_pval use_best_model",
+    "make the labels 0 and 1, and leave it out": "class_names classes_count=2",
 })  # fmt: skip
 
 
@@ -92,11 +89,8 @@ Examples
 True
 """, WORDS, refused="a GPU.", starts=", 0 and 1 for two classes, and without ``baseline``.",
     instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
-    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused: CatBoost
-    passes blocks of 1,000 rows, and does not say which.""",
-    kwargs="""``init_model``, ``verbose``, ...
-
-    In early stopping a round in which a metric of classes does not move counts here.""",
+    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused.""",
+    kwargs="``init_model``, ``verbose``, ...",
 )  # fmt: skip
 def train(
     params: Mapping[str, Any],

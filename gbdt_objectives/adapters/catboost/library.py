@@ -15,7 +15,7 @@ from gbdt_objectives.adapters.catboost import _train, estimators
 
 STOPPING = _arguments.by_reason({
     "early stopping here is on rows of ours, and keeps the rounds up to the best one; leave it out":
-        {"use_best_model": (True,), "best_model_min_trees": (1,), "eval_fraction": (0,)},
+        "use_best_model=1 best_model_min_trees=1 eval_fraction=0",
 })  # fmt: skip
 
 

@@ -361,7 +361,7 @@ class StopEarly:
             lgb.basic._log_info(text)
 
     def _value(self, results: list[Any]) -> float:
-        """Of (data, metric, value, ...), which an old cv gives as ("cv_agg", "data metric", ...)."""
+        """Of (data, metric, value, ...), in old versions of cv ("cv_agg", "data metric", ...)."""
         for result in reversed(results):
             if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])

@@ -39,78 +39,57 @@ CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 
 REFUSED = by_reason({
-    # train() says it
-    "objective= already says what to train on; leave it out": {"objective": ()},
-    "pass num_boost_round= to train(), or n_estimators= of an estimator": {"num_iterations": ()},
-    "pass early_stopping_rounds= to train()": {"early_stopping_round": (0,)},
-    "train() stops on any improvement; leave it out": {"early_stopping_min_delta": (0,)},
+    "objective= already says what to train on; leave it out": "objective",
+    "pass num_boost_round= to train(), or n_estimators= of an estimator": "num_iterations",
+    "pass early_stopping_rounds= to train()": "early_stopping_round=0",
+    "train() stops on any improvement; leave it out": "early_stopping_min_delta=0",
     "LightGBM ignores it under a custom objective; boosting starts at the objective's intercept "
-    "anyway": {"boost_from_average": (False,)},
-    # built-in objectives
+    "anyway": "boost_from_average=0",
     "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
-    "to fit": {
-        "scale_pos_weight": (1,), "is_unbalance": (False,), "pos_bagging_fraction": (1,),
-        "neg_bagging_fraction": (1,),
-    },
-    BUILT_IN + ", or write lambda_l1 if you mean that": {"alpha": (0.9,)},
-    BUILT_IN: {
-        "fair_c": (1,), "poisson_max_delta_step": (0.7,), "tweedie_variance_power": (1.5,),
-        "reg_sqrt": (False,), "sigmoid": (1,), "lambdarank_truncation_level": (30,),
-        "lambdarank_norm": (True,), "lambdarank_position_bias_regularization": (0,),
-        "label_gain": (),
-    },
-    # built-in metrics
-    "nothing but metric= is measured; leave it out": {
-        "metric": ("none", "null", "custom", "na", ""), "eval_at": (), "multi_error_top_k": (1,),
-        "auc_mu_weights": (),
-    },
-    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": {"metric_freq": (1,)},
-    "add (data, 'train') to evals=": {"is_provide_training_metric": (False,)},
-    # distributed training
+    "to fit": "scale_pos_weight=1 is_unbalance=0 pos_bagging_fraction=1 neg_bagging_fraction=1",
+    BUILT_IN + ", or write lambda_l1 if you mean that": "alpha=0.9",
+    BUILT_IN:
+        "fair_c=1 poisson_max_delta_step=0.7 tweedie_variance_power=1.5 reg_sqrt=0 sigmoid=1 "
+        "lambdarank_truncation_level=30 lambdarank_norm=1 "
+        "lambdarank_position_bias_regularization=0 label_gain",
+    "nothing but metric= is measured; leave it out":
+        "metric=none|null|custom|na| eval_at multi_error_top_k=1 auc_mu_weights",
+    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": "metric_freq=1",
+    "add (data, 'train') to evals=": "is_provide_training_metric=0",
     "each LightGBM worker would see only its own rows in sums over all; train on one machine":
-        {"num_machines": (1,), "machines": ("",), "machine_list_filename": ("",)},
-    "only workers of distributed training read it, which train() refuses; leave it out": {
-        "tree_learner": ("serial",), "top_k": (20,), "pre_partition": (False,),
-        "local_listen_port": (12400,), "time_out": (120,),
-    },
-    # the command line
-    CLI + "write its parameters into params": {"config": ("",)},
-    CLI + "call predict() or refit() of the booster": {"task": ("train", "training")},
-    CLI + "pass a lightgbm.Dataset as the second argument": {"data": ("",)},
-    CLI + "write evals=[(Dataset, name), ...]": {"valid": ("",)},
-    CLI + "pass init_model= to train()": {"input_model": ("",)},
-    CLI + "call save_model() of the booster": {"output_model": ("LightGBM_model.txt",)},
-    CLI + "save env.model in a callback": {"snapshot_freq": (-1,)},
-    CLI + "call save_binary() of the Dataset": {"save_binary": (False,)},
-    CLI + "pass importance_type= to save_model() of the booster":
-        {"saved_feature_importance_type": (0,)},
-    CLI + "call predict() of the booster": {"output_result": ("LightGBM_predict_result.txt",)},
-    CLI + "leave it out":
-        {"convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",)},
-    # prediction
-    PREDICT + "pass start_iteration= to predict()": {"start_iteration_predict": (0,)},
-    PREDICT + "pass num_iteration= to predict()": {"num_iteration_predict": (-1,)},
-    PREDICT + "pass raw_score=True to predict()": {"predict_raw_score": (False,)},
-    PREDICT + "pass pred_leaf=True to predict()": {"predict_leaf_index": (False,)},
-    PREDICT + "pass pred_contrib=True to predict()": {"predict_contrib": (False,)},
-    PREDICT + "pass it to predict()": {
-        "predict_disable_shape_check": (False,), "pred_early_stop": (False,),
-        "pred_early_stop_freq": (10,), "pred_early_stop_margin": (10,),
-    },
-    PREDICT + "pass decay_rate= to refit()": {"refit_decay_rate": (0.9,)},
+        "num_machines=1 machines= machine_list_filename=",
+    "only workers of distributed training read it, which train() refuses; leave it out":
+        "tree_learner=serial top_k=20 pre_partition=0 local_listen_port=12400 time_out=120",
+    CLI + "write its parameters into params": "config=",
+    CLI + "call predict() or refit() of the booster": "task=train|training",
+    CLI + "pass a lightgbm.Dataset as the second argument": "data=",
+    CLI + "write evals=[(Dataset, name), ...]": "valid=",
+    CLI + "pass init_model= to train()": "input_model=",
+    CLI + "call save_model() of the booster": "output_model=LightGBM_model.txt",
+    CLI + "save env.model in a callback": "snapshot_freq=-1",
+    CLI + "call save_binary() of the Dataset": "save_binary=0",
+    CLI + "pass importance_type= to save_model() of the booster": "saved_feature_importance_type=0",
+    CLI + "call predict() of the booster": "output_result=LightGBM_predict_result.txt",
+    CLI + "leave it out": "convert_model=gbdt_prediction.cpp convert_model_language=",
+    PREDICT + "pass start_iteration= to predict()": "start_iteration_predict=0",
+    PREDICT + "pass num_iteration= to predict()": "num_iteration_predict=-1",
+    PREDICT + "pass raw_score=True to predict()": "predict_raw_score=0",
+    PREDICT + "pass pred_leaf=True to predict()": "predict_leaf_index=0",
+    PREDICT + "pass pred_contrib=True to predict()": "predict_contrib=0",
+    PREDICT + "pass it to predict()":
+        "predict_disable_shape_check=0 pred_early_stop=0 pred_early_stop_freq=10 "
+        "pred_early_stop_margin=10",
+    PREDICT + "pass decay_rate= to refit()": "refit_decay_rate=0.9",
 })  # fmt: skip
 
 FILE = "LightGBM reads it only for data in a file; "
 
 FROM_FILE = by_reason({
-    FILE + "pass label= to the Dataset": {"label_column": ("",)},
-    FILE + "pass weight= to the Dataset": {"weight_column": ("",)},
-    FILE + "pass group= to the Dataset": {"group_column": ("",)},
-    FILE + "leave the column out of the data": {"ignore_column": ("",)},
-    FILE + "leave it out": {
-        "header": (False,), "two_round": (False,), "precise_float_parser": (False,),
-        "parser_config_file": ("",),
-    },
+    FILE + "pass label= to the Dataset": "label_column=",
+    FILE + "pass weight= to the Dataset": "weight_column=",
+    FILE + "pass group= to the Dataset": "group_column=",
+    FILE + "leave the column out of the data": "ignore_column=",
+    FILE + "leave it out": "header=0 two_round=0 precise_float_parser=0 parser_config_file=",
 })  # fmt: skip
 """Passed if the Dataset is read from a file; otherwise refused, except for neutral values."""
 

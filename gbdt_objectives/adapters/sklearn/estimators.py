@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier as Classifier,
-    HistGradientBoostingRegressor as Regressor,
-)
+from sklearn import ensemble
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -67,7 +64,7 @@ def _other_version(why: str) -> ImportError:
 
 class Fitting(_estimators.Fitting):
     library = SKLEARN
-    model = Regressor
+    model = ensemble.HistGradientBoostingRegressor
     fitted = "objective_"
     row_starts = "", ""
     started: StartedObjective
@@ -90,7 +87,7 @@ class Fitting(_estimators.Fitting):
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
-        return Classifier.decision_function(estimator, given["X"])
+        return ensemble.HistGradientBoostingClassifier.decision_function(estimator, given["X"])
 
     def check(self) -> None:
         estimator, objective, given = self.estimator, self.objective, self.estimator.objective
@@ -284,7 +281,7 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
     kind.__init__ = __init__
 
     def to_sklearn(self: Any) -> Any:
-        """Return scikit-learn's own estimator with the same trees, whose pickle needs no package.
+        """Return scikit-learn's own estimator with the same trees; its pickle does not need ours.
 
         Raises AttributeError if only the objective can read the margins, link "score".
         """
@@ -312,7 +309,7 @@ metric early stopping looks at the loss. ``loss`` stays at its default if there 
 ``scoring`` if there is a metric. A pickle needs this package; ``to_sklearn()`` returns an estimator
 whose pickle does not.""",
 )  # fmt: skip
-class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
+class HistGradientBoostingRegressor(ensemble.HistGradientBoostingRegressor):  # type: ignore[misc]
     """scikit-learn's ``HistGradientBoostingRegressor`` with objectives and metrics of ours."""
 
 
@@ -320,5 +317,5 @@ class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
 @documented(CLASSIFIER, WORDS, parameters="max_leaf_nodes=2", own="""
 ``class_weight`` is for the positions of classes.""",
 )  # fmt: skip
-class HistGradientBoostingClassifier(Classifier):  # type: ignore[misc]
+class HistGradientBoostingClassifier(ensemble.HistGradientBoostingClassifier):  # type: ignore[misc]
     """scikit-learn's ``HistGradientBoostingClassifier`` with objectives and metrics of ours."""
