@@ -145,7 +145,10 @@ def check_is_objective(objective: object) -> None:
 def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
     K = objective.outputs
     allowed: tuple[int, ...] = (K,)
-    why = f"{objective!r} sets num_class={K}; leave it out, or make one for as many classes"
+    why = (
+        f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
+        "the objective for as many classes"
+    )
     if K == 1:
         allowed = (0, 1)
         why = (

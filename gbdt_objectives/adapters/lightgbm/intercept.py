@@ -196,6 +196,7 @@ def _negatives_per_positive(y: ArrayLike | None) -> float:
     positives = int((labels == 1).sum())
     if not 0 < positives < len(labels):
         raise ValueError(
-            f"y has {positives} positives in {len(labels)} rows: pass all the training labels"
+            f"y has one class only, found {positives} positives in {len(labels)} rows: pass all "
+            "the training labels"
         )
     return (len(labels) - positives) / positives

@@ -181,11 +181,11 @@ def check(
         _arguments.refuse_all(params, FROM_FILE, TABLE.names)
 
 
-NOT_MEASURED_HERE = frozenset({
+NOT_MEASURED_HERE = {
     "", "none", "null", "na", "custom",  # they measure nothing, and say so
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
     "multi_error", "auc_mu",  # on several outputs only
-})  # fmt: skip
+}  # fmt: skip
 
 
 @cache

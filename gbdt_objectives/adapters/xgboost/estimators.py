@@ -43,8 +43,8 @@ class Fitting(_estimators.Fitting):
         objective, estimator = self.objective, self.estimator
         if sum(isinstance(one, Metric) for one in self.metrics) > 1:
             raise ValueError(
-                "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one, beside "
-                "its own; measure the others on the predictions"
+                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives, "
+                "and its own; measure the others on the predictions"
             )
         if self.is_ours and not all(map(_arguments.is_pair, self.given.get("eval_set", ()))):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")

@@ -19,19 +19,12 @@ INSTEAD = {
     "verbose": "write verbose_eval=",
 }
 
-ALIASES = {
-    "learning_rate": ("learning_rate", "eta"),
-    "gamma": ("gamma", "min_split_loss"),
-    "lambda": ("lambda", "reg_lambda"),
-    "alpha": ("alpha", "reg_alpha"),
-    "nthread": ("nthread", "n_jobs"),
-    "seed": ("seed", "random_state"),
-    "num_boost_round": (
-        "num_boost_round", "num_round", "num_rounds", "n_estimators", "num_iterations",
-        "num_trees", "iterations",
-    ),
-    "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
-}  # fmt: skip
+ALIASES = {main: (main, *others.split()) for main, others in {
+    "learning_rate": "eta", "gamma": "min_split_loss", "lambda": "reg_lambda",
+    "alpha": "reg_alpha", "nthread": "n_jobs", "seed": "random_state",
+    "num_boost_round": "num_round num_rounds n_estimators num_iterations num_trees iterations",
+    "early_stopping_rounds": "early_stopping_round early_stopping",
+}.items()}  # fmt: skip
 
 LINEAR = {"feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,)}  # neutral values
 
