@@ -139,7 +139,6 @@ class OpenLibrary(TrainingLibrary):
     margin: Callable[[Any, Any], Array]  # from the rounds that the model predicts with, float64
     write: Callable[[Any, str], object]  # the rounds that it predicts with, into a file
     write_all: Callable[[Any, str], object]  # all rounds
-    looks_whole: Callable[[bytes], bool]  # whether a file's text may be read at all
     open_booster: Callable[[str], Any]
     restore: Callable[..., Any]
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""

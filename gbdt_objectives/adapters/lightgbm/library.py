@@ -50,11 +50,6 @@ def check_offset(estimator: Any) -> None:
     _wrapped.refuse_parameters(given, ("boost_from_average",), (True,), why)
 
 
-def looks_whole(text: bytes) -> bool:
-    """LightGBM prints what it finds before it raises."""
-    return text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of" in text
-
-
 # Models as data.
 
 KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
@@ -125,9 +120,12 @@ def margin(model: Any, X: Any) -> Array:
 
 
 def open_booster(path: str) -> lgb.Booster:
-    """The model in a file; LightGBM can abort the process on one that was cut."""
-    if "\nend of trees\n" not in Path(path).read_text(encoding="utf-8"):
-        raise ValueError(f"{Path(path).name} is no whole model of LightGBM: copy it again")
+    """The model in a file, of which LightGBM prints what it finds, or aborts the process."""
+    text = Path(path).read_bytes()
+    if not (text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of trees\n" in text):
+        raise ValueError(
+            f"{path} is no model of LightGBM: save it with save_model, or copy it again"
+        )
     return lgb.Booster(model_file=path)
 
 
@@ -223,7 +221,7 @@ LIBRARY = OpenLibrary(
     same_names=same_names, categories_of=categories_of,
     write=lambda model, path: booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
-    looks_whole=looks_whole, open_booster=open_booster, restore=restore, trees=read_trees,
+    open_booster=open_booster, restore=restore, trees=read_trees,
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
     read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,

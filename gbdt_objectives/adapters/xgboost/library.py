@@ -256,8 +256,7 @@ LIBRARY = OpenLibrary(
     count_features=lambda model: int(booster_of(model).num_features()),
     same_names=lambda own, given: own == given, categories_of=categories_of,
     write=write, write_all=lambda booster, path: booster.save_model(path),
-    looks_whole=lambda text: True, open_booster=lambda path: xgb.Booster(model_file=path),
-    restore=restore, trees=read_trees,
+    open_booster=lambda path: xgb.Booster(model_file=path), restore=restore, trees=read_trees,
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
     read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,
