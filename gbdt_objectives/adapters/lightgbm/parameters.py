@@ -107,8 +107,7 @@ REFUSED_WITH: RefusedWith = {
     "drop_rate": ((0.1,), NOT_DART, NO_DART), "max_drop": ((50,), NOT_DART, NO_DART),
     "skip_drop": ((0.5,), NOT_DART, NO_DART), "uniform_drop": ((False,), NOT_DART, NO_DART),
     "xgboost_dart_mode": ((False,), NOT_DART, NO_DART),
-    "top_rate": ((0.2,), NOT_GOSS, NO_GOSS),
-    "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
+    "top_rate": ((0.2,), NOT_GOSS, NO_GOSS), "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
     "use_quantized_grad": (
         (False,), {"linear_tree": (True,)},
         "with linear_tree LightGBM learns nothing from quantised gradients; leave one of them out",

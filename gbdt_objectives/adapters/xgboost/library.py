@@ -103,18 +103,18 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
     types = booster_of(model).feature_types or ["q"] * len(own)
     for k, (kind, categories) in enumerate(zip(types, own, strict=True)):
         if (kind == "c") != (categories is not None):
-            word = "is" if kind == "c" else "is not"
+            is_one = "is" if kind == "c" else "is not"
             raise ValueError(
-                f"feature {k} {word} categorical in the model, but not so in X: pass X, a "
+                f"feature {k} {is_one} categorical in the model, but not so in X: pass X, a "
                 "DataFrame with the dtypes that fit saw"
             )
     if "c" not in types:
         return own
-    model_of = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
-    stored = model_of.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
+    trees = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
+    stored = trees.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
     return [
-        categories if categories is None or not values.get("values") else decode(values, categories)
-        for categories, values in zip(own, stored, strict=True)
+        decode(found, known) if known is not None and found.get("values") else known
+        for known, found in zip(own, stored, strict=True)
     ]
 
 
