@@ -79,7 +79,8 @@ def infer_shift(
     share = dot(rows.weight, rows.y) / rows.weight.sum()
     if not 0 < share < 1:
         raise ValueError(
-            f"y has rows of one class only, {share:g} of the weight positive: pass rows of both"
+            f"y has rows of one class only, {share:g} of the weight positive: pass a sample of the "
+            "population with rows of both"
         )
     d = find_shift(rows.y, rows.p, rows.weight)
     p = expit(rows.p + d)

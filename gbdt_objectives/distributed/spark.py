@@ -106,7 +106,7 @@ class _Trained:
         raise TypeError(
             "an estimator with an objective of gbdt_objectives cannot be saved, as Spark writes "
             "its parameters as JSON: save the fitted model, model.save(path) or "
-            "model.get_booster().save_model(file)"
+            "model.get_booster().save_model(file), and make the estimator again where you train"
         )
 
 

@@ -64,7 +64,7 @@ def reader(model: Any) -> dict[str, Any]:
     for name in ("pred_early_stop", "start_iteration_predict", "num_iteration_predict"):
         if parameters.get(name):
             raise ValueError(
-                f"the model has {name}={parameters[name]!r}, unlike its file: train without it"
+                f"the model has {name}={parameters[name]!r}, which its file lacks: train without it"
             )
     refuse_forest(model)
     return {"library": "lightgbm"}
