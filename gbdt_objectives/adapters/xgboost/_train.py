@@ -155,7 +155,7 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
-    step = {"max_delta_step": params.get("max_delta_step") or 0}  # .7 for the name count:poisson
+    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
     return {
         **params, **_arguments.several_outputs(objective),
         **(step if params.get("booster") != "gblinear" else {}),

@@ -16,6 +16,7 @@ active; results are plain numbers and numpy arrays, those of arrays but for roun
 from typing import TYPE_CHECKING, Any
 
 from gbdt_objectives import _names, _registry, _versions
+from gbdt_objectives._checks.spellings import each_word
 
 try:
     import dask.array  # dask.dataframe is there if somebody has made a series
@@ -30,15 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskXGBClassifier", "DaskXGBRegressor", "fitted_objective", "train"]
 
-_TAKES_DASK = {
-    "calibration": "calibration_ratio calibration_ratio_by_segment expected_calibration_error "
-    "reliability_bins",
-    "metrics": "extended_qwk_metric quadratic_weighted_kappa",
-    "objectives": "kappa_objective qwk_objective",
-    "priors": "measured_keep_rates negative_downsample_by_key prior_weights",
-    "thresholds": "apply_thresholds optimize_thresholds threshold_statistics",
-}
-"""Functions that people look for here, by room."""
+_TAKES_IT = "takes Dask collections itself"
+_ELSEWHERE = each_word({
+    "from gbdt_objectives.experimental.dask import lightgbm":
+        "lightgbm DaskLGBMRegressor DaskLGBMClassifier",
+    "import it from xgboost.dask itself, xgboost.dask.{}":
+        "DaskDMatrix DaskQuantileDMatrix predict inplace_predict DaskXGBRanker",
+    "gbdt_objectives.calibration.{} " + _TAKES_IT: "calibration_ratio reliability_bins "
+    "calibration_ratio_by_segment expected_calibration_error",
+    "gbdt_objectives.metrics.{} " + _TAKES_IT: "extended_qwk_metric quadratic_weighted_kappa",
+    "gbdt_objectives.objectives.{} " + _TAKES_IT: "kappa_objective qwk_objective",
+    "gbdt_objectives.priors.{} " + _TAKES_IT:
+        "measured_keep_rates negative_downsample_by_key prior_weights",
+    "gbdt_objectives.thresholds.{} " + _TAKES_IT: "apply_thresholds optimize_thresholds",
+    "gbdt_objectives.thresholds.ThresholdStatistics.of " + _TAKES_IT: "threshold_statistics",
+})  # fmt: skip
+"""What people look for here."""
 
 
 def __getattr__(name: str) -> Any:
@@ -48,22 +56,8 @@ def __getattr__(name: str) -> Any:
         return getattr(_registry.load(f"{__name__}.{place}"), name)
     if name == "experimental":
         return _registry.load(f"{__name__}.experimental")
-    own = f"{_registry.XGBOOST.name}.dask"
-    elsewhere = {
-        **dict.fromkeys(
-            ("lightgbm", "DaskLGBMRegressor", "DaskLGBMClassifier"),
-            "from gbdt_objectives.experimental.dask import lightgbm",
-        ),
-        **dict.fromkeys(
-            ("DaskDMatrix", "DaskQuantileDMatrix", "predict", "inplace_predict", "DaskXGBRanker"),
-            f"import it from {own} itself, {own}.{name}",
-        ),
-    }.get(name)
-    for room, names in _TAKES_DASK.items():
-        if name in names.split():
-            now = {"threshold_statistics": "ThresholdStatistics.of"}.get(name, name)
-            elsewhere = f"gbdt_objectives.{room}.{now} takes Dask collections itself"
-    raise _names.missing(__name__, name, elsewhere)
+    elsewhere = _ELSEWHERE.get(name)
+    raise _names.missing(__name__, name, elsewhere and elsewhere.replace("{}", name))
 
 
 def __dir__() -> list[str]:
