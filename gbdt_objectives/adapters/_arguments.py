@@ -168,7 +168,8 @@ def check_metric(metric: object, objective: object) -> None:
     _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
-            "metric must be a Metric, found its rendering: pass it without .xgboost or .lightgbm"
+            "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
+            "without .xgboost or .lightgbm"
         )
     if not isinstance(metric, Metric):
         raise TypeError(

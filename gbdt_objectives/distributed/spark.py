@@ -248,11 +248,11 @@ def _check_parameters(estimator: Any) -> None:
     held_out = _get(estimator, "validationIndicatorCol")
     if stops_early and not (metric and held_out):
         raise ValueError(
-            "early stopping needs metric= and validation_indicator_col=, a column that is true for "
-            "held-out rows"
+            "early stopping needs metric= to stop on and validation_indicator_col=, a column that "
+            "is true for held-out rows"
         )
     if held_out and metric is None:
-        raise ValueError("validation_indicator_col needs metric=: nothing else is measured there")
+        raise ValueError("validation_indicator_col is given but metric is None: pass metric=")
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
 

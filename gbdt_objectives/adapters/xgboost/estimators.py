@@ -126,7 +126,7 @@ class Fitting(_estimators.Fitting):
                 raise
             names = [one for one in self.metrics if isinstance(one, str)]
             name = unknown[1] if unknown[1] in names else ", ".join(names)  # XGBoost 2.1: the other
-            beside = ", or takes no other metric next to one of gbdt_objectives"
+            beside = ", or accepts no other metric beside one of gbdt_objectives"
             raise ValueError(
                 f"eval_metric {name!r} is no metric of this version of XGBoost"
                 f"{beside if self.metric else ''}: " + _estimators.sounding_like(name, "metric")
