@@ -32,8 +32,8 @@ WORDS = words_of(
     stopping="``early_stopping_rounds`` or ``use_best_model``",
     of_rows=""" So are a GPU, a ``baseline``,
     and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
-    of each row or several outputs. For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.
-    """,
+    of each row or several outputs. For ordinal labels
+    use ``QWKClassifier(CatBoostRegressor())``.""",
 )  # fmt: skip
 
 INSTEAD = {
