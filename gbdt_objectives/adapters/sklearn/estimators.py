@@ -37,9 +37,6 @@ WORDS = words_of(
     stops="early_stopping=True", fit="X, y", max="max_iter",
 )  # fmt: skip
 
-HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
-"""Arguments of fit that not every version of scikit-learn has."""
-
 OF_MARGINS = (
     "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
 )  # fmt: skip
@@ -72,7 +69,8 @@ class Fitting(_estimators.Fitting):
     best: int | None = None  # the best round
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
-        for name in {*HELD_OUT} & {*kwargs} - {*signature(library_fit).parameters}:
+        held_out = {"X_val", "y_val", "sample_weight_val", "eval_set"}
+        for name in held_out & {*kwargs} - {*signature(library_fit).parameters}:
             raise TypeError(
                 f"fit() has no argument {name!r} in scikit-learn {sklearn.__version__}: rows held "
                 "out are X_val= and y_val= from 1.7 on; early_stopping=True splits off rows itself"
