@@ -50,9 +50,8 @@ INSTEAD = each_word({
     "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",
-    "write n_estimators=": (
-        "num_boost_round num_round num_rounds num_iterations num_trees iterations"
-    ),
+    "write n_estimators=": "num_boost_round num_round num_rounds num_iterations num_trees "
+    "iterations",
     "write early_stopping_rounds=": "early_stopping early_stopping_round",
     "write features_col=, the name of a column of vectors or a list of columns": "features X",
     "write label_col=, the name of a column": "label labels target y",

@@ -117,15 +117,12 @@ REFUSED_STOPPING = by_reason({
 })  # fmt: skip
 
 FOREIGN = each_word({
-    "pass it to the DMatrix": (
-        "missing enable_categorical feature_names feature_types feature_weights label "
-        "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
-    ),
+    "pass it to the DMatrix": "missing enable_categorical feature_names feature_types label weight "
+    "label_lower_bound label_upper_bound feature_weights base_margin group qid data_split_mode",
     "pass it to the QuantileDMatrix": "max_quantile_batches",
     "pass it to the ExtMemQuantileDMatrix": "cache_host_ratio min_cache_page_bytes",
-    "pass weights to the DMatrix, or sample_weight= to fit": (
-        "class_weight sample_weight is_unbalance unbalance"
-    ),
+    "pass weights to the DMatrix, or sample_weight= to fit":
+        "class_weight sample_weight is_unbalance unbalance",
     "write evals=[(data, name), ...]": "eval_set",
     "pass it to train()": "evals evals_result verbose_eval xgb_model callbacks",
     "pass objective= to train()": "obj",
@@ -137,9 +134,8 @@ FOREIGN = each_word({
     "write booster": "boosting boosting_type", "write learning_rate": "shrinkage_rate",
     "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf": "num_leaves",
     "write max_depth": "depth",
-    "write min_child_weight, a sum of hessians": (
-        "min_child_samples min_data_in_leaf min_samples_leaf"
-    ),
+    "write min_child_weight, a sum of hessians":
+        "min_child_samples min_data_in_leaf min_samples_leaf",
     "write min_child_weight": "min_sum_hessian_in_leaf",
     "write gamma": "min_split_gain min_gain_to_split",
     "write alpha": "lambda_l1", "write lambda": "lambda_l2 l2_leaf_reg",
