@@ -41,8 +41,8 @@ class Library(Named):
     classifies: tuple[str, ...] = ()  # what else a classifier's may be, for predictions of classes
     takes: Mapping[str, tuple[float, float]]
     """The least and the greatest label of its objectives that do not take every number."""
-    correctable: tuple[str | None, ...]  # a classifier's, whose log-odds it is right to shift
-    functions_are_log_odds: bool = False  # whether its classifier takes margins of a function so
+    correctable: tuple[str | None, ...]  # a classifier's objectives whose log-odds can be shifted
+    functions_are_log_odds: bool = False  # whether it takes margins of a function for log-odds
     own_stopping: tuple[str, ...] = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
@@ -55,12 +55,15 @@ class Library(Named):
     fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
     same_steps: Callable[[Any, Sequence[Any]], Mapping[str, Any]] = lambda estimator, models: {}
     """Parameters that it would choose by the number of rounds, as these models chose them."""
-    weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}  # arguments of fit
-    own_class: Callable[[Any], Any] = lambda estimator: estimator  # that takes an objective
-    quiet_fit: Mapping[str, Any] = field(default_factory=dict)  # arguments, to print no rounds
+    weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}
+    """Arguments of fit for the weights of rows held out."""
+    own_class: Callable[[Any], Any] = lambda estimator: estimator
+    """An estimator as one that takes an objective."""
+    quiet_fit: Mapping[str, Any] = field(default_factory=dict)  # arguments to print no rounds
     check_offset: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator whose parameters do not go with an offset objective."""
-    check_start: Callable[[float], None] = lambda log_odds: None  # whether training can start there
+    check_start: Callable[[float], None] = lambda log_odds: None
+    """Raise if training cannot start at these log-odds."""
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
     small: Mapping[str, Any]  # parameters of small trees, on one thread, without printing
     stops: Any = ()
