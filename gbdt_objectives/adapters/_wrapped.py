@@ -81,7 +81,7 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     if isinstance(loss, LoglossLoss) and (
         loss.named or (loss.negative_weight, loss.offset) != (1, 0)
     ):
-        own, why = False, "which already corrects for sampling"
+        why = "which already corrects for sampling"
     elif not (own or value in library.correctable):
         why = "whose predictions are not log-odds and cannot be corrected"
     else:
