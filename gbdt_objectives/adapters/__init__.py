@@ -1,22 +1,21 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
-The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same
-arguments and meaning, and drop-in replacements of the library's estimators; ``catboost`` has no
-``cv``. ``adapters.sklearn`` has the estimators of scikit-learn's HistGradientBoosting, which are
-the models themselves.
+The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, and drop-in
+replacements of the library's estimators; ``catboost`` has no ``cv``, and ``adapters.sklearn`` has
+only estimators.
 
 Conventions
 -----------
-Start: boosting starts at the objective's intercept, on evaluation sets too, and the model holds
-it. An objective that was made without labels, such as ``qwk_objective()``, is measured on the
-training rows of each fit and fold. A start per row, XGBoost's ``base_margin`` or LightGBM's
-``init_score``, replaces the intercept in ``train``: all data sets need one, and the model's own
-intercept is then 0. One number in all rows is XGBoost's intercept, and refused in LightGBM.
+Start: boosting starts at the objective's intercept, and the model holds it. An objective made
+without labels, such as ``qwk_objective()``, is measured on the training rows of each fit and fold.
+A start per row, XGBoost's ``base_margin`` or LightGBM's ``init_score``, replaces the intercept in
+``train``: all data sets need one, and the model's own intercept is then 0. One number in all rows
+is XGBoost's intercept, and is refused in LightGBM.
 
 Stop: early stopping looks at the given metric on the last evaluation set, in the metric's own
 direction, and the model holds the rounds up to the best one only. A metric of classes, such as
-``qwk_metric()``, does not move while all rows are in one class; such rounds at the beginning use
-up no patience. A best round among the first few gives a warning.
+``qwk_metric()``, does not move while all rows are in one class; such rounds at the beginning do
+not count. A best round among the first few gives a warning.
 
 Predict: a booster predicts in natural units, also after saving and loading without this package:
 label units for an identity link, the mean for "log", the probability of label 1 for "logit" and
@@ -31,21 +30,19 @@ booster, fitted estimator or path), starts at its margins, which now mean what t
 
 Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in the first K trees.
 
-Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
-cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
-splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit``:
-``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``.
+Values by row, such as ``objective(function, rows={"cost": cost})``, belong to the training rows, in
+their order. ``cv`` splits them. Where scikit-learn splits, name them,
+``objective(function, rows=["cost"])``, and give them to ``fit``.
 
-CatBoost: ``adapters.catboost`` has ``train`` and the estimators, with the same conventions, for
-objectives whose rows are independent and have one margin: CatBoost passes blocks of 1,000 rows, and
-does not say which. All others are refused. Its early stopping is CatBoost's own, in which rounds at
-the beginning that do not move count.
+CatBoost trains objectives whose rows are independent and have one margin: it passes blocks of 1,000
+rows, and does not say which. All others are refused. In its own early stopping, rounds at the
+beginning that do not move count.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -80,12 +77,10 @@ def shift_intercept(
     negative_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
 ) -> BoosterT:
-    """A copy of a trained booster whose every margin is larger by a shift, for good.
+    """A copy of a trained booster with a constant added to every margin, saved in the model.
 
-    Use it to correct a trained model once, so that nobody who loads it has to.
-
-    The shift is inside the saved model: it survives saving, loading and pickling. The result is
-    checked by predicting. ``docs/intercept.md`` says where in the model it is.
+    It corrects a trained model once: the shift survives saving, loading and pickling.
+    ``docs/intercept.md`` says where in the model it is.
 
     Parameters
     ----------
@@ -93,13 +88,12 @@ def shift_intercept(
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     shift : LogOddsShift, optional
-        What ``log_odds_shift`` or :func:`imbalance_shift` returned. Numbers are refused here: they
-        could be rates.
+        What ``log_odds_shift`` or :func:`imbalance_shift` returned, no number.
     delta : float, or array of shape (K,) for K outputs, optional
         Instead of ``shift``, in margin units: label units, or log-odds (for softmax up to a
         constant).
     negative_keep_rate, class_keep_rates : optional
-        Sampling rates instead of ``shift``, as in ``log_odds_shift``.
+        Instead of ``shift``: sampling rates, as in ``log_odds_shift``.
 
     Returns
     -------
@@ -109,10 +103,8 @@ def shift_intercept(
     Raises
     ------
     TypeError, ValueError
-        If it is not a booster, there is not exactly one description of the shift, it is not one
-        number per output, or it cannot be represented: the margin is neither in label units nor
-        log-odds (counts, survival, ranking, ``reg_sqrt``, one model for each class against the
-        rest), or no leaf can hold it.
+        If it is not a booster, there is not exactly one description of the shift, with one number
+        per output, no leaf can hold it, or margins are neither in label units nor log-odds.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -147,11 +139,11 @@ def shift_intercept(
     elif shift is not None:
         d = shift
     else:
-        rates = _in_order(class_keep_rates, getattr(booster, "classes_", None))
-        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=rates)
+        in_order = _in_order(class_keep_rates, getattr(booster, "classes_", None))
+        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=in_order)
     library = library_of_model(booster)
     if library is None:
-        raise no_booster(booster, *EVERY)
+        raise no_booster(booster, EVERY)
     moved: BoosterT = library.shift_intercept(booster, d)
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
@@ -183,10 +175,9 @@ def imbalance_shift(
     """What to add to a model's log-odds to undo what was done against imbalance.
 
     Without X the shift is read from the booster's parameters, which multiply the odds of the
-    positive class. With X and y, a sample of the population, it is inferred from the predictions
-    of any classifier: it is the d with sum w sigmoid(z + d) = sum w y, where z are the model's
-    log-odds and w the weights. ``docs/rare_events.md`` says which of the two to use, and what
-    each assumes.
+    positive class. With X and y, a sample of the population, it is the d with
+    sum w sigmoid(z + d) = sum w y, where z are the model's log-odds and w the weights.
+    ``docs/rare_events.md`` says which of the two to use, and what each assumes.
 
     Parameters
     ----------
@@ -199,11 +190,9 @@ def imbalance_shift(
     y : array-like of shape (n,), optional
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
         and 1, which only ``is_unbalance`` needs.
-    sample_weight : array-like of shape (n,), optional
-        Makes the rows of X stand for the population; w means the same as w copies of the row, but
-        in the standard error a row counts as one.
-    counts : array-like of shape (n,), optional
-        How many identical rows each row of X stands for, whole numbers >= 0.
+    sample_weight, counts : array-like of shape (n,), optional
+        How many rows of the population each row of X stands for; in the standard error a row with
+        a weight counts as one, a row with a count (a whole number >= 0) as so many.
 
     Returns
     -------
@@ -219,8 +208,7 @@ def imbalance_shift(
 
     See Also
     --------
-    InterceptCalibrator : the same shift for log-odds or probabilities that you have, whatever
-        model they are from.
+    InterceptCalibrator : the same shift for log-odds or probabilities from any model.
 
     Examples
     --------
@@ -237,17 +225,6 @@ def imbalance_shift(
     from gbdt_objectives.priors import LogOddsShift
 
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):
-        if X is None:
-            kind = type(booster)
-            has_booster = any(hasattr(kind, name) for name in ("get_booster", "booster_"))
-            own = (
-                "from an estimator take get_booster() or booster_, whose parameters say nothing of "
-                "class_weight and sample_weight; or "
-            ) * has_booster
-            raise TypeError(
-                f"booster must be a Booster if X is missing, found {kind.__name__}: {own}pass a "
-                "sample of the population, imbalance_shift(model, X, y)"
-            )
         return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
     if X is None:
@@ -261,9 +238,8 @@ def imbalance_shift(
 def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
-        if library_of_model(booster) is not None:  # of CatBoost's train
-            raise no_booster(booster, *NAMES, remedy=OF_LOG_ODDS)
-        raise no_booster(booster, *NAMES)
+        is_known = library_of_model(booster) is not None  # as of CatBoost's train
+        raise no_booster(booster, NAMES, OF_LOG_ODDS if is_known else WITHIN)
     return library
 
 
@@ -277,7 +253,7 @@ OF_LOG_ODDS = (
 """What to do where the model's own log-odds cannot be read."""
 
 
-def no_booster(found: object, *names: str, remedy: str = WITHIN) -> TypeError:
+def no_booster(found: object, names: Iterable[str], remedy: str = WITHIN) -> TypeError:
     return TypeError(
         f"booster must be a Booster of {' or '.join(names)}, found "
         f"{type(found).__module__}.{type(found).__name__}: {remedy}"

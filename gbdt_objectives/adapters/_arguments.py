@@ -1,11 +1,11 @@
-"""Checks of arguments that both adapters share, and of parameters by tables of the libraries'."""
+"""Checks of arguments that all adapters share, and of parameters by tables of the libraries'."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,9 +25,6 @@ from gbdt_objectives.priors import LogOddsShift
 if TYPE_CHECKING:
     from gbdt_objectives.adapters._library import TrainingLibrary
 
-WRAPPED = "write objective=gbdt_objectives.objective(function)"
-"""What to do with a gradient function of one's own."""
-
 ABSENT: Any = None
 """The default of ``objective``, which is needed: without it a message says what to write."""
 
@@ -45,9 +42,7 @@ class Request:
     others: dict[str, Any]  # further arguments, which go on to the library
 
 
-OURS = (
-    "params", "data", "num_boost_round", "objective", "metric", "evals", "early_stopping_rounds",
-)  # fmt: skip
+OURS = [field.name for field in fields(Request)][1:-1]
 THEIRS = frozenset((
     "dtrain", "train_set", "obj", "maximize", "feval", "custom_metric", "valid_sets", "valid_names",
 ))  # fmt: skip
@@ -55,8 +50,7 @@ THEIRS = frozenset((
 
 
 def passed_on(kind: type, function: str) -> set[str]:
-    """The arguments of the booster's own ``train`` or ``cv`` that ours pass on to it; ``kind`` is
-    the class of its data."""
+    """The arguments that ours pass on to the ``train`` or ``cv`` of a data set's library."""
     place, found = kind.__module__, set[str]()
     while place:  # of xgboost.dask, which has fewer, and of xgboost
         if hasattr(sys.modules[place], function):
@@ -75,13 +69,13 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     taken = passed_on(kind, function)
     for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
         written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
-        written = WRAPPED if _is_function(others[name]) and "obj" in name else written
+        if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
+            written = WRAPPED
         raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
-        raise TypeError(
-            f"params must be a dict of booster parameters, found {_checks.shown(params)}"
-        )
-    _check_objective_is_said(function, params, objective)
+        raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
+    if objective is None and params.get("objective") is not None:
+        _refuse_as_parameter(function, params["objective"])
     check_is_objective(objective)
     if metric is not None or function == "cv":
         check_metric(metric, objective)
@@ -105,39 +99,36 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     return {"data": request.data, **evaluated}
 
 
-def _is_function(value: object) -> bool:
-    return callable(value) and not isinstance(value, Objective)
+WRAPPED = "write objective=gbdt_objectives.objective(function)"
 
 
-def _check_objective_is_said(function: str, params: Mapping[str, Any], objective: object) -> None:
-    """Raise if objective= is missing but params has one, as for the libraries' own train."""
-    found = params.get("objective")
-    if objective is not None or found is None:
-        return
-    instead = WRAPPED if _is_function(found) else f"pass it to {function}(), objective="
+def _refuse_as_parameter(function: str, found: object) -> NoReturn:
+    instead = WRAPPED
     if isinstance(found, str):
         instead = (
             "for an objective of the library call its own function; for one of gbdt_objectives "
             f"pass objective= to {function}(), such as qwk_objective()"
         )
+    elif isinstance(found, Objective) or not callable(found):
+        instead = f"pass it to {function}(), objective="
     raise TypeError(
         f"params['objective'] is {_checks.shown(found)} and objective= is missing: {instead}"
     )
 
 
 def check_data(name: str, data: object, kind: type) -> None:
-    if not isinstance(data, kind):
-        if type(data).__name__ in ("DaskDMatrix", "DaskQuantileDMatrix"):
-            raise TypeError(
-                f"{name} is a {type(data).__name__}, of many machines: use train of "
-                "gbdt_objectives.distributed.dask, train(client, params, data, ...)"
-            )
-        place, arguments = f"{kind.__module__.split('.')[0]}.{kind.__name__}", "X, label=y"
-        if kind.__name__ == "DaskDMatrix":
-            place, arguments = "xgboost.dask.DaskDMatrix", "client, X, y"
+    found = type(data).__name__
+    if isinstance(data, kind):
+        return
+    if found in ("DaskDMatrix", "DaskQuantileDMatrix"):
         raise TypeError(
-            f"{name} must be a {place}, found {type(data).__name__}: wrap it, {place}({arguments})"
+            f"{name} is a {found}, of many machines: use train of "
+            "gbdt_objectives.distributed.dask, train(client, params, data, ...)"
         )
+    place, arguments = f"{kind.__module__.split('.')[0]}.{kind.__name__}", "X, label=y"
+    if kind.__name__ == "DaskDMatrix":
+        place, arguments = "xgboost.dask.DaskDMatrix", "client, X, y"
+    raise TypeError(f"{name} must be a {place}, found {found}: wrap it, {place}({arguments})")
 
 
 def check_is_objective(objective: object) -> None:
@@ -147,24 +138,25 @@ def check_is_objective(objective: object) -> None:
     raise TypeError(
         f"objective must be an objective such as qwk_objective(), found "
         f"{_checks.shown(objective)}: wrap your own gradient function with "
-        "gbdt_objectives.objective(function); for a built-in objective call the booster's own "
-        "train()"
+        "gbdt_objectives.objective(function); a built-in one is for the booster's own train()"
     )
 
 
 def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
     K = objective.outputs
+    allowed: tuple[int, ...] = (K,)
     why = (
         f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
         "the objective for as many classes"
     )
     if K == 1:
+        allowed = (0, 1)
         why = (
             "the objective has one margin per row; leave it out, or train an objective with as "
             "many outputs (a function of your own with the library's own train(), as "
             "gbdt_objectives.objective(function))"
         )
-    refuse(params, names, (0, 1) if K == 1 else (K,), why)
+    refuse(params, names, allowed, why)
 
 
 def several_outputs(objective: Objective) -> dict[str, int]:
@@ -222,10 +214,7 @@ def check_shiftable(name: str, link: Link) -> None:
 
 
 def read_shift(delta: ArrayLike, outputs: int) -> Array:
-    """What to add to the margin of each output, shape (K,).
-
-    A shift of log-odds means the same for two classes in one output and in two.
-    """
+    """What to add to the margin of each output, (K,); log-odds of two classes may be in one."""
     if isinstance(delta, LogOddsShift):
         d = delta.values
         if outputs == 1 and d.shape == (2,):
@@ -236,8 +225,8 @@ def read_shift(delta: ArrayLike, outputs: int) -> Array:
     given = _checks.real_array("delta", delta)
     if given.shape != (outputs,):
         raise ValueError(
-            f"the booster has {outputs} outputs: delta must have shape ({outputs},), one shift per "
-            f"output, found shape {given.shape}"
+            f"the booster has {outputs} outputs: delta must have shape ({outputs},), found "
+            f"{given.shape}"
         )
     _checks.finite("delta", given)
     return given.astype(np.float64)
@@ -265,10 +254,13 @@ def same(value: object, allowed: tuple[object, ...]) -> bool:
     return plain(value) in {plain(option) for option in allowed}
 
 
+def is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
+
+
 def _check_evals(evals: object, *, parses_names: bool) -> None:
     if not isinstance(evals, list | tuple) or not all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)
-        for pair in evals
+        is_pair(one) and isinstance(one[1], str) for one in evals
     ):
         raise TypeError(f"evals must be a list of pairs (data, name), found {_checks.shown(evals)}")
     names = [name for _, name in evals]
@@ -289,19 +281,28 @@ Refused = Mapping[str, tuple[Values, str]]
 RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
 
 
-def by_reason(groups: Mapping[str, Mapping[str, Values]]) -> Refused:
-    """{name: (neutral values, reason)}, from {reason: {name: neutral values}}."""
+def by_reason(groups: Mapping[str, str]) -> Refused:
+    """{name: (neutral values, reason)}, from {reason: "name=neutral|neutral other_name"}."""
     return {
-        name: (neutral, why) for why, names in groups.items() for name, neutral in names.items()
+        name: (tuple(neutral.split("|")) if has_neutral else (), why)
+        for why, words in groups.items()
+        for name, has_neutral, neutral in (word.partition("=") for word in words.split())
     }
+
+
+def refuse_all(
+    params: Mapping[str, Any], table: Refused,
+    names: Callable[[str], Sequence[str]] = lambda name: (name,),
+) -> None:  # fmt: skip
+    for name, (neutral, reason) in table.items():
+        refuse(params, names(name), neutral, reason)
 
 
 @dataclass(frozen=True)
 class Table:
     """What train() does with every parameter of a library, under its main name.
 
-    A value that is allowed although the parameter is refused is neutral: it changes nothing.
-    None is always neutral, the libraries drop it.
+    A neutral value of a refused parameter changes nothing, as None, which the libraries drop.
     """
 
     library: str
@@ -317,7 +318,6 @@ class Table:
         return self.aliases.get(name, (name,))
 
     def known(self) -> set[str]:
-        """Every name, aliases included, for which there is a decision."""
         decided = {*self.passed, *self.used, *self.refused, *self.refused_with}
         return {alias for name in decided for alias in self.names(name)}.union(self.foreign)
 
@@ -335,9 +335,8 @@ class Table:
                         f"{params[other]!r} are one parameter of {self.library}, which would "
                         "silently use one of the values; leave one out"
                     )
-        of_stopping = self.refused_stopping.items() if stops_early else ()
-        for name, (neutral, reason) in (*self.refused.items(), *of_stopping):
-            refuse(params, self.names(name), neutral, reason)
+        refuse_all(params, self.refused, self.names)
+        refuse_all(params, self.refused_stopping if stops_early else {}, self.names)
         for name, (neutral, conditions, reason) in self.refused_with.items():
             if all(same(self.value(params, o), vs) for o, vs in conditions.items()):
                 refuse(params, self.names(name), neutral, reason)

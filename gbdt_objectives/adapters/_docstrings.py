@@ -28,6 +28,13 @@ USUAL = {
     names as further arguments, ``cost=``.""",
     "scores": "``focal_objective(2)`` or\n``ordinal_logit_objective(5)``",
     "labels": "Labels of two classes may be any, of K they are 0 to K-1",
+    "raises": """
+Raises
+------
+TypeError, ValueError
+    Arguments of the wrong kind, contradictory starts, refused parameters, and whatever the
+    objective finds wrong with the data.
+""",
     # in examples
     "stops": "early_stopping_rounds=10", "max": "n_estimators",
     "fit": "X[:400], y[:400], eval_set=[(X[400:], y[400:])],\n...     ",
@@ -39,11 +46,10 @@ STARTS = """. If it has {start}, training starts there
 
 TRAIN = """
 
-In a call of ``{library}.train`` three words change: {theirs}
-are ``data``, ``objective`` and ``metric`` here.
-
 Boosting starts at the objective's intercept, which goes into {place},
-and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the conventions.
+and stops on ``metric`` in its own direction; :mod:`gbdt_objectives.adapters` has the conventions.
+{theirs} of ``{library}.train``
+are ``data``, ``objective`` and ``metric`` here.
 
 Parameters
 ----------
@@ -75,13 +81,7 @@ Returns
     A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
     for a log link, the probability of label 1 for logloss; with the link "score" it gives
     margins, for ``objective.class_probability``. ``{margin}`` always gives margins.{booster}
-
-Raises
-------
-TypeError, ValueError
-    Arguments of the wrong kind, contradictory starts, refused parameters, and whatever the
-    objective finds wrong with the data.
-
+{raises}
 Examples
 --------
 >>> import {library}, numpy as np
@@ -97,14 +97,13 @@ Examples
 
 CV = """
 
-Per fold, boosting starts at the objective's intercept, and an objective that was made without
-labels, such as ``qwk_objective()``, is measured on the fold's training rows. One with values of
-its own for each row of ``data`` is split with them.
+An objective made without labels, such as ``qwk_objective()``, is measured on the training rows of
+each fold. One with values of its own for each row of ``data`` is split with them.
 
 Parameters
 ----------
 params, data, num_boost_round, objective
-    They mean the same as in :func:`train`.
+    They mean the same as in :func:`train`, which raises the same errors.
 metric : Metric
     What to measure on the held-out rows of each fold.
 early_stopping_rounds : int, optional
@@ -117,11 +116,6 @@ Returns
 {history}
     The mean and standard deviation of the metric per round, in the form of ``{library}.cv``
     and in full precision.{boosters}
-
-Raises
-------
-TypeError, ValueError
-    Whatever :func:`train` raises.
 
 Examples
 --------
@@ -149,8 +143,8 @@ and in the metric's own direction, and the model holds the best rounds only. Wit
 Parameters
 ----------
 objective : {objective}
-    An Objective must predict numbers: its link is "identity" or "log", whose models predict
-    means, or is not declared. For probabilities use :class:`{kind}Classifier`.
+    An Objective must predict numbers, link "identity", "log" or none declared; for probabilities
+    use :class:`{kind}Classifier`.
     What {title} would silently ignore under it is refused.{of_rows}
 **kwargs
     Parameters of {title}'s own ``{kind}Regressor``.
@@ -187,8 +181,7 @@ A metric for early stopping is ``loss_metric(objective)``.{own}
 Parameters
 ----------
 objective : {objective}
-    An Objective must have class probabilities; for label units use
-    :class:`{kind}Regressor`.
+    An Objective must have class probabilities; for label units use :class:`{kind}Regressor`.
     What {title} would silently ignore under it is refused.
 **kwargs
     Parameters of {title}'s own ``{kind}Classifier``.
@@ -211,8 +204,7 @@ True
 def documented(
     text: str, words: Mapping[str, str] = MappingProxyType({}), /, **more: str
 ) -> Callable[[Documented], Documented]:
-    """Add one of these texts to the docstring of a function or class, which says its purpose. Of
-    its words those given by name count first."""
+    """Add one of these texts to the docstring of a function or class, which says its purpose."""
 
     def document(thing: Documented) -> Documented:
         thing.__doc__ = f"{thing.__doc__}{text.format(**{**words, **more})}"

@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
-from gbdt_objectives._links import Link
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
@@ -33,8 +32,7 @@ from gbdt_objectives.objectives.base import Start
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
-OBJECTIVES = ("objective", "loss_function")
-"""What libraries call the objective of an estimator."""
+OBJECTIVES = ("objective", "loss_function")  # what libraries call the objective of an estimator
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
@@ -46,43 +44,37 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 class Fitting:
     """One fit of an estimator as one of ours. A subclass says what differs in its library.
 
-    ``objective`` is one of ours, None for one of the library or a function; ``metrics`` is
-    ``eval_metric``, with a Metric for each of ours, ``metric`` the first of these; ``given`` holds
-    the arguments of fit by name, ``parameters`` what to set on the estimator while the library's
-    own fit runs. A score is trained on positions of ``classes``.
+    ``objective`` is one of ours or None; ``metrics`` is ``eval_metric``, with a Metric for each of
+    ours, ``metric`` the first of these; ``given`` holds the arguments of fit by name,
+    ``parameters`` what to set on the estimator while the library's own fit runs.
     """
 
     library: Named
     model: Any  # the library's class whose fit and predict know nothing about classes
     fitted: str  # the attribute of an estimator for its fitted objective
     evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
-    row_starts: tuple[str, str]
-    """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+    row_starts: tuple[str, str]  # the arguments of fit that start each row, and of evaluation sets
     objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
     start: Callable[[Objective, Array, Array | None], StartedObjective]
     """The objective as the library calls it; ``parameters`` say where boosting starts."""
-    around: Callable[[], AbstractContextManager[None]]
-    """What to do before and after the library's own fit."""
-    finish: Callable[[Any, Objective, Start], Any]
-    """The complete model, under the name of the objective's link."""
+    around: Callable[[], AbstractContextManager[None]]  # before and after the library's own fit
+    finish: Callable[[Any, Objective, Start], Any]  # the model, under the name of the link
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
         self.is_classifier = self.classifies(estimator)
+        self.role = "Classifier" if self.is_classifier else "Regressor"
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit, self.objectives)
-        role = "Classifier" if self.is_classifier else "Regressor"
-        own = own_objective(estimator, role)
+        own = own_objective(estimator, self.role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
-        self.metrics = [
-            read_metric(one, estimator, role)
-            for one in (asked if isinstance(asked, list | tuple | set) else [asked])
-        ]
+        every = asked if isinstance(asked, list | tuple | set) else [asked]
+        self.metrics = [read_metric(one, estimator, self.role) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
@@ -93,8 +85,8 @@ class Fitting:
         guards.functions_read_margins(self.asked)
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            function = named(estimator, *OBJECTIVES)
-            guards.function_takes_weights(Facts(own=function, weighted=bool(weighted)))
+            own = named(estimator, *OBJECTIVES)
+            guards.function_takes_weights(Facts(own=own, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -111,32 +103,31 @@ class Fitting:
                     for name, (X, y) in self.evaluation_sets().items()
                 ])  # fmt: skip
                 self.library_fit = MethodType(self.model.fit, estimator)
-            y, w = self._labels_weights()
+            y, w = self.labels_weights()
             started = self.start(objective, y, w)
             # the rows as the user starts them, for margins after training
             asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
             intercept: Start = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
-                measured = objective.measured(y, w)
+                measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
                 started = StartedObjective(measured, intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
-                    first, *others = (start_of_rows(measured, len(y)) for y in labels)
+                    first, *others = (self.start_of_rows(measured, y) for y in labels)
                     self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
         self.hand_over(started)
         self.run()
         self.complete(objective, intercept)
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
-        setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
+        setattr(estimator, self.fitted, self.fit_to_margins(started.objective, y, w, asked))
         return estimator
 
     @staticmethod
     def encodes(objective: Objective) -> bool:
         """Whether the library is given positions of classes, of which it then knows nothing."""
-        link: Link = objective.link
-        return link.is_read_by_objective
+        return bool(objective.link.is_read_by_objective)
 
     def hand_over(self, started: StartedObjective) -> None:
         """Give the objective to the library's own fit."""
@@ -150,7 +141,7 @@ class Fitting:
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
-    def _labels_weights(self) -> tuple[Array, Array | None]:
+    def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
         y, w = one_column(self.given["y"]), self.given.get("sample_weight")
         w = None if w is None else np.asarray(w)
@@ -162,6 +153,13 @@ class Fitting:
         if self.is_classifier and self.classes is None:
             y = self.positions(y)
         return y, w
+
+    def measure(self, objective: Objective, y: Any, w: Any) -> Objective:
+        return objective.measured(y, w)
+
+    @staticmethod
+    def start_of_rows(measured: Objective, y: Any) -> Any:
+        return start_of_rows(measured, len(y))
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of classes that the library gets by name: two, unless it says so."""
@@ -186,13 +184,13 @@ class Fitting:
 
     def check_held_out(self, prefix: str, name: str | None = None) -> None:
         """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
-        X, y = self.given["X"], self.given["y"]
         pairs = list(self.evaluation_sets().values())
-        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-        labels = lambda k: y if k is None else pairs[k][1]  # noqa: E731
-        guards.stops_on_held_out(Facts(evaluated=sets, data=X, labels=labels, looks_at=name))
+        guards.stops_on_held_out(Facts(
+            evaluated=[(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)], looks_at=name,
+            data=self.given["X"], labels=lambda k: self.given["y"] if k is None else pairs[k][1],
+        ))  # fmt: skip
 
-    def _fit_to_margins(
+    def fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
     ) -> Objective:
         """The objective after training, with what it fits to the margins of the training rows."""
@@ -208,8 +206,7 @@ class Fitting:
     def class_probability(
         cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """The probabilities that the fitted objective finds in its margins; None if the library
-        finds them itself, or if ``library_predict`` is not asked for predictions."""
+        """What the fitted objective finds in margins; None if the library does, or is not asked."""
         objective = getattr(estimator, cls.fitted, None)
         if not cls.reads(objective):
             return None
@@ -220,7 +217,7 @@ class Fitting:
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
-        """The margins that an estimator predicts; ``given`` are the arguments of its predict."""
+        """What an estimator predicts, as margins; ``given`` are the arguments of its predict."""
         return cls.model.predict(estimator, **{**given, cls.library.margin_flag: True})
 
     @classmethod
@@ -237,12 +234,26 @@ class Fitting:
         return isinstance(estimator, ClassifierMixin)
 
     @staticmethod
-    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
-        return set_temporarily(estimator, parameters)
+    @contextmanager
+    def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
+        before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
+        booster = vars(estimator).pop("_Booster", None)  # of an earlier fit: XGBoost would set it
+        try:
+            estimator.set_params(**parameters)
+        finally:
+            if booster is not None:
+                estimator._Booster = booster
+        try:
+            yield
+        finally:
+            for name in (*parameters, *OTHERS):
+                if name in before:
+                    setattr(estimator, name, before[name])
+                elif name in vars(estimator):
+                    delattr(estimator, name)
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
-        """The probabilities, (n, K), that the objective finds in margins."""
         return objective.class_probability(margin)
 
     @staticmethod
@@ -261,19 +272,16 @@ class Fitting:
 
     @classmethod
     def margins_decide(cls, estimator: Any) -> bool:
-        """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
-        classes, or (n, K). It would read the score of K ordered classes as one of two."""
+        """True if margins are decisions as scikit-learn reads them, (n,) of two classes, (n, K)."""
         objective = getattr(estimator, cls.fitted, None)
         if isinstance(objective, Objective) and objective.link.is_of_objective:
             raise AttributeError(
-                f"margins under {objective!r} alone decide for no class, only the objective reads "
-                "them: use predict or predict_proba"
+                f"only {objective!r} itself reads its margins: use predict or predict_proba"
             )
         return True
 
     def find_classes(self, objective: Objective) -> Array:
-        """The classes of labels that a score is trained on, in the objective's order: any two, or
-        0 to K-1."""
+        """The classes that a score is trained on, in their order: any two, or 0 to K-1."""
         if objective.n_classes is not None and objective.n_classes > 2:
             return np.arange(objective.n_classes)
         target = one_column(self.given["y"])
@@ -286,8 +294,7 @@ class Fitting:
 
 
 def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:
-    """Make a subclass of a library's estimator one of ours, by methods with its signatures, which
-    scikit-learn inspects."""
+    """Make a subclass of a library's estimator one of ours, by methods with its signatures."""
 
     def extend(kind: type[Estimator]) -> type[Estimator]:
         library: Any = kind.__base__
@@ -330,8 +337,7 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
 def _by_keyword(
     library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Name the arguments after X and y that have names only: XGBoost takes them by position, too,
-    and warns."""
+    """Name the arguments that XGBoost takes by position, too, and warn as it does."""
     call = signature(library_fit).parameters
     names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
     if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
@@ -343,8 +349,8 @@ def _by_keyword(
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of an estimator's fit by name, without those that are None."""
     call = signature(fit)
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values())
-    for name in () if takes_any else [name for name in kwargs if name not in call.parameters]:
+    rest = [n for n, p in call.parameters.items() if p.kind is Parameter.VAR_KEYWORD]
+    for name in () if rest else [name for name in kwargs if name not in call.parameters]:
         estimator, of_rows = fit.__self__, ""
         if getattr(named(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
@@ -353,9 +359,8 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         said = said or f"a parameter goes to the estimator, {kind}({name}=...)"
         raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{of_rows}")
     found = call.bind(*args, **kwargs).arguments
-    for name, parameter in call.parameters.items():
-        if parameter.kind is Parameter.VAR_KEYWORD:
-            found |= found.pop(name, {})
+    for name in rest:
+        found |= found.pop(name, {})
     return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
 
 
@@ -365,11 +370,6 @@ def whole_numbers(y: Any) -> Any:
         return y
     plain = np.array(np.asarray(y).tolist())
     return plain if plain.dtype.kind in "iu" else y
-
-
-def is_pair(value: Any) -> bool:
-    """Whether an evaluation set is a pair (X, y), and not a data set of the library."""
-    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def read_arguments(
@@ -392,29 +392,25 @@ def read_arguments(
             "names only, objective.without_rows()"
         )
     X = given["X"]
-    for name, values in rows.items() if hasattr(X, "iloc") else ():
-        if hasattr(values, "iloc") and not X.index.equals(values.index):
+    for name, values in rows.items():
+        if hasattr(X, "iloc") and hasattr(values, "iloc") and not X.index.equals(values.index):
             raise ValueError(
                 f"{name} and X have different indexes, but rows are taken in their order: pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
             )
-    if given.get("y") is None and not hasattr(X, "get_label"):  # as of CatBoost's data sets
-        raise ValueError(
-            f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
-            "y is None."
-        )
+    if not hasattr(X, "get_label"):  # as CatBoost's data sets have
+        _checks.is_given(fit.__self__, given.get("y"))  # type: ignore[arg-type]
     given["y"] = whole_numbers(given.get("y"))
     if isinstance(given.get("eval_set"), list):
         given["eval_set"] = [
-            (pair[0], whole_numbers(pair[1])) if is_pair(pair) else pair
-            for pair in given["eval_set"]
+            (one[0], whole_numbers(one[1])) if _arguments.is_pair(one) else one  # or a data set
+            for one in given["eval_set"]
         ]
     return objective.with_rows(rows) if rows else objective, given
 
 
 def request_rows(kind: type[Estimator]) -> None:
-    """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
-    for fit, and set_fit_request takes it."""
+    """Let scikit-learn's metadata routing know what the objective's rows name."""
     if not hasattr(kind, "set_fit_request"):  # scikit-learn 1.2 has no metadata routing
         return
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
@@ -437,8 +433,7 @@ def request_rows(kind: type[Estimator]) -> None:
 
 
 def row_names(objective: object) -> tuple[str, ...]:
-    """The names of what fit gets for each row. Values such as offsets, made of what users have, do
-    not count: only the objective has a name for them."""
+    """The names of what fit gets for each row, unlike offsets, for which users have no name."""
     named = objective.named if isinstance(objective, Objective) else ()
     users = all(values is None or values.is_of_user for _, values in named)
     return tuple(name for name, _ in named) if users else ()
@@ -475,15 +470,15 @@ def own_objective(estimator: Any, role: str) -> Objective | None:
     if not isinstance(objective, Objective):
         return None
     kind: Any = type(estimator)
-    library = row_of(kind)
-    facts = Facts(objective=objective, estimator=estimator, role=role, library=library)
-    guards.objective_fits_estimator(facts)
+    guards.objective_fits_estimator(
+        Facts(objective=objective, estimator=estimator, role=role, library=row_of(kind))
+    )
     return objective
 
 
 def check_name(estimator: object) -> None:
-    """Raise for the name of an objective that an estimator's library does not know, and of which
-    its classifier makes another one or an error, and warn of one that predicts no classes."""
+    """Raise for the name of an objective that an estimator's library does not know, and warn of one
+    of which its classifier makes another."""
     kind, objective = kind_of(estimator), getattr(estimator, "objective", None)
     found = None if kind is None else library_of(estimator)
     if kind is None or found is None or not isinstance(objective, str):
@@ -513,12 +508,11 @@ def read_metric(value: object, estimator: Any, role: str) -> Any:
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return metric
-    objective = named(estimator, *OBJECTIVES)
-    if callable(objective):
-        _arguments.check_metric(metric, objective)
+    own = named(estimator, *OBJECTIVES)
+    if callable(own):
+        _arguments.check_metric(metric, own)
     else:
-        facts = Facts(metric=metric, link=metric.link, role=role, own=objective)
-        guards.metric_reads_built_in(facts)
+        guards.metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=own))
     return metric
 
 
@@ -538,12 +532,12 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
 
 def sounding_like(name: str, what: str) -> str:
     """What to write for the name of a metric or an objective that the library does not know."""
-    names = names_of_metrics if what == "metric" else names_of_objectives
+    names, linear = names_of_metrics, "threshold_metric('kappa')"
+    if what == "objective":
+        names, linear = names_of_objectives, "kappa_objective(...)"
     sounds = {fit.removesuffix(f"_{what}"): f"{fit}(...)" for fit in names if fit.endswith(what)}
     sounds |= dict.fromkeys(("quadratic_kappa", "quadratic_weighted_kappa"), f"qwk_{what}(...)")
-    both = f"qwk_{what}(...), which is quadratic, or " + {
-        "metric": "threshold_metric('kappa')", "objective": "kappa_objective(...)",
-    }[what]  # fmt: skip
+    both = f"qwk_{what}(...), which is quadratic, or {linear}"
     sounds |= dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"), both)
     own = name.lower().removesuffix("_loss").removesuffix(f"_{what}")
     near = difflib.get_close_matches(own, sounds, 1, 0.75)
@@ -558,22 +552,3 @@ def check_two_classes(classes: Array) -> None:
             f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
             "objective is for two: leave objective out, or merge classes"
         )
-
-
-@contextmanager
-def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    before = {name: dict(v) if name in OTHERS else v for name, v in vars(estimator).items()}
-    booster = vars(estimator).pop("_Booster", None)  # of an earlier fit: XGBoost would set it, too
-    try:
-        estimator.set_params(**parameters)
-    finally:
-        if booster is not None:
-            estimator._Booster = booster
-    try:
-        yield
-    finally:
-        for name in (*parameters, *OTHERS):
-            if name in before:
-                setattr(estimator, name, before[name])
-            elif name in vars(estimator):
-                delattr(estimator, name)

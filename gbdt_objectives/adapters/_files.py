@@ -33,15 +33,14 @@ def read_model(path: str) -> Any:
     """The booster in a file."""
     library = LIBRARY_OF[Path(path).suffix]
     try:
-        booster_of = _registry.load(library).Booster
+        _registry.load(library)
     except ImportError as error:
         raise ImportError(f"{path} needs {library}: pip install {library}") from error
-    if not _registry.library(library).looks_whole(Path(path).read_bytes()):
-        title = _registry.BY_NAME[library].title
-        raise ValueError(f"{path} is no model of {title}: save it with save_model")
     try:
-        return booster_of(model_file=path)
-    except Exception as error:  # of the library's own kinds, in many lines
+        return _registry.library(library).open_booster(path)
+    except Exception as error:
+        if type(error) is ValueError:  # not of the library's own kinds, in many lines
+            raise
         raise ValueError(
             f"{path} cannot be read as a model of {library}: save it with save_model"
         ) from error

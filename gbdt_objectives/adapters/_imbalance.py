@@ -42,13 +42,19 @@ def check_sample(X: Any, y: ArrayLike | None) -> None:
 
 
 def infer_of_classifier(
-    model: Any,
-    X: Any,
-    y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    counts: ArrayLike | None,
+    model: Any, X: Any, y: ArrayLike | None, w: ArrayLike | None, counts: ArrayLike | None
 ) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
+    if X is None:
+        kind = type(model)
+        own = (
+            "from an estimator take get_booster() or booster_, whose parameters say nothing of "
+            "class_weight and sample_weight; or "
+        ) * (hasattr(kind, "get_booster") or hasattr(kind, "booster_"))
+        raise TypeError(
+            f"booster must be a Booster if X is missing, found {kind.__name__}: {own}pass a "
+            "sample of the population, imbalance_shift(model, X, y)"
+        )
     check_sample(X, y)
     check_is_fitted(model)
     classes = np.asarray(model.classes_)
@@ -59,7 +65,7 @@ def infer_of_classifier(
     p = predict_probability(model, X)
     with np.errstate(divide="ignore"):
         z = np.log(p[:, 1]) - np.log(p[:, 0])
-    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight, counts)
+    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, w, counts)
 
 
 def infer_shift(

@@ -1,7 +1,5 @@
 """Library: what differs between XGBoost, LightGBM and others, as one value of functions and tables.
 
-More is asked of those that train by a function, and of those whose boosters call objectives alone.
-
 Each is made in its own folder, ``library.py``; ``_registry.library(name)`` finds it.
 """
 
@@ -43,38 +41,31 @@ class Library(Named):
     classifies: tuple[str, ...] = ()  # what else a classifier's may be, for predictions of classes
     takes: Mapping[str, tuple[float, float]]
     """The least and the greatest label of its objectives that do not take every number."""
-    correctable: tuple[str | None, ...]
-    """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
-    functions_are_log_odds: bool = False
-    """Whether its classifier takes the margin of a user's function for log-odds."""
+    correctable: tuple[str | None, ...]  # a classifier's objectives whose log-odds can be shifted
+    functions_are_log_odds: bool = False  # whether it takes margins of a function for log-odds
     own_stopping: tuple[str, ...] = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
-    """Parameters that give an estimator early stopping on rows that fit is given; none where it
-    splits off rows itself."""
+    """Parameters that give an estimator early stopping on rows that fit is given."""
     zero_rounds_stop: bool = False  # whether early stopping after 0 rounds or fewer is on
     check_stopping: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator that cannot stop on rows of ours."""
-    stops_after: Callable[[int], Mapping[str, Any]] = lambda rounds: {
-        "early_stopping_rounds": rounds
-    }
+    stops_after: Callable[[int], Mapping[str, Any]] = lambda k: {"early_stopping_rounds": k}
     """Parameters with which an estimator stops after so many rounds without improvement."""
     fixed_rounds: Callable[[int], Mapping[str, Any]] = lambda rounds: {"n_estimators": rounds}
-    """Parameters with which it trains so many."""
     same_steps: Callable[[Any, Sequence[Any]], Mapping[str, Any]] = lambda estimator, models: {}
     """Parameters that it would choose by the number of rounds, as these models chose them."""
     weigh_held_out: Callable[[Any], Mapping[str, Any]] = lambda w: {}
-    """Arguments of fit for the weights of these rows."""
+    """Arguments of fit for the weights of rows held out."""
     own_class: Callable[[Any], Any] = lambda estimator: estimator
     """An estimator as one that takes an objective."""
-    quiet_fit: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of fit with which it prints no rounds."""
+    quiet_fit: Mapping[str, Any] = field(default_factory=dict)  # arguments to print no rounds
     check_offset: Callable[[Any], None] = lambda estimator: None
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None] = lambda log_odds: None
     """Raise if training cannot start at these log-odds."""
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
-    small: Mapping[str, Any]  # parameters of an estimator that trains small trees and says nothing
+    small: Mapping[str, Any]  # parameters of small trees, on one thread, without printing
     stops: Any = ()
     """Its callbacks that stop early; ``data`` names the set that they look at, None the last."""
 
@@ -104,14 +95,12 @@ class TrainingLibrary(Library):
     )
     """Hold the data while the library trains; gives callbacks that it needs for that."""
     place: Callable[..., tuple[Any, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the started objective of a training on the first
-    data set, with its ``shift``, and the parameters with which boosting starts where it should."""
+    """(request, objective, params, data sets) -> the started objective, with its ``shift``, of a
+    training on the first data set, and the parameters with which boosting starts there."""
     run: Callable[..., Any]
-    """(request, callbacks, started objective, parameters of the start) -> what the library's own
-    function returns, with objective and metric in the form that it takes."""
+    """(request, callbacks, started objective, parameters of the start) -> a booster or history."""
     finish: Callable[[Any, Objective, Start], Any]
     """A complete model: with what the objective added to each margin."""
-    quiet: Mapping[str, int]  # the parameters with which it prints nothing
     predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
 
 
@@ -122,15 +111,13 @@ class OpenLibrary(TrainingLibrary):
     fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the data of cv
 
     # Calls: what a booster, and whoever calls us, gives away.
-    trained_as: Callable[[Any], tuple[str, Link | None]]
-    """The library's objective by whose name a booster predicts under ours, and its transform; None
-    if it has none."""
-    start_is_told: Callable[[Any], bool]
+    trained_as: Callable[[Any], tuple[str, Link | None]] = lambda booster: ("", None)
+    """The library's objective by whose name a booster predicts under ours, and its transform."""
+    start_is_told: Callable[[Any], bool] = lambda booster: False  # where to start, by the user
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
-
-    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]]
+    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 
     # What parameters did to the intercept.
@@ -142,7 +129,6 @@ class OpenLibrary(TrainingLibrary):
     tolerance: float  # how near a served prediction is
     refuses_new: bool  # whether it raises for a category that training did not have
     misreads_newer: bool  # whether it reads files of later versions, and predicts something else
-    booster_of: Callable[[Any], Any]
     reader: Callable[[Any], dict[str, Any]]
     """How a served model reads the file: its library, and what it must be told."""
     link_of: Callable[[Any], Link]
@@ -150,14 +136,12 @@ class OpenLibrary(TrainingLibrary):
     count_outputs: Callable[[Any], int]
     count_features: Callable[[Any], int]
     names_of: Callable[[Any], list[str] | None]  # of the features
-    same_names: Callable[[list[str], list[str]], bool]
-    """(names of the model, names of columns) -> whether they are the same."""
+    same_names: Callable[[list[str], list[str]], bool]  # of the model, and of columns
     categories_of: Callable[[Any, list[list[Any] | None]], list[list[Any] | None]]
     """The categories of each feature in the model's order; the second argument are those of X."""
     margin: Callable[[Any, Any], Array]  # from the rounds that the model predicts with, float64
     write: Callable[[Any, str], object]  # the rounds that it predicts with, into a file
     write_all: Callable[[Any, str], object]  # all rounds
-    looks_whole: Callable[[bytes], bool]  # whether a file's text may be read at all
     open_booster: Callable[[str], Any]
     restore: Callable[..., Any]
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""

@@ -1,4 +1,4 @@
-"""Training: where boosting starts, and the steps of train and cv that both libraries share."""
+"""Training: where boosting starts, and the steps of train and cv that all libraries share."""
 
 from __future__ import annotations
 
@@ -18,15 +18,10 @@ from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
 
-TOLERANCE = 1e-3
-"""Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
-
 
 def start_margin(objective: Objective) -> Start:
     """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
-    intercept = objective.intercept
-    if intercept is None:
-        return 0.0
+    intercept = objective.intercept or 0.0
     return np.array(intercept) if isinstance(intercept, tuple) else intercept
 
 
@@ -42,8 +37,7 @@ def read_starts(
     """The start of each row, (n,) or (n, K), from what may be flat, in this order."""
     if outputs == 1:
         starts = _checks.vector(name, values)
-        if rows is not None:
-            _checks.same_length(name, starts, "the labels", rows)
+        _checks.same_length(name, starts, "the labels", len(starts) if rows is None else rows)
         return starts
     given = _checks.real_array(name, values)
     _checks.finite(name, given.ravel())
@@ -57,8 +51,7 @@ def read_starts(
 
 
 def ends_of(starts: Array) -> tuple[float, float]:
-    """The least and the greatest start of everybody's rows; of several outputs, above the first
-    row's."""
+    """The ends of the starts of all workers' rows; of several outputs, above the first row's."""
     starts = starts - starts[:1] if starts.ndim > 1 else starts
     ends = (float(starts.min()), float(starts.max())) if len(starts) else (np.inf, -np.inf)
     everybodys = _workers.all_gather(ends)
@@ -68,19 +61,17 @@ def ends_of(starts: Array) -> tuple[float, float]:
 class StartedObjective:
     """The objective of one training, bound to its data and measured in the first round.
 
-    It can be called in all the ways that boosters use. The first margins must be ``start`` (None
-    when continuing an earlier model): a lost start raises instead of training a different model.
-    ``shifts`` says whether the objective's intercept is added to every margin, as ``shift``, for a
-    booster that starts at 0 and gets the intercept after training. ``given`` names the user's
-    argument that says where to start.
+    The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
+    instead of training a different model. ``shifts``: whether the intercept is added to every
+    margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
+    ``given`` names the user's argument that says where to start.
     """
 
     def __init__(
         self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
         given: str = "",
     ) -> None:  # fmt: skip
-        self.objective = objective
-        self.start, self.given = start, given
+        self.objective, self.start, self.given = objective, start, given
         self.shifts = shifts
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
@@ -93,24 +84,23 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
-            is_first = self._bound is None
-            if self._bound is None:
-                y, w = _checks.label_weight(b) if native else (a, sample_weight)
-                if not _workers.workers():
-                    name, alone = self.objective.equations.name, _calls.free_network(stack())
-                    guards.sums_are_of_all_rows(Facts(name=name, alone=alone))
-                self._check_start(np.asarray(to_host(margin)))
-                if self.shifts:
-                    self.objective = self.objective.measured(y, w)
-                    self.shift = start_margin(self.objective)
-                self._bound = self.objective.bind(y, w, start=self.shift)
-                self.objective = self._bound.objective
-            found = self._bound(margin)
-            if is_first and self.given:  # does the user's own start contradict the objective?
+            if self._bound is not None:
+                return self._bound(margin)
+            loss = self.objective.equations
+            y, w = _checks.label_weight(b) if native else (a, sample_weight)
+            if not _workers.workers():
+                alone = _calls.free_network(stack())
+                guards.sums_are_of_all_rows(Facts(name=loss.name, alone=alone))
+            self._check_start(np.asarray(to_host(margin)))
+            if self.shifts:
+                self.objective = self.objective.measured(y, w)
+                self.shift = start_margin(self.objective)
+            bound = self._bound = self.objective.bind(y, w, start=self.shift)
+            self.objective, found = bound.objective, bound(margin)
+            if self.given:  # does the user's own start contradict the objective?
                 loss = self.objective.equations
                 facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
-                rows = self._bound.rows
-                guards.starts_near_intercept(with_start(facts, loss, rows, margin, found[0]))
+                guards.starts_near_intercept(with_start(facts, loss, bound.rows, margin, found[0]))
             return found
 
     def of(self, data: Any) -> StartedObjective:
@@ -125,13 +115,13 @@ class StartedObjective:
             return
         check_margin_shape(self.objective, margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
-        wrong = np.abs(margin - expected) > TOLERANCE * (1 + np.abs(expected))
+        # in float32, or as a logistic base_score, it is good to 4e-4 of log-odds
+        wrong = np.abs(margin - expected) > 1e-3 * (1 + np.abs(expected))
         if wrong.any():
             row = int(np.argwhere(wrong)[0][0])
-            found, should = margin[row].tolist(), expected[row].tolist()
+            found, should = (_checks.shown(a[row].tolist()) for a in (margin, expected))
             raise lost_start(
-                f"boosting starts at a margin of {_checks.shown(found)} in row {row} instead of "
-                f"{_checks.shown(should)}"
+                f"boosting starts at a margin of {found} in row {row} instead of {should}"
             )
 
 
@@ -151,10 +141,6 @@ def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) ->
         return rendered(moved, data)
 
     return measure
-
-
-FEW_ROUNDS = 3
-"""A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
 def train(library: TrainingLibrary, request: Request) -> Any:
@@ -210,8 +196,8 @@ def cv(library: OpenLibrary, request: Request) -> Any:
 
 
 class Folds:
-    """The objectives of a cross-validation, one per fold, looked up by their data. Its ``start``
-    becomes the fpreproc of the library's cv, and calls the user's."""
+    """The objectives of a cross-validation, one per fold, looked up by their data. ``start`` is the
+    fpreproc of the library's cv, and calls the user's."""
 
     def __init__(self, library: OpenLibrary, request: Request, callbacks: Sequence[Any]) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
@@ -253,8 +239,9 @@ class Folds:
 
 
 def warn_if_few(best_round: int, seen: int, name: str) -> None:
-    """Warn if the best of many rounds, counted from 0, is among the first few."""
-    if best_round < FEW_ROUNDS <= seen // 3:
+    """Warn if the best of many rounds, counted from 0, is among the first few: more often training
+    stopped on a plateau than the model is finished."""
+    if best_round < 3 <= seen // 3:
         warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
             "the model is not finished, stop on a metric that changes in every round, such as "

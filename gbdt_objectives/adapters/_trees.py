@@ -10,8 +10,7 @@ from gbdt_objectives._checks import Array
 LEQ, LT, MEMBER = 0, 1, 6
 """The tests of a node, by the operator's numbers: x <= value, x < value, x in a set."""
 
-Child = tuple[int, bool]
-"""The place of a node, or of a leaf where the second is True."""
+Child = tuple[int, bool]  # the place of a node, or of a leaf where the second is True
 
 
 @dataclass(eq=False)
@@ -19,8 +18,7 @@ class Trees:
     """Margins are ``base`` and the sums of leaves, (n, K). All numbers are exact in float64."""
 
     base: Array
-    is_float32: bool
-    """Whether the booster compares features as float32."""
+    is_float32: bool  # whether the booster compares features as float32
     roots: list[int] = field(default_factory=list)
     features: list[int] = field(default_factory=list)
     modes: list[int] = field(default_factory=list)
@@ -32,8 +30,7 @@ class Trees:
     leaves: list[float] = field(default_factory=list)
 
     def add(self, target: int, nodes: dict[Any, Any], root: Any) -> None:
-        """A tree: a leaf's number, or (feature, mode, value or set, missing_is_true, children) of
-        each key of a node."""
+        """A tree: of each key a leaf's number or (feature, mode, value, missing_is_true, keys)."""
         if isinstance(nodes[root], float):
             self.base[target] += nodes[root]
             return

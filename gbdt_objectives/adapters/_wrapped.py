@@ -20,12 +20,10 @@ from gbdt_objectives.objectives.ratio import RatioLoss
 
 Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
 
-METRIC = ("metric", "eval_metric")
-"""The main names of what is measured."""
+METRIC = ("metric", "eval_metric")  # the main names of what is measured
 
 
 def last_step(estimator: Any) -> Any:
-    """What a Pipeline ends in, any other estimator itself."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
@@ -41,8 +39,7 @@ def refuse_parameters(
 
 
 def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
-    """Those of an estimator and its parts, and of what a search tries: as written, the main name,
-    the value."""
+    """As written, the main name, the value: also of parts, and of what a search tries."""
     given = estimator.get_params()
     mains: dict[str, str] = {}
     for part in (estimator, *given.values()):
@@ -76,8 +73,7 @@ def check_correctable(estimator: Any) -> None:
 
 
 def check_log_odds(name: str, value: Any, library: Library) -> None:
-    """Raise unless a booster predicts probabilities, and so log-odds, for the rows it is trained
-    on; ``name`` is the parameter that holds this objective."""
+    """Raise unless ``name`` holds an objective of probabilities of the rows it is trained on."""
     own = library.functions_are_log_odds and callable(value)
     if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
         own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
@@ -85,15 +81,14 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     if isinstance(loss, LoglossLoss) and (
         loss.named or (loss.negative_weight, loss.offset) != (1, 0)
     ):
-        raise ValueError(
-            f"estimator has {name}={value!r}, which already corrects for sampling: leave it out, "
-            "or pass correction=None"
-        )
-    if not (own or value in library.correctable):
-        raise ValueError(
-            f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
-            "corrected: leave it out, or pass correction=None"
-        )
+        why = "which already corrects for sampling"
+    elif not (own or value in library.correctable):
+        why = "whose predictions are not log-odds and cannot be corrected"
+    else:
+        return
+    raise ValueError(
+        f"estimator has {name}={value!r}, {why}: leave it out, or pass correction=None"
+    )
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:
@@ -101,18 +96,15 @@ def find_stopping_rounds(estimator: Any) -> int | None:
     library = library_in_role(estimator, "Classifier")
     if library is None:
         return None
-    parameters = estimator.get_params()
     for name in library.own_stopping:
-        if parameters.get(name) is None:
-            continue
-        if library.zero_rounds_stop or _checks.number(name, parameters[name]) > 0:
-            return _checks.whole_number(name, parameters[name], 1)
+        rounds = estimator.get_params().get(name)
+        if rounds is not None and (library.zero_rounds_stop or _checks.number(name, rounds) > 0):
+            return _checks.whole_number(name, rounds, 1)
     return None
 
 
 def fix_rounds(estimator: Any, library: Library, rounds: int, models: Sequence[Any]) -> None:
-    """Let it train so many, under the name by which it was given another number, in steps like
-    those of the models that found it, and measure nothing."""
+    """Let it train so many, in steps like those of the models that found it, without measuring."""
     given = estimator.get_params()
     estimator.set_params(**library.same_steps(estimator, models))
     for name, value in library.fixed_rounds(rounds).items():
@@ -125,7 +117,7 @@ def fix_rounds(estimator: Any, library: Library, rounds: int, models: Sequence[A
 
 
 def find_metric(estimator: Any) -> tuple[str, Any]:
-    """What it is to measure, one of ours as a Metric, and the parameter that says so."""
+    """The parameter that says what to measure, and that, one of ours as a Metric."""
     for written, name, value in all_parameters(estimator):
         if name in METRIC and value is not None:
             one = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
@@ -139,8 +131,7 @@ def check_best_round(parameters: dict[str, Any]) -> None:
     for name in ("booster", "boosting_type", "boosting", "boost"):
         if parameters.get(name) not in cut_back:
             raise ValueError(
-                f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
-                "the two out"
+                f"early stopping is not supported with {name}={parameters[name]!r}: leave one out"
             )
     refuse_parameters(
         parameters, ("early_stopping_min_delta",), (0,),
@@ -154,8 +145,8 @@ def fit(
 ) -> Any:  # fmt: skip
     """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
     stops on the metric of the rows held out, if there are any."""
-    if objective is not None or metric is not None:
-        estimator = library.own_class(estimator)
+    is_ours = objective is not None or metric is not None
+    estimator = library.own_class(estimator) if is_ours else estimator
     if objective is not None:
         estimator.set_params(objective=objective)
     fitting = library.fitting
@@ -168,7 +159,7 @@ def fit(
         given |= library.quiet_fit
         parameters |= library.stops_after(stopping_rounds)
         (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
-    on_its_own = objective is None and metric is None and not hasattr(estimator, "objective")
+    on_its_own = not is_ours and not hasattr(estimator, "objective")
     with fitting.set_temporarily(estimator, parameters):
         if on_its_own or isinstance(estimator, tuple(library.kinds.values())):
             return estimator.fit(**given)

@@ -151,8 +151,7 @@ def _check_doors(probe: Probe, library: Any) -> None:
 
     def trained() -> tuple[Any, Any, Any]:
         adapter, data = f"gbdt_objectives.adapters.{library.name}", library.data(X, y)
-        params = {"nthread": 1, "max_depth": 2, **library.quiet}
-        booster = _registry.load(adapter).train(params, data, ROUNDS, objective=target)
+        booster = _registry.load(adapter).train(library.small, data, ROUNDS, objective=target)
         rows = library.predicts_on(X)
         margin = booster.predict(rows, **{library.margin_flag: True})
         return margin, booster.predict(rows), link.inverse

@@ -50,9 +50,8 @@ INSTEAD = each_word({
     "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",
-    "write n_estimators=": (
-        "num_boost_round num_round num_rounds num_iterations num_trees iterations"
-    ),
+    "write n_estimators=": "num_boost_round num_round num_rounds num_iterations num_trees "
+    "iterations",
     "write early_stopping_rounds=": "early_stopping early_stopping_round",
     "write features_col=, the name of a column of vectors or a list of columns": "features X",
     "write label_col=, the name of a column": "label labels target y",
@@ -93,7 +92,7 @@ class _Trained:
             if rounds is not None:
                 callbacks.append(early_stopping(metric, rounds, data_name="validation"))
                 plain.clear(plain.early_stopping_rounds)
-            exact = Exact(metric.xgboost, metric)
+            exact = Exact(metric)
             training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
         plain.setParams(**training)
         with _errors_of_workers():
@@ -132,8 +131,8 @@ def spark_regressor(
         Made from all labels, or without labels, as ``qwk_objective()``: then each ``fit`` measures
         the training rows of its DataFrame, in one more Spark job over two columns.
     metric : Metric, optional
-        E.g. ``extended_qwk_metric()``, measured in each round on the training rows and on those of
-        ``validation_indicator_col``. No other metric is evaluated.
+        For instance ``extended_qwk_metric()``, measured in each round on the training rows and on
+        those of ``validation_indicator_col``. No other metric is evaluated.
     **kwargs
         As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``weight_col``,
         ``validation_indicator_col``, ``early_stopping_rounds``, ``coll_cfg``, XGBoost's parameters.
@@ -142,8 +141,8 @@ def spark_regressor(
     Returns
     -------
     xgboost.spark.SparkXGBRegressor
-        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. It cannot be saved. What
-        ``fit`` returns can: it is XGBoost's own model, without anything of this package.
+        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. It cannot be saved, but what
+        ``fit`` returns can: it is XGBoost's own model.
 
     Raises
     ------
@@ -161,16 +160,14 @@ def spark_regressor(
     3
     """
     _check("spark_regressor", objective, metric, kwargs)
-    if objective.link.n_classes == 2 and objective.link.is_transformed:
+    if objective.link == LOGIT:
         raise TypeError(
-            f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...), "
-            "whose models predict probabilities"
+            f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...)"
         )
     if objective.link.is_transformed:
         raise TypeError(
             f"{objective!r} trains {objective.link.margins}, which Spark's models would return as "
-            "predictions: use XGBRegressor of gbdt_objectives.adapters.xgboost on one machine, or "
-            "DaskXGBRegressor of gbdt_objectives.distributed.dask"
+            "predictions: use adapters.xgboost.XGBRegressor, or distributed.dask.DaskXGBRegressor"
         )
     return _Regressor(objective, metric, kwargs)
 
@@ -178,7 +175,7 @@ def spark_regressor(
 def spark_classifier(
     objective: Objective = ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBClassifier:
-    """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(.1)``.
+    """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(r)``.
 
     It does for labels 0 and 1 what :func:`spark_regressor` does, and raises the same. The column of
     probabilities has those that the objective aims at, and that of raw predictions the log-odds.
@@ -188,7 +185,7 @@ def spark_classifier(
     objective : Objective
         With the link "logit": ``weighted_logloss_objective``, ``offset_logloss_objective``.
     metric : Metric, optional
-        Of log-odds, e.g. ``weighted_logloss_metric(0.1)``.
+        Of log-odds, such as ``weighted_logloss_metric(0.1)``.
     **kwargs
         As for ``xgboost.spark.SparkXGBClassifier``.
 
@@ -205,11 +202,10 @@ def spark_classifier(
     2
     """
     _check("spark_classifier", objective, metric, kwargs)
-    if objective.link.n_classes != 2 or not objective.link.is_transformed:
+    if objective.link != LOGIT:
         raise TypeError(
-            f"{objective!r} trains {objective.link.margins}, which XGBoost's classifier "
-            "would take for log-odds: write spark_regressor(objective, ...), and turn its scores "
-            "into classes with apply_thresholds"
+            f"{objective!r} trains {objective.link.margins}, no log-odds: write "
+            "spark_regressor(objective, ...), and turn scores into classes with apply_thresholds"
         )
     return _Classifier(objective, metric, kwargs)
 
@@ -226,14 +222,12 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
     if objective.is_by_row:
         raise ValueError(
             f"{objective!r} has a value of its own for each training row, but Spark keeps no order "
-            "of rows: call adapters.xgboost.train on one machine, or on workers that each have "
-            "their rows and an objective for them"
+            "of rows: call adapters.xgboost.train on one machine, or on each worker for its rows"
         )
     if objective.outputs > 1 or objective.link.is_of_objective:
         raise ValueError(
-            f"{objective!r} trains scores that only its class_probability turns into "
-            "probabilities, which Spark's models cannot call: use XGBClassifier of "
-            "gbdt_objectives.adapters.xgboost on one machine"
+            f"{objective!r} trains scores that only it turns into probabilities, which Spark's "
+            "models cannot: use XGBClassifier of gbdt_objectives.adapters.xgboost on one machine"
         )
 
 
@@ -257,9 +251,7 @@ def _check_parameters(estimator: Any) -> None:
             "is true for held-out rows"
         )
     if held_out and metric is None:
-        raise ValueError(
-            "validation_indicator_col is given but metric is None: nothing would be measured there"
-        )
+        raise ValueError("validation_indicator_col is given but metric is None: pass metric=")
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
 

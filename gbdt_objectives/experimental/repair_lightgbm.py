@@ -27,7 +27,7 @@ def complete(booster: lgb.Booster) -> lgb.Booster:
     """A copy of the rounds up to the best one; raises if no trees of log-odds can follow."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     text = booster.model_to_string()
-    name, *settings = read_objective(text) or ("custom",)
+    name, *settings = read_objective(booster)
     if name not in OBJECTIVES:
         _arguments.refuse_objective(name, repair.NO_PROBABILITY + repair.TRAIN_BINARY)
     sigmoid = dict(setting.split(":") for setting in settings).get("sigmoid", "1")

@@ -12,7 +12,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.xgboost._train import train
 from gbdt_objectives.adapters.xgboost.intercept import count_outputs, read_learner
-from gbdt_objectives.adapters.xgboost.serving import matrix
+from gbdt_objectives.adapters.xgboost.library import matrix
 from gbdt_objectives.experimental import repair
 from gbdt_objectives.objectives import offset_logloss_objective
 

@@ -278,10 +278,14 @@ def trained(lib: Library, params: dict[str, Any], far, rounds: int = 12) -> Any:
 def test_passed_parameters_act_and_keep_start_and_units(lib: Library, far) -> None:
     X, y = far
     loud, quiet = (XGB_VALUES, XGB_QUIET) if lib is XGB else (LGB_VALUES, LGB_QUIET)
-    assert {*loud, *quiet} == MODULES[lib.name].PASSED
+    of_newer = {*loud, *quiet} - lightgbm_parameters.NAMES.keys() if lib is LGB else set()
+    passed = {*loud, *quiet} - of_newer
+    assert passed == MODULES[lib.name].PASSED
     assert not set(loud) & set(quiet)
     slow, plain = {"learning_rate": 1e-9}, {}
     for name, (value, others) in {**loud, **quiet}.items():
+        if name in of_newer:
+            continue
         params = {**others, name: value}
         booster = trained(lib, params, far)
         if name in loud:

@@ -358,8 +358,8 @@ def test_the_round_that_is_kept_is_counted_from_one() -> None:
         _train.warn_if_few(0, 40, "qwk")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _train.warn_if_few(_train.FEW_ROUNDS, 400, "qwk")
-        _train.warn_if_few(0, 3 * _train.FEW_ROUNDS - 1, "qwk")
+        _train.warn_if_few(3, 400, "qwk")
+        _train.warn_if_few(0, 8, "qwk")
 
 
 ERROR = go.metrics.squared_error_metric()

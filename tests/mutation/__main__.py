@@ -67,7 +67,7 @@ MORE_TESTS = {
     "adapters/intercept.py": "adapters/test_imbalance adapters/test_conversion "
     "estimators/test_downsampled_classifier",
     "adapters/parameters.py": "adapters/test_spellings",
-    "adapters/serving.py": "serving/test_silently_wrong serving/test_nonsense "
+    "adapters/library.py": "serving/test_silently_wrong serving/test_nonsense "
     "serving/test_contract",
     "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
     "adapters/test_contract adapters/test_silently_wrong",

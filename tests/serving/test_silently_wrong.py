@@ -15,7 +15,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.xgboost import serving as xgboost_serving
+from gbdt_objectives.adapters.xgboost import library as xgboost_library
 from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
 from tests.serving.models import served
 
@@ -120,10 +120,10 @@ def test_words_in_another_order_are_not_the_models(tmp_path: Path) -> None:
     letters = np.frombuffer("".join(own).encode(), np.uint8).astype(int).tolist()
     for starts in ([0, 4, 8, 11], [0, 5, 9, 13]):
         stored = {"offsets": starts, "values": letters[: starts[-1]]}
-        assert xgboost_serving.decode(stored, own) == own
+        assert xgboost_library.decode(stored, own) == own
         for other in (["blau", "Grün", "öde"], ["Grün", "blau", "üde"], ["Grun", "blau", "öde"]):
             with pytest.raises(ValueError, match="the model was trained on others, or in another"):
-                xgboost_serving.decode(stored, other)
+                xgboost_library.decode(stored, other)
 
 
 def test_xgboost_says_which_column_is_a_category_and_where() -> None:
@@ -131,9 +131,9 @@ def test_xgboost_says_which_column_is_a_category_and_where() -> None:
     of_categories = xgb.XGBRegressor(n_estimators=2, enable_categorical=True).fit(table, Y)
     of_numbers = xgb.XGBRegressor(n_estimators=2).fit(X[:, :2], Y)
     with pytest.raises(ValueError, match="feature 1 is categorical in the model, but not so in X"):
-        xgboost_serving.categories_of(of_categories, [None, None])
+        xgboost_library.categories_of(of_categories, [None, None])
     with pytest.raises(ValueError, match="feature 1 is not categorical in the model"):
-        xgboost_serving.categories_of(of_numbers, [None, ["a", "b"]])
+        xgboost_library.categories_of(of_numbers, [None, ["a", "b"]])
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_xgboost_says_which_column_is_a_category_and_where() -> None:
 def test_the_margin_of_an_estimator_is_not_its_prediction(kind: Any, objective: str) -> None:
     model = kind(n_estimators=3, objective=objective).fit(X, Y)
     of_booster = model.get_booster().predict(xgb.DMatrix(X), output_margin=True)
-    np.testing.assert_allclose(xgboost_serving.margin(model, X), of_booster, rtol=1e-6)
-    assert np.abs(xgboost_serving.margin(model, X) - model.predict(X)).max() > 0.5
+    np.testing.assert_allclose(xgboost_library.margin(model, X), of_booster, rtol=1e-6)
+    assert np.abs(xgboost_library.margin(model, X) - model.predict(X)).max() > 0.5
 
 
 def test_a_shift_of_one_number_for_classes_that_are_words_warns(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -9,28 +10,30 @@ from typing import Any
 
 import catboost
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._links import IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
 from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
-from gbdt_objectives.adapters.catboost.intercept import margins_of
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
-    theirs="``pool``, the\nobjective in ``params`` and ``eval_metric``",
+    theirs="``pool``, the objective in ``params`` and ``eval_metric``",
     trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
     max="iterations", parameters="verbose=0, allow_writing_files=False",
     stopping="``early_stopping_rounds`` or ``use_best_model``",
     of_rows=""" So are a GPU, a ``baseline``,
     and an objective whose gradient needs all rows, such as ``qwk_objective()``, or that has values
-    of each row or several outputs: CatBoost passes blocks of 1,000 rows, and does not say which.
-    For ordinal labels use ``QWKClassifier(CatBoostRegressor())``.""",
+    of each row or several outputs. For ordinal labels
+    use ``QWKClassifier(CatBoostRegressor())``.""",
 )  # fmt: skip
 
 INSTEAD = {
@@ -40,29 +43,26 @@ INSTEAD = {
 
 REFUSED = by_reason({
     "weights of classes are weights of rows here: pass weight= to the Pool, or sample_weight= to "
-    "fit": {"class_weights": (), "auto_class_weights": ("None",), "scale_pos_weight": (1,)},
-    "on a GPU CatBoost wants an objective in the language of numba; leave it out":
-        {"task_type": ("CPU",)},
+    "fit": "class_weights auto_class_weights=None scale_pos_weight=1",
+    "on a GPU CatBoost wants an objective in the language of numba; leave it out": "task_type=CPU",
     "it would compare values of the metric instead of the loss; leave it out":
-        {"leaf_estimation_backtracking": ("No",)},
-    "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (False,)},
+        "leaf_estimation_backtracking=No",
+    "boosting starts at the objective's intercept; leave it out": "boost_from_average=0",
     "these rows would count in the intercept; hold them out, evals= of train or eval_set= of fit":
-        {"eval_fraction": (0,)},
+        "eval_fraction=0",
     "CatBoost's own metrics would miss the intercept; pass a metric of gbdt_objectives, metric= of "
-    "train or eval_metric=": {"custom_metric": (), "custom_loss": (), "eval_metric": ()},
-    "the labels are what they are; leave it out": {"target_border": ()},
+    "train or eval_metric=": "custom_metric custom_loss eval_metric",
+    "the labels are what they are; leave it out": "target_border",
 })  # fmt: skip
 """By trial: CatBoost would ignore or misread these under an objective of ours."""
 
 OF_TRAIN = by_reason({
-    "pass objective= to train()": {"loss_function": (), "objective": ()},
-    "pass metric= to train()": {"eval_metric": ()},
-    "pass num_boost_round= to train()":
-        {"iterations": (), "n_estimators": (), "num_boost_round": (), "num_trees": ()},
+    "pass objective= to train()": "loss_function objective",
+    "pass metric= to train()": "eval_metric",
+    "pass num_boost_round= to train()": "iterations n_estimators num_boost_round num_trees",
     "pass early_stopping_rounds= to train(), which keeps the best rounds":
-        {"early_stopping_rounds": (), "od_wait": (), "od_type": (), "od_pval": (),
-         "use_best_model": ()},
-    "make the labels 0 and 1, and leave it out": {"class_names": (), "classes_count": (2,)},
+        "early_stopping_rounds od_wait od_type od_pval use_best_model",
+    "make the labels 0 and 1, and leave it out": "class_names classes_count=2",
 })  # fmt: skip
 
 
@@ -75,13 +75,7 @@ catboost.CatBoost
     probabilities under log-odds, ``"Exponent"`` means under the link "log". Go on from it
     by ``init_model=`` here, or from its file: CatBoost's own ``fit`` would go on from the
     margins of this training, which lack the intercept.
-
-Raises
-------
-TypeError, ValueError
-    Arguments of the wrong kind, refused parameters, and whatever the objective finds wrong
-    with the data.
-
+{raises}
 Examples
 --------
 >>> import catboost, numpy as np
@@ -95,11 +89,8 @@ Examples
 True
 """, WORDS, refused="a GPU.", starts=", 0 and 1 for two classes, and without ``baseline``.",
     instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
-    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused: CatBoost
-    passes blocks of 1,000 rows, and does not say which.""",
-    kwargs="""``init_model``, ``verbose``, ...
-
-    In early stopping a round in which a metric of classes does not move counts here.""",
+    ``qwk_objective(y)``, or that has values of each row or several outputs, is refused.""",
+    kwargs="``init_model``, ``verbose``, ...",
 )  # fmt: skip
 def train(
     params: Mapping[str, Any],
@@ -126,12 +117,7 @@ class Stop:
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    refuse(params, {**REFUSED, **OF_TRAIN})
-
-
-def refuse(params: Mapping[str, Any], table: _arguments.Refused) -> None:
-    for name, (neutral, reason) in table.items():
-        _arguments.refuse(params, [name], neutral, reason)
+    _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
@@ -150,9 +136,8 @@ def weights(pool: catboost.Pool) -> Array | None:
 
 
 def place(
-    request: Request, objective: Objective, params: Mapping[str, Any],
-    datasets: Mapping[str, catboost.Pool],
-) -> tuple[RowWise, dict[str, Any]]:  # fmt: skip
+    request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
+) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
     return start(objective, labels(pool, "data"), weights(pool), request.others), {}
 
@@ -184,11 +169,9 @@ def run(
     metric = rendered(request.metric, loss.shift)
     model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
-    pools = [pool for pool, _ in request.evals]
+    pools = [pool for pool, _ in request.evals] or None
     with explain(loss, metric), set_temporarily(model, called):
-        model.fit(
-            request.data, eval_set=pools or None, early_stopping_rounds=rounds, **request.others
-        )
+        model.fit(request.data, eval_set=pools, early_stopping_rounds=rounds, **request.others)
     if rounds is not None and request.metric is not None:
         warn_of_few(model, request.metric)
     return model
@@ -211,3 +194,45 @@ def warn_of_few(model: Any, metric: Metric) -> None:
     """Warn if early stopping on the metric keeps the first few of many rounds."""
     *_, last = model.get_evals_result().values()
     warn_if_few(model.get_best_iteration(), len(last[metric.name]), metric.name)
+
+
+LINKS = {
+    "Logloss": LOGIT, "CrossEntropy": LOGIT, "MultiClass": Link.softmax(None),
+    "PythonUserDefinedPerObject": UNDECLARED,
+    **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Lq"), IDENTITY),
+}  # fmt: skip
+"""What margins of models of CatBoost's objectives are."""
+
+
+def margins_of(model: Any) -> tuple[str, Link]:
+    if (own := vars(model).get("_objective")) is not None:
+        return repr(own), own.link
+    name = model._object._get_loss_function_name()
+    return name, LINKS.get(name.partition(":")[0], OPAQUE)
+
+
+def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+    """A shifted copy, with the shift in CatBoost's bias."""
+    if not model.is_fitted():
+        raise ValueError("the booster is not trained: call fit first")
+    _arguments.check_shiftable(*margins_of(model))
+    scale, bias = model.get_scale_and_bias()
+    raw = _arguments.read_shift(delta, np.size(bias)) + bias
+    moved = model.copy()
+    moved.set_scale_and_bias(scale, raw.tolist() if len(raw) > 1 else float(raw[0]))
+    return moved
+
+
+def finish(model: Any, objective: Objective, intercept: Start) -> Any:
+    """A complete model, with the intercept in its first tree: CatBoost's own bias would be missing
+    from a classifier's ONNX file and from models that go on from it."""
+    leaves = model.get_leaf_values()
+    leaves[: model.get_tree_leaf_counts()[0]] += intercept
+    model.set_leaf_values(leaves)
+    model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
+    if objective.link.name == "log":  # which predict() of a loaded file reads there
+        about = model.get_metadata()
+        known = json.loads(about["params"])
+        known["flat_params"]["loss_function"] = "Poisson"
+        about["params"] = json.dumps(known)
+    return model

@@ -1,7 +1,6 @@
-"""What CatBoost calls in each round: an objective and a metric in the forms that it takes.
+"""What CatBoost calls in each round: an objective on blocks of rows, and a metric on all rows.
 
-It passes an objective blocks of at most 1,000 rows, which do not say which rows they are, and a
-metric all rows. It copies both with its parameters, and reports an error of theirs as its own.
+It copies both with its parameters, and reports an error of theirs as its own.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss
 
-BLOCK = 1000
-"""As many rows as CatBoost passes at once."""
+BLOCK = 1000  # as many rows as CatBoost passes at once
 
 
 def reporting(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,11 +46,7 @@ class Called:
 
 
 class RowWise(Called):
-    """A measured objective of one margin, at CatBoost's margins plus ``shift``.
-
-    Labels, weights and what a user wrote were checked before: of a block only the equations are
-    left, in half the time of ``objective.gradient_hessian``.
-    """
+    """A measured objective of checked rows, at CatBoost's margins plus ``shift``."""
 
     shifts = False  # as the package asks of what a library calls: ``shift`` is known from the start
 
@@ -75,7 +69,7 @@ class RowWise(Called):
 
 
 class Unmeasured(Called):
-    """What CatBoost measures where nobody named a metric: it wants one."""
+    """What CatBoost, which wants a metric, measures where nobody named one."""
 
     def is_max_optimal(self) -> bool:
         return False
@@ -104,8 +98,7 @@ class Measured(Unmeasured):
 
 
 def rendered(metric: Metric | None, shift: float = 0.0, link: Link | None = None) -> Called:
-    """The metric under its own name, which CatBoost reads from the class. ``link``: by which to
-    turn margins into what the metric reads; None if it reads margins."""
+    """The metric, under its own name of a class, at margins or at what ``link`` makes of them."""
     if metric is None:
         return Unmeasured()
     kind: type[Measured] = type(metric.name, (Measured,), {})
@@ -124,8 +117,7 @@ def explain(*called: Any) -> Iterator[None]:
 
 
 def check_row_wise(objective: Objective, y: Array) -> None:
-    """Raise unless the measured objective is right on blocks that do not say which rows they are;
-    what a user wrote is tried."""
+    """Raise unless the measured objective is right on blocks; what a user wrote is tried."""
     why, remedy = "", "train it with XGBoost or LightGBM"
     if objective.outputs > 1:
         why = f"has {objective.outputs} outputs, which CatBoost asks for one row at a time"
@@ -137,8 +129,7 @@ def check_row_wise(objective: Objective, y: Array) -> None:
         or depends_on_others(objective, y)
     ):
         why = f"has a gradient that needs all rows, but CatBoost passes {BLOCK} at a time"
-        remedy = "train squared error and place thresholds, QWKClassifier(CatBoostRegressor()), or "
-        remedy += "use XGBoost or LightGBM"
+        remedy = "use XGBoost, LightGBM, or squared error: QWKClassifier(CatBoostRegressor())"
     if why:
         raise CannotTrain(f"{objective!r} {why}: {remedy}")
 

@@ -12,12 +12,11 @@ import numpy as np
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
-from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
 from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost.calls import explain, rendered
-from gbdt_objectives.adapters.catboost.intercept import finish
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -46,43 +45,39 @@ class Fitting(_estimators.Fitting):
         return cls.model.predict(estimator, given["X"])
 
     def check(self) -> None:
-        X, sets = self.given["X"], self.given.get("eval_set")
+        X, sets = self.given["X"], self.given.get("eval_set", [])
         self.passed: dict[str, Any] = {}  # instead of what is read in a Pool
         if isinstance(X, catboost.Pool) and self.given.get("y") is None:
             labels = np.asarray(X.get_label()) if X.has_label() else None
             self.passed = {"y": None, "sample_weight": self.given.get("sample_weight")}
             self.given |= {"y": labels, "sample_weight": _train.weights(X)}
-        if sets is not None and not isinstance(sets, list):
+        if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
         if not self.is_ours:
             return
         asked = self.estimator.get_params()
         if len(self.metrics) > 1:
             raise ValueError(
-                "eval_metric is a list, but CatBoost stops on one metric: pass that, and measure "
-                "the others on the predictions"
+                "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
             )
         if asked.get("objective") is not None and asked.get("loss_function") not in (None, "RMSE"):
             raise ValueError(
-                "objective and loss_function are one parameter, of which CatBoost takes the first: "
-                "leave one out"
+                "objective and loss_function are one parameter of CatBoost: leave one out"
             )
         if self.objective is not None:
             metric = None if self.metric is not None else asked.get("eval_metric")
-            _train.refuse({**asked, "eval_metric": metric}, _train.REFUSED)
+            _arguments.refuse_all({**asked, "eval_metric": metric}, _train.REFUSED)
             if "baseline" in self.given:
                 guards.row_start_is_added(Facts(library=CATBOOST, row_start="baseline"))
-            data = {"X": X, **{name: one for name, (one, _) in self.evaluation_sets().items()}}
-            for name, one in data.items():
+            for name, (one, _) in {"X": (X, None), **self.evaluation_sets()}.items():
                 if isinstance(one, catboost.Pool):
                     _train.labels(one, name)
         elif self.metric is not None:
             link = self.read_by(self.metric)
             self.parameters["eval_metric"] = rendered(self.metric, link=link)
         if self.stops(asked) and not asked.get("eval_fraction"):
-            guards.stops_on_a_metric_of_ours(
-                Facts(objective=self.objective, metric=self.metric, library=CATBOOST)
-            )
+            facts = Facts(objective=self.objective, metric=self.metric, library=CATBOOST)
+            guards.stops_on_a_metric_of_ours(facts)
             self.check_held_out("valid")
 
     def stops(self, asked: Mapping[str, Any]) -> bool:
@@ -133,7 +128,7 @@ class Fitting(_estimators.Fitting):
             _train.warn_of_few(self.estimator, self.metric)
 
     def complete(self, objective: Objective, intercept: Start) -> None:
-        finish(self.estimator, objective, self.parameters["loss_function"].shift)
+        _train.finish(self.estimator, objective, self.parameters["loss_function"].shift)
 
     set_temporarily = staticmethod(_train.set_temporarily)
 
@@ -155,12 +150,11 @@ class Ours(catboost.CatBoost):
         return vars(self).get("_objective", self._object._get_loss_function_name())
 
     def __getstate__(self) -> Any:
-        own = {name: v for name, v in vars(self).items() if name == "_objective"}
-        return {**super().__getstate__(), **own}
+        return {**super().__getstate__(), "_objective": vars(self).get("_objective")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_objective" in state:
-            self._objective = state.pop("_objective")
+        if (objective := state.pop("_objective", None)) is not None:
+            self._objective = objective
         super().__setstate__(state)
 
     def load_model(self, *args: Any, **kwargs: Any) -> Any:
@@ -185,11 +179,10 @@ class Ours(catboost.CatBoost):
         return map(read, super()._staged_predict(data, asked, *args, **kwargs))
 
     def _reading(self, prediction_type: str) -> tuple[str, Callable[[Any], Any]]:
-        """What to ask CatBoost for, and what to make of it, for one row or several: where only the
-        objective can read margins, predictions of this type."""
+        """What to ask CatBoost for, and what to make of it, for one row or several."""
         objective: Any = vars(self).get("_objective")
         made: dict[str, Callable[[Array], Any]] = {
-            "Class": lambda p: Fitting.most_probable(self, p), "Probability": lambda p: p,
+            "Class": lambda p: Fitting.most_probable(self, p), "Probability": np.asarray,
             "LogProbability": np.log,
         }  # fmt: skip
         if not Fitting.reads(objective) or prediction_type not in made:

@@ -11,21 +11,20 @@ import numpy as np
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import TrainingLibrary
-from gbdt_objectives.adapters.catboost import _train, estimators, intercept
+from gbdt_objectives.adapters.catboost import _train, estimators
 
 STOPPING = _arguments.by_reason({
     "early stopping here is on rows of ours, and keeps the rounds up to the best one; leave it out":
-        {"use_best_model": (True,), "best_model_min_trees": (1,), "eval_fraction": (0,)},
+        "use_best_model=1 best_model_min_trees=1 eval_fraction=0",
 })  # fmt: skip
 
 
 def check_stopping(estimator: Any) -> None:
-    _train.refuse(estimator.get_params(), STOPPING)
+    _arguments.refuse_all(estimator.get_params(), STOPPING)
 
 
 def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
-    """The learning rate, which CatBoost chooses by the number of rounds if none is given; and
-    nothing that needs rows held out."""
+    """The learning rate, which CatBoost would choose anew, and nothing that needs held-out rows."""
     given = estimator.get_params()
     found: dict[str, Any] = {"use_best_model": None} if "use_best_model" in given else {}
     if not given.keys() & {"learning_rate", "eta"}:
@@ -38,8 +37,7 @@ LIBRARY = TrainingLibrary(
     # training
     data=catboost.Pool, instead=_train.INSTEAD, stops=_train.Stop,
     stop=lambda metric, rounds, params: _train.Stop(), check=_train.check,
-    labels=_train.labels, place=_train.place, run=_train.run, finish=intercept.finish,
-    quiet={"verbose": 0},
+    labels=_train.labels, place=_train.place, run=_train.run, finish=_train.finish,
     # estimators
     kinds={kind.__name__: kind for kind in (
         estimators.CatBoostRegressor, estimators.CatBoostClassifier)},
@@ -58,5 +56,5 @@ LIBRARY = TrainingLibrary(
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
-    margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
+    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept,
 )  # fmt: skip

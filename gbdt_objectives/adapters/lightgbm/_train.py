@@ -23,7 +23,7 @@ from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, doc
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
-from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, read_objective
+from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, averages, read_objective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -58,11 +58,10 @@ def train(
     **kwargs: Any,
 ) -> lgb.Booster:
     """``lightgbm.train`` that starts, stops and predicts correctly."""
-    booster: lgb.Booster = _train.train(library("lightgbm"), Request(
+    return _train.train(library("lightgbm"), Request(  # type: ignore[no-any-return]
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     ))  # fmt: skip
-    return booster
 
 
 @documented(
@@ -84,10 +83,9 @@ def cv(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
-    history: dict[str, Any] = _train.cv(library("lightgbm"), Request(
+    return _train.cv(library("lightgbm"), Request(  # type: ignore[no-any-return]
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
     ))  # fmt: skip
-    return history
 
 
 def run(
@@ -128,8 +126,8 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
 
 @contextmanager
 def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
-    """Let one thread at a time work until its first round. LightGBM leaves the predictions of
-    ``init_model`` on the data, as init_score: they are removed at the end."""
+    """Let one thread at a time work until its first round, and remove the predictions of
+    ``init_model`` that LightGBM leaves on the data, as init_score."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
@@ -143,13 +141,11 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
     if request.objective.rows is not None and request.data.used_indices is not None:
         raise ValueError(
             f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
-            "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
-            "label=y[rows])"
+            "is for rows in their order: make lightgbm.Dataset(X[rows], label=y[rows])"
         )
-    outputs = request.objective.outputs
     goes_on = continues(request.others, request.objective, request.data)
     with one_at_a_time() as first_round, explain_errors():
-        had = [init_score(d, outputs) for d in datasets] if goes_on else []
+        had = [init_score(d, request.objective.outputs) for d in datasets] if goes_on else []
         try:
             yield [first_round]
         finally:
@@ -175,14 +171,12 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    head = booster.model_to_string(num_iteration=1).split("\n\n", 1)[0]
     X = data.data if isinstance(data, lgb.Dataset) else data
     columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
     columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
     return {
         "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
-        "averages": "average_output" in head.split("\n"),
-        "came": OF_LIGHTGBM.get((read_objective(head) or [""])[0]),
+        "averages": averages(booster), "came": OF_LIGHTGBM.get(read_objective(booster)[0]),
         "columns": (booster.feature_name(), columns),
     }  # fmt: skip
 
@@ -194,10 +188,8 @@ def read_booster(model: Any) -> lgb.Booster:
     if isinstance(model, lgb.Booster):
         return model
     if not isinstance(model, str | Path):
-        raise TypeError(
-            "init_model must be a Booster, a fitted estimator of LightGBM or a path, found "
-            f"{_checks.shown(model)}"
-        )
+        found = _checks.shown(model)
+        raise TypeError(f"init_model must be a Booster, a fitted estimator or path, found {found}")
     return lgb.Booster(model_file=model)
 
 
@@ -241,8 +233,7 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any],
     datasets: Mapping[str, lgb.Dataset],
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
-    """The objective of one training, which starts at the first Dataset's init_score if it has one
-    and shifts all margins by its intercept if not."""
+    """The objective, which starts at an init_score, or shifts all margins by its intercept."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
     guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
@@ -258,9 +249,8 @@ def place(
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model: the best rounds only, with the intercept and the name of LightGBM's
-    objective of the same prediction transform, which converters need. It is a new booster: one
-    that was trained on a custom objective refuses to refit, whatever model is loaded into it."""
+    """A complete model: the best rounds, with the intercept and LightGBM's name of the transform,
+    in a new booster: one that was trained on a custom objective refuses to refit."""
     transform, name = objective.link.lightgbm, objective.link.refits
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
@@ -293,17 +283,15 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
     label, weight = _current(dataset, "label"), _current(dataset, "weight")
     if weight is not None:
         _checks.finite(f"the weight of {name}", np.asarray(weight, float))
-    in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
         _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
-    elif in_memory:
+    elif dataset.used_indices is None and not in_file(dataset):
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
     return label
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
-    """The user's own init_score, (n,) or (n, K). What an earlier init_model left there does not
-    count, nor do the zeros to which LightGBM resets that: a start of 0 in every row is no start."""
+    """The user's init_score, (n,) or (n, K), not what an init_model left, nor LightGBM's zeros."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)
@@ -332,22 +320,18 @@ def explain_errors() -> Iterator[None]:
 
 
 class StopEarly:
-    """A callback that stops on ``metric`` of the last set evaluated.
+    """A callback that stops on ``metric`` of the last set evaluated; LightGBM's own stops on any.
 
-    LightGBM's own stops on any metric of any set. And rounded scores are all in one class at
-    first: a metric of classes does not move until some cross a threshold. The rounds before its
-    first move use up no patience. ``min_delta`` is how much better than the best a value must be.
-    With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
+    Rounds before the metric's first move do not count: rounded scores are all in one class at
+    first. A value must be better than the best by more than ``min_delta``. With ``verbose`` it says
+    what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(
-        self, metric: Metric, rounds: int, min_delta: float = 0.0, verbose: bool = False
-    ) -> None:
-        self.metric, self.rounds, self.min_delta = metric, rounds, min_delta
-        self.verbose = verbose
+    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+        self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
@@ -367,9 +351,7 @@ class StopEarly:
         if stops or env.iteration == env.end_iteration - 1:
             _train.warn_if_few(self.best_round, k + 1, self.metric.name)
             best = env.begin_iteration + self.best_round
-            found = "\t".join(
-                f"{result[0]}'s {result[1]}: {result[2]:g}" for result in self.results
-            )
+            found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
             self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
             raise lgb.callback.EarlyStopException(best, self.results)
@@ -379,8 +361,7 @@ class StopEarly:
             lgb.basic._log_info(text)
 
     def _value(self, results: list[Any]) -> float:
-        """The metric's value: a result is (data, metric, value, ...), which cv of old versions
-        gives as ("cv_agg", "data metric", value, ...)."""
+        """Of (data, metric, value, ...), in old versions of cv ("cv_agg", "data metric", ...)."""
         for result in reversed(results):
             if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])
@@ -390,16 +371,19 @@ class StopEarly:
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, which
-    is off at 0 rounds or fewer."""
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
     return [
-        StopEarly(
-            metric, callback.stopping_rounds, _min_delta(callback.min_delta), callback.verbose
-        )
-        if type(callback).__name__ == "_EarlyStoppingCallback" and callback.stopping_rounds > 0
-        else callback
-        for callback in callbacks or ()
+        StopEarly(metric, one.stopping_rounds, one.verbose, _min_delta(one.min_delta))
+        if stops_by_name(one)
+        else one
+        for one in callbacks or ()
     ]
+
+
+def stops_by_name(callback: Any) -> bool:
+    """Whether it is LightGBM's early stopping, which is off at 0 rounds or fewer."""
+    kind = lgb.callback._EarlyStoppingCallback
+    return isinstance(callback, kind) and callback.stopping_rounds > 0
 
 
 def _min_delta(given: Any) -> float:
@@ -407,8 +391,7 @@ def _min_delta(given: Any) -> float:
     one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
     if isinstance(one, list):
         raise ValueError(
-            f"callbacks holds an early_stopping with min_delta={given}, but stops on one metric "
-            "only: write one number"
+            f"early_stopping has min_delta={given}, but stops on one metric: write one number"
         )
     delta = _checks.number("min_delta of early_stopping", one)
     if delta < 0:
@@ -418,10 +401,8 @@ def _min_delta(given: Any) -> float:
 
 def is_loud(params: Mapping[str, Any]) -> bool:
     """Whether LightGBM prints what it does with these parameters."""
-    said = (
-        params[name] for name in parameters.ALIASES["verbosity"] if params.get(name) is not None
-    )
-    return int(next(said, 1)) > 0
+    verbosity = parameters.TABLE.value(params, "verbosity")
+    return verbosity is None or int(verbosity) > 0
 
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:

@@ -47,7 +47,7 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         objective, asked = self.objective, self.estimator.get_params()
-        given = [asked[name] for name in ALIASES["metric"] if asked.get(name) is not None]
+        given = [asked[name] for name in table.TABLE.given(asked, "metric")]
         listed = (one if isinstance(one, list | tuple | set) else [one] for one in given)
         named = [metric for some in listed for metric in some]
         metrics = [*self.metrics, *named]
@@ -71,45 +71,40 @@ class Fitting(_estimators.Fitting):
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
         facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
+        names = [m for m in metrics if isinstance(m, str)]
         if objective.link.is_transformed or objective.link.is_of_objective:
             guards.own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
-        if objective.outputs > 1 and not any(isinstance(m, str) for m in metrics):
+        if objective.outputs > 1 and not names:
             self.parameters["metric"] = "None"  # the default is one of a single output
-        if self.metric is None and self._stops_on_names():
+        if self.metric is None and self._stops_on_names(asked):
             if not metrics:
                 guards.stops_on_a_metric_of_ours(facts)
             if not named:  # LightGBM would stop on its default, too
-                self.parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
+                self.parameters["metric"] = names or "None"
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""
         callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
-        for name in ALIASES["early_stopping_round"]:
-            if (rounds := found.get(name)) is None:
-                continue
+        for name in table.TABLE.given(found, "early_stopping_round"):
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
-            if _checks.number(name, rounds) > 0:
-                rounds = _checks.whole_number(name, rounds, 1)
-                callbacks.append(_train.StopEarly(metric, rounds, verbose=_train.is_loud(found)))
+            if _checks.number(name, found[name]) > 0:
+                rounds = _checks.whole_number(name, found[name], 1)
+                callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
         if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
-    def _stops_on_names(self) -> bool:
-        found = self.estimator.get_params()
-        numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
-        return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
-            isinstance(callback, lgb.callback._EarlyStoppingCallback)
-            and callback.stopping_rounds > 0
-            for callback in self.given.get("callbacks", ())
+    def _stops_on_names(self, asked: dict[str, Any]) -> bool:
+        rounds = [asked[name] for name in table.TABLE.given(asked, "early_stopping_round")]
+        return any(_checks.number("early_stopping_rounds", k) > 0 for k in rounds) or any(
+            map(_train.stops_by_name, self.given.get("callbacks", ()))
         )
 
     def find_classes(self, objective: Objective) -> Array:
-        """The classes of y. What depends on them gets their positions instead, as LGBMClassifier
-        itself does it."""
+        """The classes of y. What depends on them gets their positions, as in LGBMClassifier."""
         classes = super().find_classes(objective)
         positions = {label: k for k, label in enumerate(classes.tolist())}
         self.estimator._class_map, self.estimator._class_weight = positions, None
@@ -120,10 +115,9 @@ class Fitting(_estimators.Fitting):
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
-        for name in self.row_starts:
-            if name in self.given:
-                facts = Facts(library=LIGHTGBM, estimator=self.estimator, row_start=name)
-                guards.row_start_is_added(facts)
+        for name in [name for name in self.row_starts if name in self.given]:
+            facts = Facts(library=LIGHTGBM, estimator=self.estimator, row_start=name)
+            guards.row_start_is_added(facts)
         if _train.continues(self.given, objective, self.given["X"]):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
@@ -153,24 +147,22 @@ class Fitting(_estimators.Fitting):
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     """{alias that was given: the estimator's own name of it, which stands at its default}."""
     written: dict[str, str] = {}
-    for names in ALIASES.values():
+    for main, names in ALIASES.items():
         for own in names:
-            default = DEFAULTS.get(own)
-            given = [name for name in names if name != own and found.get(name) is not None]
-            if given and default is not None and found.get(own) == default:
+            given = [name for name in table.TABLE.given(found, main) if name != own]
+            if given and DEFAULTS.get(own) is not None and found.get(own) == DEFAULTS[own]:
                 written[given[0]] = own
     return written
 
 
 def _check_names(names: list[Any]) -> None:
     """Raise for a name that LightGBM would drop without a word, to stop on its default alone."""
-    for name in names:
-        for one in name.split(",") if isinstance(name, str) else ():
-            if not table.knows_metric(one.strip()):
-                raise ValueError(
-                    f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                    f"measure its default alone: {_estimators.sounding_like(one, 'metric')}"
-                )
+    for one in ",".join(name for name in names if isinstance(name, str)).split(","):
+        if not table.knows_metric(one.strip()):
+            raise ValueError(
+                f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
+                f"measure its default alone: {_estimators.sounding_like(one, 'metric')}"
+            )
 
 
 @drop_in(Fitting)

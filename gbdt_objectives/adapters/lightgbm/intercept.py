@@ -23,20 +23,17 @@ SHIFTABLE_OBJECTIVES = (
 )  # fmt: skip
 """Their margins are label units or log-odds."""
 
-CUSTOM_OBJECTIVES = ("custom",)
-
-FEW_STEPS = 4.0
-"""Of learning_rate times rounds: LightGBM starts at the share of label 1 without weights."""
+CUSTOM = "custom"  # what LightGBM's parameters call an objective that is not its own
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     """A shifted copy, with the shift in its leaves."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
-    text = booster.model_to_string(num_iteration=-1)
-    sigmoid = _sigmoid(text)
+    sigmoid = _sigmoid(booster)
     if booster.num_trees() == 0:
         raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
     raw = _arguments.read_shift(delta, booster.num_model_per_iteration()) / sigmoid
+    text = booster.model_to_string(num_iteration=-1)
     moved = lgb.Booster(model_str=add_to_leaves(text, raw))
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
@@ -47,8 +44,8 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
 
 
 def margins_of(booster: lgb.Booster) -> tuple[str, Link]:
-    name, *_ = read_objective(booster.model_to_string(num_iteration=1)) or ("custom",)
-    return name, UNDECLARED if name in CUSTOM_OBJECTIVES else OF_LIGHTGBM.get(name, OPAQUE)
+    name, *_ = read_objective(booster)
+    return name, UNDECLARED if name == CUSTOM else OF_LIGHTGBM.get(name, OPAQUE)
 
 
 def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
@@ -56,7 +53,7 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     parameters = _read_parameters(booster)
     objective = parameters["objective"]
-    if objective not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
+    if objective not in (*LOGISTIC_OBJECTIVES, CUSTOM):
         _arguments.refuse_objective(objective, _arguments.NO_LOG_ODDS)
     if objective != "binary":
         return 1.0
@@ -67,7 +64,8 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
     learned = float(parameters["learning_rate"]) * booster.current_iteration()
-    if odds != 1 and learned < FEW_STEPS and parameters["boost_from_average"] == "1":
+    # LightGBM starts at the share of label 1 without weights
+    if odds != 1 and learned < 4 and parameters["boost_from_average"] == "1":
         warn(
             f"learning_rate times rounds is {learned:.3g}: after so few the model has not yet come "
             "to the odds of its parameters, and the shift that is read from them is too large: "
@@ -130,29 +128,37 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
             f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "
             "DataFrames only, pass what the Dataset was made of"
         )
-    text, X = booster.model_to_string(num_iteration=1), by_name(booster, X)
-    name, *_ = read_objective(text) or ("custom",)
-    if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
+    X, (name, *_) = by_name(booster, X), read_objective(booster)
+    if name not in (*LOGISTIC_OBJECTIVES, CUSTOM):
         _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)
-    if "\naverage_output\n" in text:  # whose raw score is a sum over trees
+    if averages(booster):
         z = logit(np.asarray(booster.predict(X), np.float64))
     else:
-        z = np.asarray(booster.predict(X, raw_score=True), np.float64) * _sigmoid(text)
+        z = np.asarray(booster.predict(X, raw_score=True), np.float64) * _sigmoid(booster)
     return _checks.vector("the margin", z)
 
 
-def read_objective(text: str) -> list[str] | None:
-    """Name and settings of the objective in a model's text; None if it was a custom one."""
-    found = re.search(r"(?m)^objective=(.*)$", text.split("\n\n", 1)[0])
-    return None if found is None else found[1].split()
+def _head_of(booster: lgb.Booster) -> str:
+    """The text of a model before its trees."""
+    return booster.model_to_string(num_iteration=1).split("\n\n", 1)[0]
 
 
-def _sigmoid(text: str) -> float:
+def averages(booster: lgb.Booster) -> bool:
+    """Whether predictions are means of the trees, as in a forest, but margins their sums."""
+    return "average_output" in _head_of(booster).split("\n")
+
+
+def read_objective(booster: lgb.Booster) -> list[str]:
+    """Name and settings of a model's objective; "custom" if it is not LightGBM's own."""
+    found = re.search(r"(?m)^objective=(.*)$", _head_of(booster))
+    return [CUSTOM] if found is None else found[1].split()
+
+
+def _sigmoid(booster: lgb.Booster) -> float:
     """Log-odds per raw score; raises if a shift of the raw score would not mean anything."""
-    found = read_objective(text)
-    if found is None:  # custom: only the user knows what a margin is
+    name, *settings = found = read_objective(booster)
+    if name == CUSTOM:  # only the user knows what a margin is
         return 1.0
-    name, *settings = found
     if name == "multiclassova":
         raise ValueError(
             "the booster's objective is 'multiclassova', one model for each class against the "
@@ -165,7 +171,7 @@ def _sigmoid(text: str) -> float:
 
 
 def _first_margin(booster: lgb.Booster) -> Array:
-    """Raw scores after the first round, for a row of missing values and a row of zeros, (2, K)."""
+    """Raw scores, (2, K), after the first round of a row of missing values and a row of zeros."""
     rows = np.repeat([[np.nan], [0.0]], booster.num_feature(), axis=1)
     score = booster.predict(rows, raw_score=True, num_iteration=1)
     return np.asarray(score, np.float64).reshape(2, -1)
@@ -190,7 +196,7 @@ def _negatives_per_positive(y: ArrayLike | None) -> float:
     positives = int((labels == 1).sum())
     if not 0 < positives < len(labels):
         raise ValueError(
-            f"y has one class only, found {positives} positives in {len(labels)} rows: "
-            "pass all the training labels"
+            f"y has one class only, found {positives} positives in {len(labels)} rows: pass all "
+            "the training labels"
         )
     return (len(labels) - positives) / positives

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+from sklearn.preprocessing import LabelEncoder
 
-from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, Link
+from gbdt_objectives._checks import Array
+from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
-from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept, serving
+from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
+from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
+from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
-from gbdt_objectives.adapters.lightgbm.trees import read_trees
-
-
-def objective_of(booster: Any) -> str:
-    """The name of a booster's objective; "" for ours."""
-    return (intercept.read_objective(booster.model_to_string(num_iteration=1)) or [""])[0]
+from gbdt_objectives.objectives import Objective
 
 
 @cache
@@ -34,8 +34,8 @@ def knows_objective(name: str) -> bool:
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
-    name = read_once(objective_of, seen["self"])
-    return OF_LIGHTGBM.get(name, OPAQUE) if name else None
+    name = read_once(lambda booster: intercept.margins_of(booster)[0], seen["self"])
+    return None if name == intercept.CUSTOM else OF_LIGHTGBM.get(name, OPAQUE)
 
 
 def check_offset(estimator: Any) -> None:
@@ -46,57 +46,183 @@ def check_offset(estimator: Any) -> None:
                 f"estimator has {name}={given[name]!r}, but LightGBM's random forests do not "
                 "accept our objectives: pass correction='prior'"
             )
-    _wrapped.refuse_parameters(
-        given, ("boost_from_average",), (True,),
-        "but with correction='offset' boosting starts at the mean log-odds: leave it out",
+    why = "but with correction='offset' boosting starts at the mean log-odds: leave it out"
+    _wrapped.refuse_parameters(given, ("boost_from_average",), (True,), why)
+
+
+# Models as data.
+
+KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
+
+
+def booster_of(model: Any) -> lgb.Booster:
+    return model if isinstance(model, lgb.Booster) else model.booster_
+
+
+def reader(model: Any) -> dict[str, Any]:
+    parameters = {} if isinstance(model, lgb.Booster) else model.get_params()
+    for name in ("pred_early_stop", "start_iteration_predict", "num_iteration_predict"):
+        if parameters.get(name):
+            raise ValueError(
+                f"the model has {name}={parameters[name]!r}, which its file lacks: train without it"
+            )
+    refuse_forest(model)
+    return {"library": "lightgbm"}
+
+
+def refuse_forest(model: Any) -> None:
+    if intercept.averages(booster_of(model)):
+        raise ValueError(
+            "the model has boosting='rf', of which LightGBM gives the sum of the trees as margin, "
+            "but their mean as prediction: train with boosting='gbdt', 'dart' or 'goss'"
+        )
+
+
+def link_of(model: Any) -> Link:
+    name, *words = found = intercept.read_objective(booster_of(model))
+    if name == intercept.CUSTOM:
+        return UNDECLARED
+    scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
+    if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
+        raise ValueError(
+            f"the model has LightGBM's objective {' '.join(found)!r}, whose predictions have no "
+            f"formula here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
+        )
+    return OF_LIGHTGBM[name]
+
+
+def names_of(model: Any) -> list[str] | None:
+    names: list[str] = booster_of(model).feature_name()
+    return None if names == [f"Column_{k}" for k in range(len(names))] else names
+
+
+def same_names(own: list[str], given: list[str]) -> bool:
+    """Whether the model was trained on these columns; LightGBM writes spaces as underscores."""
+    return own == [name.replace(" ", "_") for name in given]
+
+
+def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
+    known = list(booster_of(model).pandas_categorical or [])
+    wanted = len(own) - own.count(None)
+    if len(known) != wanted:
+        raise ValueError(
+            f"the model was trained with {len(known)} columns of dtype category, but X has "
+            f"{wanted}: pass X, a DataFrame with the dtypes that fit saw"
+        )
+    rest = iter(known)
+    return [None if categories is None else list(next(rest)) for categories in own]
+
+
+def margin(model: Any, X: Any) -> Array:
+    refuse_forest(model)
+    X = intercept.by_name(model, X)
+    return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
+
+
+def open_booster(path: str) -> lgb.Booster:
+    """The model in a file, of which LightGBM prints what it finds, or aborts the process."""
+    text = Path(path).read_bytes()
+    if not (text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of trees\n" in text):
+        raise ValueError(
+            f"{path} is no model of LightGBM: save it with save_model, or copy it again"
+        )
+    return lgb.Booster(model_file=path)
+
+
+def restore(
+    kind: str, path: str, parameters: dict[str, Any], classes: Array | None, objective: Any,
+    names: list[str] | None,
+) -> Any:  # fmt: skip
+    model = KINDS[kind](**parameters)
+    booster = open_booster(path)
+    if objective is not None:
+        model.set_params(objective=objective)
+    fitted = objective if isinstance(objective, Objective) else link_of(booster).lightgbm.split()[0]
+    model.__dict__.update(
+        _Booster=booster, _objective=fitted, fitted_=True, _best_iteration=booster.best_iteration,
+        _n_features=booster.num_feature(), _n_features_in=booster.num_feature(),
+        _fitted_with_feature_names=names is not None,
     )  # fmt: skip
+    if classes is not None:
+        encoder = LabelEncoder().fit(classes)
+        positions = dict(zip(classes.tolist(), np.arange(len(classes)), strict=True))
+        model.__dict__.update(
+            _le=encoder, _classes=classes, _n_classes=len(classes), _class_map=positions
+        )
+    return model
 
 
-def looks_whole(text: bytes) -> bool:
-    """LightGBM prints what it finds before it raises."""
-    return text.startswith(b"tree") and b"\nnum_class=" in text and b"\nend of" in text
+def read_trees(booster: lgb.Booster) -> Trees:
+    """LightGBM's: x <= threshold in float64, and a category of the set goes to the left."""
+    if "\nis_linear=1" in booster.model_to_string():
+        raise ValueError("the model has linear_tree=True, which ONNX has no operator for: train "
+                         "without it")  # fmt: skip
+    document = booster.dump_model()
+    K = int(document["num_tree_per_iteration"])
+    trees = document["tree_info"]
+    found = Trees(np.zeros(K), is_float32=False)
+    for k, tree in enumerate(trees):
+        nodes: dict[int, Any] = {}
+        waiting = [tree["tree_structure"]]
+        while waiting:
+            node = waiting.pop()
+            if "split_feature" not in node:
+                nodes[id(node)] = float(node["leaf_value"])
+                continue
+            left, right = node["left_child"], node["right_child"]
+            nodes[id(node)] = (*test_of(node), (id(left), id(right)))
+            waiting += [left, right]
+        found.add(k % K, nodes, id(tree["tree_structure"]))
+    return found
+
+
+def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
+    feature, missing = int(node["split_feature"]), node["missing_type"]
+    if node["decision_type"] == "==":
+        codes = [float(code) for code in str(node["threshold"]).split("||")]
+        return feature, MEMBER, codes, False
+    threshold = float(node["threshold"])
+    if missing == "Zero":
+        raise ValueError("the model has zero_as_missing=True, which ONNX has no operator for: "
+                         "train without it, with NaN where a value is missing")  # fmt: skip
+    # of a feature without missing values in training NaN counts as 0
+    to_left = bool(node["default_left"]) if missing == "NaN" else threshold >= 0
+    return feature, LEQ, threshold, to_left
 
 
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    trained_as=lambda booster: ("", None), start_is_told=lambda booster: False,
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
-    stop=lambda metric, rounds, params: _train.StopEarly(
-        metric, rounds, verbose=_train.is_loud(params)),
-    direct=_train.direct_callbacks, check=_train.check,
-    labels=_train.labels, hold=_train.hold, place=_train.place, fold_rows=_train.fold_rows,
-    run=_train.run, finish=_train.finish, quiet={"verbosity": -1},
+    stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.is_loud(params)),
+    direct=_train.direct_callbacks, check=_train.check, labels=_train.labels, hold=_train.hold,
+    place=_train.place, fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish,
     # estimators
-    kinds=serving.KINDS, fitting=estimators.Fitting, aliases=ALIASES,
+    kinds=KINDS, fitting=estimators.Fitting, aliases=ALIASES, check_offset=check_offset,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},
     takes={"gamma": (1e-300, np.inf), **dict.fromkeys(
         ("binary", "cross_entropy", "xentropy", "cross_entropy_lambda", "xentlambda"), (0, 1))},
     correctable=(None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
-    knows_objective=knows_objective,
     classifies=(
         "multiclassova", "multiclass_ova", "ova", "ovr", "cross_entropy_lambda", "xentlambda",
     ),
-    small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
-    weigh_held_out=lambda w: {"eval_sample_weight": [w]}, check_offset=check_offset,
+    knows_objective=knows_objective, small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
+    weigh_held_out=lambda w: {"eval_sample_weight": [w]},
     leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data
     tolerance=1e-9,
     refuses_new=False,  # which count as missing
-    misreads_newer=False, booster_of=serving.booster_of, reader=serving.reader,
-    link_of=serving.link_of, names_of=serving.names_of, margin=serving.margin,
-    count_outputs=lambda model: int(serving.booster_of(model).num_model_per_iteration()),
-    count_features=lambda model: int(serving.booster_of(model).num_feature()),
-    same_names=serving.same_names, categories_of=serving.categories_of,
-    write=lambda model, path: serving.booster_of(model).save_model(path),
+    misreads_newer=False, reader=reader, link_of=link_of, names_of=names_of, margin=margin,
+    count_outputs=lambda model: int(booster_of(model).num_model_per_iteration()),
+    count_features=lambda model: int(booster_of(model).num_feature()),
+    same_names=same_names, categories_of=categories_of,
+    write=lambda model, path: booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
-    looks_whole=looks_whole, open_booster=serving.open_booster, restore=serving.restore,
-    trees=read_trees,
+    open_booster=open_booster, restore=restore, trees=read_trees,
     # intercepts
-    margins_of=intercept.margins_of,
-    shift_intercept=intercept.shift_intercept, read_odds=intercept.read_odds,
-    predict_log_odds=intercept.predict_log_odds,
+    margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
+    read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip

@@ -34,114 +34,62 @@ ALIASES = {
     if len(names) > 1
 }
 
-PASSED = frozenset({
-    # general
-    "num_threads", "seed", "deterministic", "verbosity", "boosting", "data_sample_strategy",
-    "first_metric_only",  # metric= is one metric
-    # the device
-    "device_type", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list", "gpu_use_dp",
-    "num_gpu",
-    # the shape of a tree
-    "learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf",
-    "min_gain_to_split", "lambda_l1", "lambda_l2", "max_delta_step", "path_smooth",
-    "monotone_constraints", "monotone_constraints_method", "monotone_penalty",
-    "interaction_constraints", "forcedsplits_filename", "feature_contri",
-    "cegb_tradeoff", "cegb_penalty_split", "cegb_penalty_feature_lazy",
-    "cegb_penalty_feature_coupled",
-    # linear trees, extremely randomised trees, quantised gradients
-    "linear_tree", "linear_lambda", "extra_trees", "extra_seed",
-    "use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf", "stochastic_rounding",
-    # sampling of rows and columns; a seed of what is not drawn changes nothing
-    "bagging_fraction", "bagging_freq", "bagging_seed", "bagging_by_query", "top_rate",
-    "other_rate", "feature_fraction", "feature_fraction_bynode", "feature_fraction_seed",
-    "objective_seed",
-    # dart
-    "drop_rate", "max_drop", "skip_drop", "uniform_drop", "xgboost_dart_mode", "drop_seed",
-    # categorical features
-    "categorical_feature", "min_data_per_group", "max_cat_threshold", "max_cat_to_onehot",
-    "cat_l2", "cat_smooth",
-    # how the Dataset is binned and kept
-    "max_bin", "max_bin_by_feature", "min_data_in_bin", "bin_construct_sample_cnt",
-    "data_random_seed", "forcedbins_filename", "is_enable_sparse", "enable_bundle", "use_missing",
-    "zero_as_missing", "feature_pre_filter", "force_col_wise", "force_row_wise",
-    "histogram_pool_size",
-})  # fmt: skip
-
 BUILT_IN = "only LightGBM's own objectives read it; leave it out"
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 
 REFUSED = by_reason({
-    # train() says it
-    "objective= already says what to train on; leave it out": {"objective": ()},
-    "pass num_boost_round= to train(), or n_estimators= of an estimator": {"num_iterations": ()},
-    "pass early_stopping_rounds= to train()": {"early_stopping_round": (0,)},
-    "train() stops on any improvement; leave it out": {"early_stopping_min_delta": (0,)},
+    "objective= already says what to train on; leave it out": "objective",
+    "pass num_boost_round= to train(), or n_estimators= of an estimator": "num_iterations",
+    "pass early_stopping_rounds= to train()": "early_stopping_round=0",
+    "train() stops on any improvement; leave it out": "early_stopping_min_delta=0",
     "LightGBM ignores it under a custom objective; boosting starts at the objective's intercept "
-    "anyway": {"boost_from_average": (False,)},
-    # built-in objectives
+    "anyway": "boost_from_average=0",
     "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
-    "to fit": {
-        "scale_pos_weight": (1,), "is_unbalance": (False,), "pos_bagging_fraction": (1,),
-        "neg_bagging_fraction": (1,),
-    },
-    BUILT_IN + ", or write lambda_l1 if you mean that": {"alpha": (0.9,)},
-    BUILT_IN: {
-        "fair_c": (1,), "poisson_max_delta_step": (0.7,), "tweedie_variance_power": (1.5,),
-        "reg_sqrt": (False,), "sigmoid": (1,), "lambdarank_truncation_level": (30,),
-        "lambdarank_norm": (True,), "lambdarank_position_bias_regularization": (0,),
-        "label_gain": (),
-    },
-    # built-in metrics
-    "nothing but metric= is measured; leave it out": {
-        "metric": ("none", "null", "custom", "na", ""), "eval_at": (), "multi_error_top_k": (1,),
-        "auc_mu_weights": (),
-    },
-    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": {"metric_freq": (1,)},
-    "add (data, 'train') to evals=": {"is_provide_training_metric": (False,)},
-    # distributed training
+    "to fit": "scale_pos_weight=1 is_unbalance=0 pos_bagging_fraction=1 neg_bagging_fraction=1",
+    BUILT_IN + ", or write lambda_l1 if you mean that": "alpha=0.9",
+    BUILT_IN:
+        "fair_c=1 poisson_max_delta_step=0.7 tweedie_variance_power=1.5 reg_sqrt=0 sigmoid=1 "
+        "lambdarank_truncation_level=30 lambdarank_norm=1 "
+        "lambdarank_position_bias_regularization=0 label_gain",
+    "nothing but metric= is measured; leave it out":
+        "metric=none|null|custom|na| eval_at multi_error_top_k=1 auc_mu_weights",
+    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": "metric_freq=1",
+    "add (data, 'train') to evals=": "is_provide_training_metric=0",
     "each LightGBM worker would see only its own rows in sums over all; train on one machine":
-        {"num_machines": (1,), "machines": ("",), "machine_list_filename": ("",)},
-    "only workers of distributed training read it, which train() refuses; leave it out": {
-        "tree_learner": ("serial",), "top_k": (20,), "pre_partition": (False,),
-        "local_listen_port": (12400,), "time_out": (120,),
-    },
-    # the command line
-    CLI + "write its parameters into params": {"config": ("",)},
-    CLI + "call predict() or refit() of the booster": {"task": ("train", "training")},
-    CLI + "pass a lightgbm.Dataset as the second argument": {"data": ("",)},
-    CLI + "write evals=[(Dataset, name), ...]": {"valid": ("",)},
-    CLI + "pass init_model= to train()": {"input_model": ("",)},
-    CLI + "call save_model() of the booster": {"output_model": ("LightGBM_model.txt",)},
-    CLI + "save env.model in a callback": {"snapshot_freq": (-1,)},
-    CLI + "call save_binary() of the Dataset": {"save_binary": (False,)},
-    CLI + "pass importance_type= to save_model() of the booster":
-        {"saved_feature_importance_type": (0,)},
-    CLI + "call predict() of the booster": {"output_result": ("LightGBM_predict_result.txt",)},
-    CLI + "leave it out":
-        {"convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",)},
-    # prediction
-    PREDICT + "pass start_iteration= to predict()": {"start_iteration_predict": (0,)},
-    PREDICT + "pass num_iteration= to predict()": {"num_iteration_predict": (-1,)},
-    PREDICT + "pass raw_score=True to predict()": {"predict_raw_score": (False,)},
-    PREDICT + "pass pred_leaf=True to predict()": {"predict_leaf_index": (False,)},
-    PREDICT + "pass pred_contrib=True to predict()": {"predict_contrib": (False,)},
-    PREDICT + "pass it to predict()": {
-        "predict_disable_shape_check": (False,), "pred_early_stop": (False,),
-        "pred_early_stop_freq": (10,), "pred_early_stop_margin": (10,),
-    },
-    PREDICT + "pass decay_rate= to refit()": {"refit_decay_rate": (0.9,)},
+        "num_machines=1 machines= machine_list_filename=",
+    "only workers of distributed training read it, which train() refuses; leave it out":
+        "tree_learner=serial top_k=20 pre_partition=0 local_listen_port=12400 time_out=120",
+    CLI + "write its parameters into params": "config=",
+    CLI + "call predict() or refit() of the booster": "task=train|training",
+    CLI + "pass a lightgbm.Dataset as the second argument": "data=",
+    CLI + "write evals=[(Dataset, name), ...]": "valid=",
+    CLI + "pass init_model= to train()": "input_model=",
+    CLI + "call save_model() of the booster": "output_model=LightGBM_model.txt",
+    CLI + "save env.model in a callback": "snapshot_freq=-1",
+    CLI + "call save_binary() of the Dataset": "save_binary=0",
+    CLI + "pass importance_type= to save_model() of the booster": "saved_feature_importance_type=0",
+    CLI + "call predict() of the booster": "output_result=LightGBM_predict_result.txt",
+    CLI + "leave it out": "convert_model=gbdt_prediction.cpp convert_model_language=",
+    PREDICT + "pass start_iteration= to predict()": "start_iteration_predict=0",
+    PREDICT + "pass num_iteration= to predict()": "num_iteration_predict=-1",
+    PREDICT + "pass raw_score=True to predict()": "predict_raw_score=0",
+    PREDICT + "pass pred_leaf=True to predict()": "predict_leaf_index=0",
+    PREDICT + "pass pred_contrib=True to predict()": "predict_contrib=0",
+    PREDICT + "pass it to predict()":
+        "predict_disable_shape_check=0 pred_early_stop=0 pred_early_stop_freq=10 "
+        "pred_early_stop_margin=10",
+    PREDICT + "pass decay_rate= to refit()": "refit_decay_rate=0.9",
 })  # fmt: skip
 
+FILE = "LightGBM reads it only for data in a file; "
+
 FROM_FILE = by_reason({
-    "pass label= to the Dataset": {"label_column": ("",)},
-    "pass weight= to the Dataset": {"weight_column": ("",)},
-    "pass group= to the Dataset": {"group_column": ("",)},
-    "leave the column out of the data": {"ignore_column": ("",)},
-    "leave it out": {
-        "header": (False,), "two_round": (False,), "precise_float_parser": (False,),
-        "parser_config_file": ("",),
-    },
+    FILE + "pass label= to the Dataset": "label_column=",
+    FILE + "pass weight= to the Dataset": "weight_column=",
+    FILE + "pass group= to the Dataset": "group_column=",
+    FILE + "leave the column out of the data": "ignore_column=",
+    FILE + "leave it out": "header=0 two_round=0 precise_float_parser=0 parser_config_file=",
 })  # fmt: skip
 """Passed if the Dataset is read from a file; otherwise refused, except for neutral values."""
 
@@ -159,8 +107,7 @@ REFUSED_WITH: RefusedWith = {
     "drop_rate": ((0.1,), NOT_DART, NO_DART), "max_drop": ((50,), NOT_DART, NO_DART),
     "skip_drop": ((0.5,), NOT_DART, NO_DART), "uniform_drop": ((False,), NOT_DART, NO_DART),
     "xgboost_dart_mode": ((False,), NOT_DART, NO_DART),
-    "top_rate": ((0.2,), NOT_GOSS, NO_GOSS),
-    "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
+    "top_rate": ((0.2,), NOT_GOSS, NO_GOSS), "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
     "use_quantized_grad": (
         (False,), {"linear_tree": (True,)},
         "with linear_tree LightGBM learns nothing from quantised gradients; leave one of them out",
@@ -207,8 +154,12 @@ FOREIGN = each_word({
     "leave it out: train() checks them": "validate_parameters",
 })  # fmt: skip
 
+USED = frozenset({*FROM_FILE, "num_class"})
+PASSED = frozenset(NAMES) - USED - REFUSED.keys()
+"""All others that the installed LightGBM knows: tests try each of them."""
+
 TABLE = Table(
-    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
+    library="LightGBM", aliases=ALIASES, passed=PASSED, used=USED,
     refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
 )  # fmt: skip
 
@@ -226,23 +177,21 @@ def check(
     _arguments.check_num_class(params, ALIASES["num_class"], objective)
     TABLE.check(params, stops_early, KNOWN.__contains__)
     if not from_file:
-        for name, (neutral, instead) in FROM_FILE.items():
-            reason = f"LightGBM reads it only for data in a file; {instead}"
-            _arguments.refuse(params, TABLE.names(name), neutral, reason)
+        _arguments.refuse_all(params, FROM_FILE, TABLE.names)
 
 
-METRICS_OF_CLASSES = frozenset({
+NOT_MEASURED_HERE = {
+    "", "none", "null", "na", "custom",  # they measure nothing, and say so
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
-    "multi_error", "auc_mu",
-})  # fmt: skip
-"""Metrics that can be measured on several outputs only."""
+    "multi_error", "auc_mu",  # on several outputs only
+}  # fmt: skip
 
 
 @cache
 def knows_metric(name: str) -> bool:
-    """Whether the installed LightGBM measures something under this name."""
-    if name.lower() in {"", "none", "null", "na", "custom"} | METRICS_OF_CLASSES:
-        return True  # the first five measure nothing, and say so
+    """Whether the installed LightGBM has a metric of this name: it is asked."""
+    if name.lower() in NOT_MEASURED_HERE:
+        return True
     quiet = {"verbosity": -1, "num_threads": 1}
     data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
     try:

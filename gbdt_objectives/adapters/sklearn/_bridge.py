@@ -1,6 +1,6 @@
-"""All that we use of scikit-learn's private API: the same names from 1.2 to 1.9, tested one by one.
+"""What we use of scikit-learn's private API: the same names from 1.2 to 1.9, tested one by one.
 
-The library's fit asks ``_get_loss`` of the estimator for a ``BaseLoss``, which gets all rows at
+The library's fit asks the estimator's ``_get_loss`` for a ``BaseLoss``, which gets all rows at
 once, ``_encode_y`` (and from 1.7 ``_encode_y_val``) for labels as numbers, and
 ``_check_early_stopping_loss`` after each round. A fit of ours answers instead. Then ``_loss`` is
 scikit-learn's own of the same link, so that its own code predicts.
@@ -12,37 +12,30 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn._loss.loss import (
-    BaseLoss,
-    HalfBinomialLoss,
-    HalfMultinomialLoss,
-    HalfPoissonLoss,
-    HalfSquaredError,
-)
+from sklearn._loss import loss as losses
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives.adapters._train import StartedObjective, start_margin
-from gbdt_objectives.objectives import Objective
 
 HOOKS = ("_get_loss", "_encode_y", "_check_early_stopping_loss", "_raw_predict")
 for _name in HOOKS:
     getattr(HistGradientBoostingRegressor, _name)  # raises here, where a fit of ours asks for it
 
-OWN = {LOG.name: HalfPoissonLoss, LOGIT.name: HalfBinomialLoss}
+OWN = {LOG.name: losses.HalfPoissonLoss, LOGIT.name: losses.HalfBinomialLoss}
 LINKS = {"IdentityLink": IDENTITY, "LogLink": LOG, "LogitLink": LOGIT}
 """By scikit-learn's classes of links."""
 
 
-def own_loss(link: Link, outputs: int) -> BaseLoss:
+def own_loss(link: Link, outputs: int) -> losses.BaseLoss:
     """scikit-learn's loss of this link, by which its own code predicts."""
     if link.takes_several:
-        return HalfMultinomialLoss(n_classes=outputs)
-    return OWN.get(link.name, HalfSquaredError)()
+        return losses.HalfMultinomialLoss(n_classes=outputs)
+    return OWN.get(link.name, losses.HalfSquaredError)()
 
 
-class ObjectiveLoss(BaseLoss):  # type: ignore[misc]
+class ObjectiveLoss(losses.BaseLoss):  # type: ignore[misc]
     """An objective as scikit-learn's loss."""
 
     def __init__(self, started: StartedObjective, is_weighted: bool) -> None:
@@ -89,12 +82,11 @@ def prediction(estimator: Any, raw: Array) -> Array:
 
 def margins_of(model: Any) -> tuple[str, Link]:
     """The loss of a fitted model, and what its margins are."""
-    loss = model._loss
     if (objective := getattr(model, "objective_", None)) is not None:
         return repr(objective), objective.link
-    if isinstance(loss, HalfMultinomialLoss):
-        return type(loss).__name__, Link.softmax(loss.n_classes)
-    return type(loss).__name__, LINKS.get(type(loss.link).__name__, OPAQUE)
+    loss, link = model._loss, LINKS.get(type(model._loss.link).__name__, OPAQUE)
+    several = isinstance(loss, losses.HalfMultinomialLoss)
+    return type(loss).__name__, Link.softmax(loss.n_classes) if several else link
 
 
 def add_to_margins(model: Any, delta: Array) -> Any:
@@ -109,8 +101,3 @@ def keep_rounds(model: Any, rounds: int) -> None:
     del model._predictors[rounds:]
     model.train_score_ = model.train_score_[: rounds + 1]
     model.validation_score_ = model.validation_score_[: rounds + 1]
-
-
-def predict_by(estimator: Any, objective: Objective) -> None:
-    """Let scikit-learn's own code predict, by its loss of the same link."""
-    estimator._loss = own_loss(objective.link, objective.outputs)

@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier as Classifier,
-    HistGradientBoostingRegressor as Regressor,
-)
+from sklearn import ensemble
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,14 +23,11 @@ from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}
-"""The losses that ours replace."""
-
+LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}  # which ours replace
 LINKS = {"log_loss": ("logit", "softmax"), "poisson": ("log",), "gamma": ("log",)}
-"""The links of their margins; of all other losses the identity."""
+"""The links of a loss's margins; of all other losses the identity."""
 
-OWN = ("objective", "eval_metric")
-"""Parameters that scikit-learn's estimators do not have."""
+OWN = ("objective", "eval_metric")  # parameters that scikit-learn's estimators do not have
 
 WORDS = words_of(
     SKLEARN, title="scikit-learn", place="the model", objective="Objective, optional",
@@ -43,16 +37,10 @@ WORDS = words_of(
     stops="early_stopping=True", fit="X, y", max="max_iter",
 )  # fmt: skip
 
-HELD_OUT = ("X_val", "y_val", "sample_weight_val", "eval_set")
-"""Arguments of fit that not every version of scikit-learn has."""
-
 OF_MARGINS = (
     "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
 )  # fmt: skip
 """What scikit-learn itself makes of margins."""
-
-AUTO_ROWS = 10_000
-"""With more, early_stopping="auto" is on."""
 
 
 def bridge() -> Any:
@@ -73,7 +61,7 @@ def _other_version(why: str) -> ImportError:
 
 class Fitting(_estimators.Fitting):
     library = SKLEARN
-    model = Regressor
+    model = ensemble.HistGradientBoostingRegressor
     fitted = "objective_"
     row_starts = "", ""
     started: StartedObjective
@@ -81,11 +69,11 @@ class Fitting(_estimators.Fitting):
     best: int | None = None  # the best round
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
-        for name in {*HELD_OUT} & {*kwargs} - {*signature(library_fit).parameters}:
+        held_out = {"X_val", "y_val", "sample_weight_val", "eval_set"}
+        for name in held_out & {*kwargs} - {*signature(library_fit).parameters}:
             raise TypeError(
                 f"fit() has no argument {name!r} in scikit-learn {sklearn.__version__}: rows held "
-                "out are X_val= and y_val= from 1.7 on; without, early_stopping=True splits off "
-                "rows itself"
+                "out are X_val= and y_val= from 1.7 on; early_stopping=True splits off rows itself"
             )
         super().__init__(estimator, library_fit, *args, **kwargs)
 
@@ -97,7 +85,7 @@ class Fitting(_estimators.Fitting):
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:
-        return Classifier.decision_function(estimator, given["X"])
+        return ensemble.HistGradientBoostingClassifier.decision_function(estimator, given["X"])
 
     def check(self) -> None:
         estimator, objective, given = self.estimator, self.objective, self.estimator.objective
@@ -123,11 +111,9 @@ class Fitting(_estimators.Fitting):
             )
         if not self.is_ours:
             return
-        role = "Classifier" if self.is_classifier else "Regressor"
-        if objective is not None and estimator.loss != LOSSES[role]:
+        if objective is not None and estimator.loss != LOSSES[self.role]:
             raise ValueError(
-                f"loss={estimator.loss!r} and objective={given!r} both say what is lost: leave one "
-                "of the two out"
+                f"loss={estimator.loss!r} and objective={given!r}: leave one of the two out"
             )
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
             raise CannotTrain(
@@ -141,20 +127,21 @@ class Fitting(_estimators.Fitting):
                 f"{', and would misread scores' * score}: leave scoring out"
             )
         rows = len(self.given["y"])
-        stops = rows > AUTO_ROWS if estimator.early_stopping == "auto" else estimator.early_stopping
+        stops = rows > 10_000 if estimator.early_stopping == "auto" else estimator.early_stopping
         if self.metric is not None and not stops:
             raise ValueError(
                 f"eval_metric={self.metric!r} is measured for early stopping only, which is off "
                 f"for early_stopping={estimator.early_stopping!r} and {rows} rows: pass "
                 "early_stopping=True, or leave eval_metric out"
             )
-        is_split = estimator.validation_fraction is not None and "X_val" not in self.given
-        lacks_values = is_split or ("X_val" in self.given and self.metric is None)
+        lacks_values = estimator.validation_fraction is not None
+        if "X_val" in self.given:
+            lacks_values = self.metric is None
         if stops and objective is not None and objective.is_by_row and lacks_values:
             raise ValueError(
-                f"early stopping measures {given!r} on rows held out, whose values it does not "
-                "have: pass early_stopping=False, or X_val and y_val to fit (scikit-learn 1.7 or "
-                "newer) and eval_metric="
+                f"early stopping measures {given!r} on rows whose values it does not have: pass "
+                "early_stopping=False, or eval_metric=, and X_val and y_val to fit (scikit-learn "
+                "1.7 or newer)"
             )
         bridge()
 
@@ -163,11 +150,12 @@ class Fitting(_estimators.Fitting):
         return {} if y is None else {"y_val": (X, y)}
 
     def find_classes(self, objective: Objective) -> Array:
-        classes, weight = super().find_classes(objective), self.estimator.class_weight
-        guards.class_weight_has_positions(Facts(
-            name=type(self.estimator).__name__, classes=classes.tolist(),
-            parameters=[("class_weight", "class_weight", weight)],
-        ))  # fmt: skip
+        classes = super().find_classes(objective)
+        weight = ("class_weight", "class_weight", self.estimator.class_weight)
+        name = type(self.estimator).__name__
+        guards.class_weight_has_positions(
+            Facts(name=name, classes=classes.tolist(), parameters=[weight])
+        )
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
@@ -237,8 +225,7 @@ class Fitting(_estimators.Fitting):
         return bool(len(scores) - 1 - max(self.best, still) >= estimator.n_iter_no_change)
 
     def score(self, y: Array, raw: Array, w: Array | None, stops: bool) -> float:
-        """The metric, or without one the mean loss: greater is better. ``stops``: whether training
-        stops on these rows."""
+        """The metric, or without one the mean loss, of which greater is better."""
         if self.metric is None:
             loss: float = self.started.objective.mean_loss(y, bridge().margin_of(raw), w)
             return -loss
@@ -260,15 +247,15 @@ class Fitting(_estimators.Fitting):
         if self.objective is not None:
             if estimator._loss is not self.loss:
                 raise _other_version("_get_loss is not called")
-            bridge().predict_by(estimator, self.objective)
+            # scikit-learn's own code predicts, by its loss of the same link
+            estimator._loss = bridge().own_loss(self.objective.link, self.objective.outputs)
 
     def complete(self, objective: Objective, intercept: Start) -> None:
         """scikit-learn has put the intercept into the model."""
 
 
 def best_round(scores: Sequence[float], tol: float) -> tuple[int, int]:
-    """The round of the best score, better by more than ``tol`` than the best before, and the last
-    round before the first move: rounds in which classes do not change use up no patience."""
+    """The round of the best score, and the last one before the first move: those do not count."""
     best = 0
     for k, score in enumerate(scores):
         best = k if score > scores[best] + tol else best
@@ -292,17 +279,16 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
     kind.__init__ = __init__
 
     def to_sklearn(self: Any) -> Any:
-        """Return scikit-learn's own estimator with the same trees.
+        """Return scikit-learn's own estimator with the same trees; its pickle does not need ours.
 
-        Its pickle does not need this package. Raises AttributeError if only the objective can read
-        the margins, link "score".
+        Raises AttributeError if only the objective can read the margins, link "score".
         """
         check_is_fitted(self)
         Fitting.margins_decide(self)
         plain = library.__new__(library)
-        vars(plain).update(
-            {name: v for name, v in vars(self).items() if name not in (*OWN, "objective_")}
-        )
+        vars(plain).update(vars(self))
+        for name in (*OWN, "objective_"):
+            vars(plain).pop(name, None)
         return plain
 
     kind.to_sklearn = to_sklearn
@@ -321,7 +307,7 @@ metric early stopping looks at the loss. ``loss`` stays at its default if there 
 ``scoring`` if there is a metric. A pickle needs this package; ``to_sklearn()`` returns an estimator
 whose pickle does not.""",
 )  # fmt: skip
-class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
+class HistGradientBoostingRegressor(ensemble.HistGradientBoostingRegressor):  # type: ignore[misc]
     """scikit-learn's ``HistGradientBoostingRegressor`` with objectives and metrics of ours."""
 
 
@@ -329,5 +315,5 @@ class HistGradientBoostingRegressor(Regressor):  # type: ignore[misc]
 @documented(CLASSIFIER, WORDS, parameters="max_leaf_nodes=2", own="""
 ``class_weight`` is for the positions of classes.""",
 )  # fmt: skip
-class HistGradientBoostingClassifier(Classifier):  # type: ignore[misc]
+class HistGradientBoostingClassifier(ensemble.HistGradientBoostingClassifier):  # type: ignore[misc]
     """scikit-learn's ``HistGradientBoostingClassifier`` with objectives and metrics of ours."""

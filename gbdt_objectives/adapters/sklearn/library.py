@@ -9,19 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._links import Link
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters.sklearn import estimators
 from gbdt_objectives.adapters.sklearn.estimators import bridge
 
-KINDS = {
-    kind.__name__: kind
-    for kind in (
-        estimators.HistGradientBoostingRegressor, estimators.HistGradientBoostingClassifier
-    )
-}  # fmt: skip
+KINDS = {name: vars(estimators)[name] for name in SKLEARN.estimators}
 
 
 def own_class(estimator: Any) -> Any:
@@ -59,14 +53,9 @@ def check_stopping(estimator: Any) -> None:
 def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     """A copy of a fitted estimator, shifted."""
     check_is_fitted(model)
-    _arguments.check_shiftable(*margins_of(model))
+    _arguments.check_shiftable(*bridge().margins_of(model))
     d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
     return bridge().add_to_margins(model, d)
-
-
-def margins_of(model: Any) -> tuple[str, Link]:
-    found: tuple[str, Link] = bridge().margins_of(model)
-    return found
 
 
 LIBRARY = Library(
@@ -82,5 +71,5 @@ LIBRARY = Library(
     fixed_rounds=lambda rounds: {"max_iter": rounds, "early_stopping": False},
     weigh_held_out=lambda w: {"sample_weight_val": w},
     count_rounds=lambda estimator: int(estimator.n_iter_),
-    margins_of=margins_of, shift_intercept=shift_intercept,
+    margins_of=lambda model: bridge().margins_of(model), shift_intercept=shift_intercept,
 )  # fmt: skip

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import xgboost as xgb
-from scipy.special import logit
 from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks
@@ -59,11 +58,10 @@ def train(
     **kwargs: Any,
 ) -> xgb.Booster:
     """``xgboost.train`` that starts, stops and predicts correctly."""
-    booster: xgb.Booster = _train.train(library("xgboost"), Request(
+    return _train.train(library("xgboost"), Request(  # type: ignore[no-any-return]
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     ))  # fmt: skip
-    return booster
 
 
 @documented(
@@ -100,7 +98,7 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = stopping.Exact(rendered, request.metric)
+        exact = stopping.Exact(request.metric, rendered)
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
@@ -119,8 +117,7 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
         if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
             raise ValueError(
                 "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
-                f"the {request.objective.outputs} outputs: leave it out, and train on with "
-                "xgb_model="
+                "several outputs: leave it out, and train on with xgb_model="
             )
 
 
@@ -133,7 +130,7 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
     """A function that gives the rows of each fold's training data, in the order in which
-    ``xgboost.cv`` asks for them. The folds that it would make are made here and given to it."""
+    ``xgboost.cv`` asks for them. Its folds are made here."""
     data, given = request.data, request.others
     n, nfold, seed = data.num_row(), given.get("nfold", 3), given.get("seed", 0)
     folds: Any = given.get("folds")
@@ -151,14 +148,14 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
         shuffled = np.random.RandomState(seed).permutation(n)
         parts = np.array_split(shuffled if given.get("shuffle", True) else np.arange(n), nfold)
         folds = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(nfold)]
-    given["folds"] = [(rows, held_out) for rows, held_out in folds]
+    given["folds"] = list(folds)
     of_folds = iter([rows for rows, _ in given["folds"]])
     return lambda train: next(of_folds)
 
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
-    step = {"max_delta_step": params.get("max_delta_step") or 0}  # .7 for the name count:poisson
+    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
     return {
         **params, **_arguments.several_outputs(objective),
         **(step if params.get("booster") != "gblinear" else {}),
@@ -182,15 +179,13 @@ def continues(
     params: Mapping[str, Any], given: MutableMapping[str, Any], objective: Objective,
     named: Link | None = None,
 ) -> bool:  # fmt: skip
-    """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is read and
-    replaced by one of the same margins that predicts by ``named``, the link by whose name XGBoost
-    trains."""
-    model = given.get("xgb_model")
-    if model is None:
+    """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is replaced by
+    one of the same margins that predicts by ``named``, the link by whose name XGBoost trains."""
+    if given.get("xgb_model") is None:
         return False
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
-    booster = read_booster(model)
+    booster = read_booster(given["xgb_model"])
     name = intercept.objective_of(booster)
     guards.earlier_model_fits(Facts(
         earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
@@ -207,10 +202,8 @@ def read_booster(model: Any) -> xgb.Booster:
     if isinstance(model, xgb.Booster):
         return model
     if not isinstance(model, str | os.PathLike | bytes | bytearray):
-        raise TypeError(
-            "xgb_model must be a Booster, a fitted estimator, a path or bytes of save_raw(), found "
-            f"{_checks.shown(model)}"
-        )
+        what = "a Booster, a fitted estimator, a path or bytes of save_raw()"
+        raise TypeError(f"xgb_model must be {what}, found {_checks.shown(model)}")
     return xgb.Booster(model_file=bytearray(model) if isinstance(model, bytes) else model)
 
 
@@ -238,13 +231,12 @@ def start_at(
     label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
     its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
-    """The objective, measured on the labels, and the base_score to start at.
+    """The objective, measured on the labels, and the base_score to start at, in the units of
+    ``named``, the link by whose name XGBoost trains.
 
-    ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
-    ``named``, the link by whose name XGBoost trains: its estimators have one of their own. Without
-    ``label_weight`` the objective was measured elsewhere, and a start of each row was read there:
-    ``base_margin`` says that there is one, and ``ends`` what its least and greatest numbers are;
-    ``earlier``, that the training continues a model.
+    ``base_score`` is the user's, in the units of a prediction. Without ``label_weight`` the
+    objective was measured elsewhere, where a start of each row was read: ``base_margin`` says that
+    there is one, ``ends`` its least and greatest numbers. ``earlier``: training continues a model.
     """
     if earlier:
         return StartedObjective(objective, None), {}
@@ -252,7 +244,7 @@ def start_at(
         if base_score is not None:
             raise ValueError(
                 f"base_score and {its_name} are both given: XGBoost would ignore the first; leave "
-                "one of them out"
+                "one out"
             )
         starts = None
         if label_weight is not None:
@@ -268,11 +260,9 @@ def start_at(
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)
-    if base_score is None:
-        start, given = float(_train.start_margin(objective)), ""
-    else:
-        start, given = margin(base_score, objective), "base_score"
-    started = StartedObjective(objective, start, given=given)
+    is_given = base_score is not None
+    start = margin(base_score, objective) if is_given else float(_train.start_margin(objective))
+    started = StartedObjective(objective, start, given="base_score" * is_given)
     return started, {"base_score": prediction(start, named)}
 
 
@@ -280,8 +270,7 @@ def start_by_row(
     objective: Objective, starts: Array | None, named: Link, its_name: str,
     ends: tuple[float, float],
 ) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
-    """The objective of rows with starts of their own, and the base_score: what all start at, or
-    else 0 in margin units."""
+    """The objective, and the base_score: what all rows start at, or else 0 in margin units."""
     several = objective.outputs > 1
     if several:
         ends = -np.inf, np.inf  # a base_score is one number
@@ -298,26 +287,28 @@ def prediction(start: float, link: Link) -> float:
     p = float(link.inverse(np.array(start)))
     if is_base_score(p, link):
         return p
-    limit = f"a logistic base_score to +-{-logit(intercept.LEAST_PROBABILITY):.4g}"
+    unit, limit = link.margins, "base_score to float32"
+    if link.n_classes:
+        unit, limit = "log-odds", f"a logistic base_score to +-{intercept.MOST_LOG_ODDS:.4g}"
     raise ValueError(
-        f"training cannot start at {start:g} {'log-odds' if link.n_classes else link.margins}: "
-        f"XGBoost limits {limit if link.n_classes else 'base_score to float32'}. Start at a "
+        f"training cannot start at {start:g} {unit}: XGBoost limits {limit}. Start at a "
         f"base_margin, data.set_base_margin(numpy.full(n, {start:.17g})) for data and evals, "
         "and put it into the trained model with shift_intercept"
     )
 
 
 def margin(base_score: Any, objective: Objective) -> float:
-    """Start boosting at the user's base_score, which may be a number written as a string."""
+    """The margin of the user's base_score, which may be a number written as a string."""
     if isinstance(base_score, str):
         with suppress(ValueError):
             base_score = float(base_score)
     link, base_score = objective.link, _checks.number("base_score", base_score)
     if not link.lowest < base_score < link.highest:
-        what = "a probability above 0 and below 1" if link.n_classes else f"above {link.lowest:g}"
+        what, predicts = f"above {link.lowest:g}", "positive means"
+        if link.n_classes:
+            what, predicts = "a probability above 0 and below 1", "probabilities"
         raise ValueError(
-            f"base_score must be {what}, found {base_score:g}: {objective!r} predicts "
-            f"{'probabilities' if link.n_classes else 'positive means'}"
+            f"base_score must be {what}, found {base_score:g}: {objective!r} predicts {predicts}"
         )
     return float(link.forward(np.array(base_score)))
 
@@ -336,31 +327,29 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
     base_score, and reads it in the unit of the new name."""
     learner = intercept.read_learner(booster)
     trained, shape = learner["objective"]["name"], learner["learner_model_param"]
-    instead = (
-        "start at its margins instead, data.set_base_margin(model.predict(data, "
-        "output_margin=True)) for data and evals"
-    )
     if int(shape["num_target"]) > 1:
-        raise ValueError(
-            f"xgb_model has {shape['num_target']} targets, not classes, which XGBoost holds a "
-            f"custom objective's outputs to be: {instead}"
-        )
+        found = shape["num_target"]
+        raise start_at_margins(f"has {found} targets, not classes, as outputs of an objective are")
     if trained == link.xgboost:
         return booster
     if trained not in OF_XGBOOST:
-        raise ValueError(
-            f"xgb_model was trained on {trained!r}, whose base_score has a unit of its own: "
-            f"{instead}"
-        )
+        raise start_at_margins(f"was trained on {trained!r}, whose base_score has its own unit")
     numbers = np.atleast_1d(json.loads(shape["base_score"]))
     margins = OF_XGBOOST[trained].forward(numbers)
     base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
         base_score = float(link.inverse(margins)[0])
         if not is_base_score(base_score, link):
-            raise ValueError(
-                f"xgb_model starts at a margin of {margins[0]:g}, which XGBoost cannot hold as the "
-                f"base_score of {link.margins}: {instead}"
+            raise start_at_margins(
+                f"starts at a margin of {margins[0]:g}, which no base_score can hold under "
+                f"{link.xgboost!r}"
             )
     booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
     return booster
+
+
+def start_at_margins(why: str) -> ValueError:
+    return ValueError(
+        f"xgb_model {why}: start at its margins instead, data.set_base_margin(model.predict(data, "
+        "output_margin=True)) for data and evals"
+    )

@@ -15,7 +15,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
@@ -43,13 +43,10 @@ class Fitting(_estimators.Fitting):
         objective, estimator = self.objective, self.estimator
         if sum(isinstance(one, Metric) for one in self.metrics) > 1:
             raise ValueError(
-                "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
-                "gbdt_objectives beside its own; measure the others on the predictions"
+                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives, "
+                "and its own; measure the others on the predictions"
             )
-        if self.is_ours and not all(
-            isinstance(pair, list | tuple) and len(pair) == 2
-            for pair in self.given.get("eval_set", ())
-        ):
+        if self.is_ours and not all(map(_arguments.is_pair, self.given.get("eval_set", ()))):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
         if self.metric is not None:
             self._direct_stopping(self.metric)
@@ -61,16 +58,13 @@ class Fitting(_estimators.Fitting):
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
-        rounds = estimator.early_stopping_rounds
         facts = replace(self.asked, library=XGBOOST)
-        stops_early = rounds is not None or stopping.any_stops_early(callbacks)
+        by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
+        stops_early = by_rounds or stopping.any_stops_early(callbacks)
         table.check(found, objective, stops_early=stops_early)
-        stops_on_default = rounds is not None or any(
-            isinstance(callback, stopping.STOPPING) and callback.metric_name is None
-            for callback in estimator.callbacks or ()
-        )
-        if estimator.eval_metric is None and stops_on_default:
+        unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
+        if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
             guards.stops_on_a_metric_of_ours(facts)
         link = objective.link
         if link.is_of_objective or self.named(objective).xgboost != link.xgboost:
@@ -78,15 +72,14 @@ class Fitting(_estimators.Fitting):
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
-        """The link by whose name XGBoost's estimators train, whatever the objective's own is."""
+        """The link by whose name XGBoost's estimators train."""
         return LOGIT if self.is_classifier and not self.reads(objective) else IDENTITY
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping see the metric in its own direction and full precision."""
-        exact = stopping.Exact(metric.xgboost, metric)
+        exact, rounds = stopping.Exact(metric), self.estimator.early_stopping_rounds
         callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
-        if self.estimator.early_stopping_rounds is not None:
-            rounds = self.estimator.early_stopping_rounds
+        if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
         for callback in callbacks:
             if isinstance(callback, stopping.STOPPING):
@@ -155,8 +148,7 @@ def _set_classes(estimator: Any, K: Any) -> None:
 
 
 def saves_scores(kind: type[Estimator]) -> type[Estimator]:
-    """Let a classifier save scores as a regressor: the library's would make probabilities of them,
-    and only the fitted objective can read them."""
+    """Let a classifier save scores as a regressor: only the fitted objective can read them."""
     library: Any = kind.__base__
 
     @wraps(library.save_model)
@@ -178,8 +170,7 @@ def saves_scores(kind: type[Estimator]) -> type[Estimator]:
             except TypeError as error:
                 self.__dict__.pop("_Booster", None)
                 raise TypeError(
-                    f"{error}. If it was trained on an objective that turns scores into "
-                    "probabilities, only the objective can read them: write "
+                    f"{error}. If only its objective turns scores into probabilities, write "
                     f"{type(self).__name__}(objective=...).load_model(...) with the objective_ of "
                     "the model that was saved"
                 ) from error

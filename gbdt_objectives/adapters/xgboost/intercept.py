@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
+from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -23,6 +24,7 @@ SHIFTABLE_OBJECTIVES = (
 """Their margins are label units or log-odds."""
 
 LEAST_PROBABILITY = 1e-6  # XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]
+MOST_LOG_ODDS = float(-logit(LEAST_PROBABILITY))
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
@@ -66,8 +68,7 @@ def read_odds(booster: xgb.Booster, y: ArrayLike | None) -> float:
     weight = float(_logistic_objective(booster)["reg_loss_param"]["scale_pos_weight"])
     if not weight > 0:
         raise ValueError(
-            f"the booster was trained with scale_pos_weight = {weight:g}: no shift undoes that, "
-            "positives did not count"
+            f"the booster was trained with scale_pos_weight = {weight:g}: no shift undoes that"
         )
     return weight
 
@@ -123,25 +124,28 @@ def _first_margin(booster: xgb.Booster) -> Array:
     return np.asarray(margin, np.float64).ravel()
 
 
+def trees_of(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float] | None]:
+    """Trees or weights of a gradient_booster, and what dropout multiplies each tree by."""
+    model = booster.get("gbtree", booster)["model"]  # before XGBoost 3.3, dart wraps a gbtree
+    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in model.get("trees", ())):
+        raise ValueError(
+            "the booster has vector leaves (multi_output_tree): train it with "
+            "multi_strategy='one_output_per_tree'"
+        )
+    return model, booster.get("weight_drop") or model.get("weight_drop")  # from XGBoost 3.4 on
+
+
 def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
     """Add to every leaf of each output's first tree, or to gblinear's last weights, in place."""
     document = json.loads(booster.save_raw("json"))
-    model = document["learner"]["gradient_booster"]
-    trees = model.get("gbtree", model)["model"]  # before XGBoost 3.3, dart wraps a gbtree
-    if model["name"] == "gblinear":  # the last weights are those of no column
-        weights, K = trees["weights"], len(deltas)
+    model, drop = trees_of(document["learner"]["gradient_booster"])
+    if "weights" in model:  # of gblinear: the last are those of no column
+        weights, K = model["weights"], len(deltas)
         weights[-K:] = np.float32(np.add(weights[-K:], deltas)).tolist()
         deltas = np.empty(0)
-    # what dropout multiplies each tree by: beside the model, from XGBoost 3.4 on inside it
-    drop = model.get("weight_drop") or trees.get("weight_drop")
     for output, delta in enumerate(deltas):
-        first = trees["tree_info"].index(output)
-        tree = trees["trees"][first]
-        if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-            raise ValueError(
-                "the booster has vector leaves (multi_output_tree): train it with "
-                "multi_strategy='one_output_per_tree'"
-            )
+        first = model["tree_info"].index(output)
+        tree = model["trees"][first]
         leaf = np.equal(tree["left_children"], -1)  # its value is in split_conditions
         shift = np.where(leaf, delta / drop[first] if drop else delta, 0)
         tree["split_conditions"] = np.float32(tree["split_conditions"] + shift).tolist()

@@ -19,42 +19,29 @@ INSTEAD = {
     "verbose": "write verbose_eval=",
 }
 
-ALIASES = {
-    "learning_rate": ("learning_rate", "eta"),
-    "gamma": ("gamma", "min_split_loss"),
-    "lambda": ("lambda", "reg_lambda"),
-    "alpha": ("alpha", "reg_alpha"),
-    "nthread": ("nthread", "n_jobs"),
-    "seed": ("seed", "random_state"),
-    "num_boost_round": (
-        "num_boost_round", "num_round", "num_rounds", "n_estimators", "num_iterations",
-        "num_trees", "iterations",
-    ),
-    "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
-}  # fmt: skip
+ALIASES = {main: (main, *others.split()) for main, others in {
+    "learning_rate": "eta", "gamma": "min_split_loss", "lambda": "reg_lambda",
+    "alpha": "reg_alpha", "nthread": "n_jobs", "seed": "random_state",
+    "num_boost_round": "num_round num_rounds n_estimators num_iterations num_trees iterations",
+    "early_stopping_rounds": "early_stopping_round early_stopping",
+}.items()}  # fmt: skip
 
 LINEAR = {"feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,)}  # neutral values
 
-PASSED = frozenset({
-    *LINEAR,
-    # general
-    "nthread", "device", "verbosity", "validate_parameters", "seed", "seed_per_iteration",
-    "use_rmm", "use_cuda_async_pool", "fail_on_invalid_gpu_id",
-    # the shape of a tree
-    "max_depth", "max_leaves", "grow_policy", "min_child_weight", "gamma", "max_delta_step",
-    "learning_rate", "lambda", "alpha", "monotone_constraints", "interaction_constraints",
-    # sampling of rows and columns, boosted forests
-    "subsample", "sampling_method", "colsample_bytree", "colsample_bylevel", "colsample_bynode",
-    "num_parallel_tree",
-    # how trees are grown; process_type="update" refreshes the trees of xgb_model=
-    "tree_method", "updater", "process_type", "refresh_leaf", "max_bin", "multi_strategy",
-    "max_cat_to_onehot", "max_cat_threshold", "default_direction",
-    # memory and debugging
-    "max_cached_hist_node", "extmem_single_page", "sparse_threshold", "debug_synchronize",
-    "opt_dense_col", "max_row_perbatch",
-    # dropout
-    "booster", "rate_drop", "one_drop", "skip_drop", "sample_type", "normalize_type",
-})  # fmt: skip
+PASSED = frozenset(LINEAR) | each_word({
+    "general": "nthread device verbosity validate_parameters seed seed_per_iteration use_rmm "
+    "use_cuda_async_pool fail_on_invalid_gpu_id",
+    "the shape of a tree": "max_depth max_leaves grow_policy min_child_weight gamma max_delta_step "
+    "learning_rate lambda alpha monotone_constraints interaction_constraints",
+    "sampling, boosted forests": "subsample sampling_method colsample_bytree colsample_bylevel "
+    "colsample_bynode num_parallel_tree",
+    # process_type="update" refreshes the trees of xgb_model=
+    "how trees are grown": "tree_method updater process_type refresh_leaf max_bin multi_strategy "
+    "max_cat_to_onehot max_cat_threshold default_direction",
+    "memory and debugging": "max_cached_hist_node extmem_single_page sparse_threshold "
+    "debug_synchronize opt_dense_col max_row_perbatch",
+    "dropout": "booster rate_drop one_drop skip_drop sample_type normalize_type",
+}).keys()  # fmt: skip
 
 USED = frozenset({"objective", "num_class", "base_score"})  # train() compares or reads them
 
@@ -62,54 +49,42 @@ REMOVED = "XGBoost removed it; "
 CLI = "only XGBoost's old command line read it; "
 
 REFUSED = by_reason({
-    # train() says it
-    "nothing but metric= is measured; leave it out": {"eval_metric": ()},
-    "train() sets it to 1; leave it out": {"disable_default_eval_metric": (1,)},
+    "nothing but metric= is measured; leave it out": "eval_metric",
+    "train() sets it to 1; leave it out": "disable_default_eval_metric=1",
     "XGBoost ignores it here; pass num_boost_round= to train(), n_estimators= of an estimator":
-        {"num_boost_round": ()},
-    "XGBoost ignores it here; pass early_stopping_rounds= to train()":
-        {"early_stopping_rounds": ()},
-    "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (1,)},
-    "XGBoost counts the columns of the data; leave it out": {"num_feature": ()},
-    # more than one margin per row
-    "train() handles one margin per row; for several call xgboost.train(obj=...)":
-        {"num_target": (0, 1)},
-    # built-in objectives and metrics
+        "num_boost_round",
+    "XGBoost ignores it here; pass early_stopping_rounds= to train()": "early_stopping_rounds",
+    "boosting starts at the objective's intercept; leave it out": "boost_from_average=1",
+    "XGBoost counts the columns of the data; leave it out": "num_feature",
+    "train() handles one margin per row; for several call xgboost.train(obj=...)": "num_target=0|1",
     "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or sample_weight= "
-    "to fit": {"scale_pos_weight": (1,)},
-    "only XGBoost's own objectives and metrics read it; leave it out": {
-        "tweedie_variance_power": (1.5,), "huber_slope": (1,), "quantile_alpha": (),
-        "expectile_alpha": (), "aft_loss_distribution": ("normal",),
-        "aft_loss_distribution_scale": (1,), "lambdarank_pair_method": ("topk",),
-        "lambdarank_num_pair_per_sample": (), "lambdarank_normalization": (True,),
-        "lambdarank_score_normalization": (True,), "lambdarank_unbiased": (False,),
-        "lambdarank_bias_norm": (2,), "ndcg_exp_gain": (True,),
-    },
-    # removed from XGBoost, which ignores them
-    REMOVED + "write device='cuda:0'": {"gpu_id": ()},
-    REMOVED + "write device='cuda'": {"n_gpus": ()},
-    REMOVED + "write device='cuda' or device='cpu'": {"predictor": ("auto",)},
-    REMOVED + "write verbosity": {"silent": ()},
-    REMOVED + "write max_bin": {"sketch_eps": (), "sketch_ratio": ()},
-    REMOVED + "leave it out": {
-        "single_precision_histogram": (False,), "enable_feature_grouping": (0,), "cache_opt": (1,),
-        "lambda_bias": (0,),
-    },
-    # the command line
-    CLI + "pass an xgboost.DMatrix as the second argument": {"data": ()},
-    CLI + "predict with the booster": {"test:data": ()},
-    CLI + "leave it out": {"task": ("train",)},
-    CLI + "pass xgb_model= to train()": {"model_in": ()},
-    CLI + "call save_model() of the booster": {"model_out": (), "model_dir": ()},
-    CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]": {"save_period": (0,)},
-    CLI + "pass it to dump_model() of the booster": {"fmap": (), "dump_format": ()},
-    CLI + "call dump_model() of the booster": {"name_dump": ()},
-    CLI + "call predict() of the booster": {"name_pred": ()},
-    CLI + "pass output_margin=True to predict()": {"pred_margin": ()},
-    CLI + "pass data_split_mode= to the DMatrix": {"dsplit": ()},
+    "to fit": "scale_pos_weight=1",
+    "only XGBoost's own objectives and metrics read it; leave it out":
+        "tweedie_variance_power=1.5 huber_slope=1 quantile_alpha expectile_alpha "
+        "aft_loss_distribution=normal aft_loss_distribution_scale=1 lambdarank_pair_method=topk "
+        "lambdarank_num_pair_per_sample lambdarank_normalization=1 "
+        "lambdarank_score_normalization=1 lambdarank_unbiased=0 lambdarank_bias_norm=2 "
+        "ndcg_exp_gain=1",
+    REMOVED + "write device='cuda:0'": "gpu_id",
+    REMOVED + "write device='cuda'": "n_gpus",
+    REMOVED + "write device='cuda' or device='cpu'": "predictor=auto",
+    REMOVED + "write verbosity": "silent",
+    REMOVED + "write max_bin": "sketch_eps sketch_ratio",
+    REMOVED + "leave it out":
+        "single_precision_histogram=0 enable_feature_grouping=0 cache_opt=1 lambda_bias=0",
+    CLI + "pass an xgboost.DMatrix as the second argument": "data",
+    CLI + "predict with the booster": "test:data",
+    CLI + "leave it out": "task=train",
+    CLI + "pass xgb_model= to train()": "model_in",
+    CLI + "call save_model() of the booster": "model_out model_dir",
+    CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]": "save_period=0",
+    CLI + "pass it to dump_model() of the booster": "fmap dump_format",
+    CLI + "call dump_model() of the booster": "name_dump",
+    CLI + "call predict() of the booster": "name_pred",
+    CLI + "pass output_margin=True to predict()": "pred_margin",
+    CLI + "pass data_split_mode= to the DMatrix": "dsplit",
 })  # fmt: skip
 
-NO_DROPOUT = "XGBoost drops no trees here; write booster='dart' too, or leave it out"
 NOT_LINEAR = "only gblinear reads it; write booster='gblinear' too, or leave it out"
 NOT_EXACT = "tree_method='exact' ignores it; write tree_method='hist', or leave it out"
 EXACT = {"tree_method": ("exact",)}
@@ -126,31 +101,28 @@ REFUSED_WITH: RefusedWith = {
        for name, neutral in LINEAR.items()},
 }  # fmt: skip
 
-DROPOUT = {
-    "rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,), "sample_type": ("uniform",),
-    "normalize_type": ("tree",),
-}  # fmt: skip
-"""Neutral values. Up to XGBoost 3.2 gbtree ignores them, in 3.4 it drops trees, too."""
+DROPOUT = by_reason({
+    "XGBoost drops no trees here; write booster='dart' too, or leave it out":
+        "rate_drop=0 one_drop=0 skip_drop=0 sample_type=uniform normalize_type=tree",
+})  # fmt: skip
+"""Up to XGBoost 3.2 gbtree ignores them, in 3.4 it drops trees, too."""
 
 REFUSED_STOPPING = by_reason({
     "dart and gblinear change what earlier rounds have learnt, so the best round cannot be cut out "
-    "of the model; leave early_stopping_rounds out": {"booster": ("gbtree",)},
+    "of the model; leave early_stopping_rounds out": "booster=gbtree",
     "dropout rescales earlier trees, so the best round cannot be cut out of the model; leave "
-    "early_stopping_rounds out": {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
+    "early_stopping_rounds out": "rate_drop=0 one_drop=0 skip_drop=0",
     "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out":
-        {"process_type": ("default",)},
+        "process_type=default",
 })  # fmt: skip
 
 FOREIGN = each_word({
-    "pass it to the DMatrix": (
-        "missing enable_categorical feature_names feature_types feature_weights label "
-        "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
-    ),
+    "pass it to the DMatrix": "missing enable_categorical feature_names feature_types label weight "
+    "label_lower_bound label_upper_bound feature_weights base_margin group qid data_split_mode",
     "pass it to the QuantileDMatrix": "max_quantile_batches",
     "pass it to the ExtMemQuantileDMatrix": "cache_host_ratio min_cache_page_bytes",
-    "pass weights to the DMatrix, or sample_weight= to fit": (
-        "class_weight sample_weight is_unbalance unbalance"
-    ),
+    "pass weights to the DMatrix, or sample_weight= to fit":
+        "class_weight sample_weight is_unbalance unbalance",
     "write evals=[(data, name), ...]": "eval_set",
     "pass it to train()": "evals evals_result verbose_eval xgb_model callbacks",
     "pass objective= to train()": "obj",
@@ -162,9 +134,8 @@ FOREIGN = each_word({
     "write booster": "boosting boosting_type", "write learning_rate": "shrinkage_rate",
     "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf": "num_leaves",
     "write max_depth": "depth",
-    "write min_child_weight, a sum of hessians": (
-        "min_child_samples min_data_in_leaf min_samples_leaf"
-    ),
+    "write min_child_weight, a sum of hessians":
+        "min_child_samples min_data_in_leaf min_samples_leaf",
     "write min_child_weight": "min_sum_hessian_in_leaf",
     "write gamma": "min_split_gain min_gain_to_split",
     "write alpha": "lambda_l1", "write lambda": "lambda_l2 l2_leaf_reg",
@@ -211,9 +182,9 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
             "it out",
         )  # fmt: skip
     TABLE.check(params, stops_early, in_xgboost)
-    for name, neutral in DROPOUT.items():
+    for name in DROPOUT:
         if name in params and params.get("booster") != "dart" and not in_xgboost(name):
-            _arguments.refuse(params, [name], neutral, NO_DROPOUT)
+            _arguments.refuse(params, [name], *DROPOUT[name])
 
 
 @cache

@@ -16,7 +16,7 @@ from gbdt_objectives.metrics import Metric
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's early stopping, whose patience is used up only once the metric has moved."""
+    """XGBoost's early stopping, in which rounds before the metric's first move do not count."""
 
     def __init__(
         self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
@@ -54,32 +54,24 @@ def forget(callback: xgb.callback.EarlyStopping) -> None:
 STOPPING = xgb.callback.EarlyStopping
 
 
-def early_stopping(
-    metric: Metric, rounds: int, *, data_name: str | None = None
-) -> xgb.callback.EarlyStopping:
+def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None) -> EarlyStopping:
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 
-    It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name. Rounds before the metric's first move use
-    up no patience.
+    It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would guess
+    the direction from the metric's name. Rounds before the metric's first move do not count.
 
     Parameters
     ----------
     metric : Metric
         The one whose ``.xgboost`` rendering is the booster's metric.
     rounds : int
-        Stop after this many rounds without improvement.
+        Stop after this many rounds, at least 1, without improvement.
     data_name : str, optional
         Evaluation set to look at; None is the last one.
 
     Returns
     -------
     xgboost.callback.EarlyStopping
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``metric`` is not a Metric, or ``rounds`` not a whole number above 0.
 
     Examples
     --------
@@ -93,9 +85,8 @@ def early_stopping(
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``: whether
-    ``save_best=False`` was written or is the default nobody can tell. A class of the user's is
-    kept, and :class:`Exact` tells it the direction."""
+    """The user's callbacks, with ours in place of XGBoost's EarlyStopping, which by default keeps
+    all rounds. :class:`Exact` tells a class of the user's the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
         if isinstance(callback, STOPPING):
@@ -105,10 +96,10 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
                     f"is {metric.name!r}: leave metric_name out"
                 )
             if callback.maximize not in (None, metric.greater_is_better):
+                better = "greater" if metric.greater_is_better else "smaller"
                 raise ValueError(
                     f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but a "
-                    f"{'greater' if metric.greater_is_better else 'smaller'} {metric.name} is "
-                    "better: leave maximize out"
+                    f"{better} {metric.name} is better: leave maximize out"
                 )
             if type(callback) in (STOPPING, EarlyStopping):
                 rounds, data, min_delta = callback.rounds, callback.data, callback._min_delta
@@ -132,14 +123,13 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
 class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
-    XGBoost prints them with six decimals and reads them back. This is both the metric that it
-    calls and a callback that restores the values, and then calls the other callbacks, which
-    XGBoost before 3.0 would call in any order.
+    XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
+    callback that restores the values and then calls the others, for XGBoost before 3.0 in order.
     """
 
-    def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
+    def __init__(self, metric: Metric, call: Callable[..., Any] | None = None) -> None:
         super().__init__()
-        self.call, self.metric = call, metric
+        self.metric, self.call = metric, call or metric.xgboost
         self.callbacks: Sequence[Any] = ()
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []
@@ -186,10 +176,8 @@ class Exact(xgb.callback.TrainingCallback):
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""
-        if not self.round:  # nothing measured
-            return
         self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
-        if not self.names:
+        if not self.round or not self.names:  # nothing measured
             return
         folds = np.reshape(self.round, (-1, len(self.names)))  # in cv all sets of a fold in turn
         self.round = []

@@ -1,24 +1,22 @@
 """Dask: training on the rows of many machines.
 
 ``train``, the drop-in estimators and ``fitted_objective`` train on a cluster, as ``lightgbm`` of
-``gbdt_objectives.experimental.dask`` does. What one computes from rows takes Dask
-collections itself: ``gbdt_objectives.optimize_thresholds``, ``calibration_ratio`` and the others
-that say so.
+``gbdt_objectives.experimental.dask`` does. Functions of rows that say so, such as
+``gbdt_objectives.optimize_thresholds``, take Dask collections themselves.
 
 Conventions
 -----------
 A column is a Dask Series, or a Dask Array (n,), of known or unknown chunk sizes; all columns of a
 call have the same partitions, whose rows belong together by position. Arrays of known chunks are
 cut alike. A partition may be empty, or weigh nothing. In an error, rows are counted within the
-partition that it names. Each partition is reduced where it is to sums, these are merged as a tree,
-and the value of all of them is returned as plain numbers and numpy arrays, on whatever scheduler is
-active: threads, or the cluster of a ``distributed.Client``. The results are those of arrays but for
-rounding, for any partitions and order of rows.
+partition that it names. Each partition is reduced to sums where it is, on whatever scheduler is
+active; results are plain numbers and numpy arrays, those of arrays but for rounding.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from gbdt_objectives import _names, _registry, _versions
+from gbdt_objectives._checks.spellings import each_word
 
 try:
     import dask.array  # dask.dataframe is there if somebody has made a series
@@ -33,15 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskXGBClassifier", "DaskXGBRegressor", "fitted_objective", "train"]
 
-_TAKES_DASK = {
-    "calibration": "calibration_ratio calibration_ratio_by_segment expected_calibration_error "
-    "reliability_bins",
-    "metrics": "extended_qwk_metric quadratic_weighted_kappa",
-    "objectives": "kappa_objective qwk_objective",
-    "priors": "measured_keep_rates negative_downsample_by_key prior_weights",
-    "thresholds": "apply_thresholds optimize_thresholds threshold_statistics",
-}
-"""Functions that people look for here, by room."""
+_TAKES_IT = "takes Dask collections itself"
+_ELSEWHERE = each_word({
+    "from gbdt_objectives.experimental.dask import lightgbm":
+        "lightgbm DaskLGBMRegressor DaskLGBMClassifier",
+    "import it from xgboost.dask itself, xgboost.dask.{}":
+        "DaskDMatrix DaskQuantileDMatrix predict inplace_predict DaskXGBRanker",
+    "gbdt_objectives.calibration.{} " + _TAKES_IT: "calibration_ratio reliability_bins "
+    "calibration_ratio_by_segment expected_calibration_error",
+    "gbdt_objectives.metrics.{} " + _TAKES_IT: "extended_qwk_metric quadratic_weighted_kappa",
+    "gbdt_objectives.objectives.{} " + _TAKES_IT: "kappa_objective qwk_objective",
+    "gbdt_objectives.priors.{} " + _TAKES_IT:
+        "measured_keep_rates negative_downsample_by_key prior_weights",
+    "gbdt_objectives.thresholds.{} " + _TAKES_IT: "apply_thresholds optimize_thresholds",
+    "gbdt_objectives.thresholds.ThresholdStatistics.of " + _TAKES_IT: "threshold_statistics",
+})  # fmt: skip
+"""What people look for here."""
 
 
 def __getattr__(name: str) -> Any:
@@ -51,22 +56,8 @@ def __getattr__(name: str) -> Any:
         return getattr(_registry.load(f"{__name__}.{place}"), name)
     if name == "experimental":
         return _registry.load(f"{__name__}.experimental")
-    own = f"{_registry.XGBOOST.name}.dask"
-    elsewhere = {
-        **dict.fromkeys(
-            ("lightgbm", "DaskLGBMRegressor", "DaskLGBMClassifier"),
-            "from gbdt_objectives.experimental.dask import lightgbm",
-        ),
-        **dict.fromkeys(
-            ("DaskDMatrix", "DaskQuantileDMatrix", "predict", "inplace_predict", "DaskXGBRanker"),
-            f"import it from {own} itself, {own}.{name}",
-        ),
-    }.get(name)
-    for room, names in _TAKES_DASK.items():
-        if name in names.split():
-            now = {"threshold_statistics": "ThresholdStatistics.of"}.get(name, name)
-            elsewhere = f"gbdt_objectives.{room}.{now} takes Dask collections itself"
-    raise _names.missing(__name__, name, elsewhere)
+    elsewhere = _ELSEWHERE.get(name)
+    raise _names.missing(__name__, name, elsewhere and elsewhere.replace("{}", name))
 
 
 def __dir__() -> list[str]:

@@ -30,8 +30,7 @@ class Measured(NamedTuple):
 
 
 def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
-    """The sum of ``of(**columns)`` over the partitions that have rows; see ``_parts.total``.
-    Weights may be 0 in all rows of a partition, but not in all rows."""
+    """The sum of ``of(**columns)`` over the partitions that have rows, whose weights may be 0."""
     parts = [
         dask.delayed(measure_part)(of, number, list(columns), part)
         for number, part in enumerate(pack(columns))
@@ -107,10 +106,8 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
             "Dask collections, for instance dask.array.from_array(values, chunks), or compute both"
         )
     if not (is_series(column) or isinstance(column, dask.array.Array)):
-        raise TypeError(
-            f"{name} must be one column, a Dask Series or Array, found a Dask "
-            f"{type(column).__name__}"
-        )
+        kind = type(column).__name__
+        raise TypeError(f"{name} must be one column, a Dask Series or Array, found a Dask {kind}")
     if column.ndim != 1:
         raise _checks.not_flat(name, column.shape)
     if getattr(getattr(column, "cat", None), "known", True) is False:
@@ -141,8 +138,8 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column, optimized to the columns that are read and no further: what
-    several columns share then has the same keys, and small files stay partitions of their own."""
+    """The partitions of one column, optimized to the columns that are read and no further, so that
+    what several columns share has the same keys."""
     column = column.simplify() if hasattr(column, "simplify") else column
     return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 

@@ -35,8 +35,7 @@ from gbdt_objectives.objectives.base import read_labels
 
 TIMEOUT = 300  # seconds
 
-GRACE = 1.0
-"""Seconds in which Dask notices that a worker is gone, and the others that they train no more."""
+GRACE = 1.0  # seconds in which Dask notices that a worker is gone, and others that they stop
 
 
 def train(
@@ -54,9 +53,8 @@ def train(
 ) -> xgb.Booster:
     """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
 
-    Only sums travel: of the labels, of each round and of the metric. The model, the best round and
-    the values of the metric are those of one machine with the same bins, which quantile sketches
-    of many different values do not quite give.
+    Only sums travel. The model, the best round and the values of the metric are those of one
+    machine with the same bins, which quantile sketches of many different values do not quite give.
 
     Parameters
     ----------
@@ -75,9 +73,8 @@ def train(
         Seconds after which workers give up another one that does not answer: more than the
         slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
-        Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
-        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``; and
-        ``evals_result``, a dict to be filled.
+        Passed to ``xgboost.dask.train``: ``callbacks`` (copied to each worker), ``xgb_model``,
+        ``verbose_eval`` (False by default), ``coll_cfg``; and ``evals_result``, a dict to fill.
 
     Returns
     -------
@@ -89,7 +86,7 @@ def train(
     TypeError, ValueError
         Whatever one machine raises. The message names the partition, or the worker in training.
     RuntimeError
-        If a worker was lost or did not answer in time. The message names it, and says what to do.
+        If a worker was lost or did not answer in time.
 
     Examples
     --------
@@ -155,8 +152,7 @@ class Trained(xgb.Booster):
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
-    if client is None:
-        client = distributed.get_client()
+    client = distributed.get_client() if client is None else client
     check_client(client, "train(client, params, data, ...)")
     return client
 
@@ -184,15 +180,14 @@ def check_not_by_row(objective: Objective) -> None:
 def find_config(timeout: int, config: Any) -> dict[str, Any]:
     """The arguments of xgboost.dask.train that set the timeout of the collective."""
     _checks.whole_number("timeout", timeout, 1)
-    Config = getattr(xgb.collective, "Config", None)
-    if Config is None:
+    if not hasattr(xgb.collective, "Config"):
         if timeout != TIMEOUT:
             raise ValueError(
                 f"timeout={timeout} is not supported by XGBoost {xgb.__version__}, which has its "
                 "own: leave it out, or upgrade to XGBoost 3.0"
             )
         return {}
-    config = config or Config()
+    config = config or xgb.collective.Config()
     if config.timeout not in (None, timeout):
         raise ValueError(
             f"timeout is {timeout} and that of coll_cfg {config.timeout}: set timeout= only"
@@ -209,22 +204,17 @@ class Part(NamedTuple):
 def measure(
     client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix]
 ) -> tuple[Objective, tuple[float, float] | None]:
-    """The objective measured on the labels of the first matrix, and the least and the greatest
-    base_margin there, if it has one."""
-    first, *_ = matrices
-    parts = {
-        name: inspect_matrix(
-            client, matrix, name, partial(tell, objective if name == first else None)
-        )
-        for name, matrix in matrices.items()
-    }
+    """The objective measured on the first matrix, and the ends of its base_margin, if any."""
+    first, *others = matrices
+    of_first = partial(inspect_matrix, client, matrices[first], first)
+    parts = {first: of_first(partial(tell, objective))}
+    for name in others:
+        parts[name] = inspect_matrix(client, matrices[name], name, partial(tell, None))
     ends = {name: [part.ends for part in found if part.ends] for name, found in parts.items()}
     has = {name: bool(found) for name, found in ends.items()}
     guards.rows_start_alike(Facts(row_start="base_margin", has_start=has))
-    run = partial(inspect_matrix, client, matrices[first], first)
-    lows_highs = np.array(ends[first])
-    found = (float(lows_highs.min()), float(lows_highs.max())) if has[first] else None
-    return measured_on_parts(objective, parts[first], run), found
+    found = (float(np.min(ends[first])), float(np.max(ends[first]))) if has[first] else None
+    return measured_on_parts(objective, parts[first], of_first), found
 
 
 def measured_on_parts(
@@ -255,17 +245,17 @@ def inspect_matrix(
     place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
     parts = [part for parts in matrix.worker_map.values() for part in parts]
     parts.sort(key=lambda part: matrix.partition_order[part.key])
-    return inspect_parts(client, parts, name, tells, lambda part: place[part.key])
+    return inspect_parts(client, parts, name, tells, place)
 
 
 def inspect_parts(
     client: distributed.Client, parts: Sequence[Any], name: str,
-    tells: Callable[[xgb.DMatrix], Any], place: Callable[[Any], str] | None = None,
+    tells: Callable[[xgb.DMatrix], Any], place: Mapping[Any, str] | None = None,
 ) -> list[Any]:  # fmt: skip
     """What the partitions tell; the error of the first that has one is raised."""
 
     def submit(k: int, part: Any) -> Any:
-        there = {} if place is None else {"workers": [place(part)], "allow_other_workers": True}
+        there = {"workers": [place[part.key]], "allow_other_workers": True} if place else {}
         named = f"partition {k} of {name}"
         return client.submit(inspect_part, part, named, tells, pure=False, **there)
 
@@ -295,8 +285,7 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
 
 
 def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
-    """What a partition tells before anything is measured. With an objective, its labels and
-    weights are training rows and are checked for that."""
+    """What a partition tells before anything is measured; an objective checks training rows."""
     rows = matrix.num_row()
     _, w = _checks.label_weight(matrix)
     margin = matrix.get_float_info("base_margin")
@@ -397,8 +386,8 @@ def fitted_objective(
 ) -> Objective:
     """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
 
-    After that the ``class_probability(margin)`` of an objective such as
-    ``ordinal_logit_objective(K)`` is that of the model. ``DaskXGBClassifier`` does it by itself.
+    The ``class_probability(margin)`` of an objective such as ``ordinal_logit_objective(K)`` needs
+    it. ``DaskXGBClassifier`` does it by itself.
 
     Parameters
     ----------
@@ -445,8 +434,7 @@ def fitted_objective(
 
 
 class Fitting(xgb.callback.TrainingCallback):
-    """Objective and callback of one more round, which starts at the model's own margins: the
-    objective is fitted to them, and the callback brings it back."""
+    """Objective of one more round, fitted to the model's margins, and callback that returns it."""
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()

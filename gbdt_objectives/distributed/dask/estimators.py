@@ -16,70 +16,87 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.adapters._docstrings import documented
 from gbdt_objectives.adapters._estimators import drop_in
-from gbdt_objectives.adapters._train import start_margin, start_of_rows
+from gbdt_objectives.adapters._train import StartedObjective, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.adapters.xgboost._train import start_at
 from gbdt_objectives.distributed.dask import _train
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 
 class _Fitting(estimators.Fitting):
     model = xgb_dask.DaskXGBClassifier
+    encodes = staticmethod(lambda objective: False)
+    client: distributed.Client
+    timeout: int
 
     def fit(self) -> Any:
+        estimator = self.estimator
         if not self.is_ours:
-            self.run()
-            return self.estimator
+            return super().fit()
         if self.objective is not None:
             _train.check_not_by_row(self.objective)
-        client = _train.find_client(self.estimator.client)
+        client = self.client = _train.find_client(estimator.client)
         _persist(client, self.given)
-        config = getattr(self.estimator, "coll_cfg", None)
-        timeout = getattr(config, "timeout", None) or _train.TIMEOUT
-        with _train.explained(client, set(client.nthreads()), timeout) as interruptible:
-            callbacks = self.parameters.get("callbacks", self.estimator.callbacks) or ()
+        config = getattr(estimator, "coll_cfg", None)
+        self.timeout = getattr(config, "timeout", None) or _train.TIMEOUT
+        with _train.explained(client, set(client.nthreads()), self.timeout) as interruptible:
+            callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
             self.parameters["callbacks"] = [interruptible, *callbacks]
-            if self.objective is None:
-                self.run()
-            else:
-                self.fit_on(client, self.objective, timeout)
-        return self.estimator
+            return super().fit()
 
-    def fit_on(self, client: distributed.Client, objective: Objective, timeout: int) -> None:
-        """Train on the objective measured on all labels, which the estimator then has."""
-        estimator, given = self.estimator, self.given
-        earlier, own_margin = self.continues(objective), given.get("base_margin")
-        measured = _measure(client, objective, given["y"], given.get("sample_weight"))
+    def labels_weights(self) -> tuple[Any, Any]:
+        return self.given["y"], self.given.get("sample_weight")
+
+    def start(self, objective: Objective, y: Any, w: Any) -> StartedObjective:
+        earlier = self.continues(objective)
+        measured = self.measure(objective, y, w)
         started, begin = start_at(
-            measured, estimator.base_score, self.named(objective),
-            earlier=earlier, base_margin=own_margin,
+            measured, self.estimator.base_score, self.named(objective), earlier=earlier,
+            base_margin=self.given.get("base_margin"),
         )  # fmt: skip
-        intercept: Start = 0.0
-        if started.shifts:  # several outputs start at the intercept in each row
-            intercept = started.start = start_margin(measured)
-            started.shifts = False
-            labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
-            first, *others = (_start_of_rows(measured, y) for y in labels)
-            given |= {"base_margin": first, "base_margin_eval_set": others or None}
-        self.hand_over(started)
         self.parameters |= begin
-        if self.reads(objective):
-            self.classes = self.find_classes(objective)
-            self.library_fit = _fit_margins(estimator)
-        self.run()
-        booster = estimator.get_booster()
-        self.finish(booster, objective, intercept)
-        estimator.objective_ = measured
-        if objective.fits_margins:
-            names = ("missing", "enable_categorical", "feature_types")
-            data = xgb_dask.DaskDMatrix(
-                client, given["X"], given["y"], weight=given.get("sample_weight"),
-                base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
-            )  # fmt: skip
-            estimator.objective_ = _train.fitted_objective(
-                client, measured, booster, data, timeout=timeout
+        return started
+
+    def measure(self, objective: Objective, y: Any, w: Any) -> Objective:
+        """The objective measured on the labels of all partitions, where they are."""
+        if objective is not self.objective:  # start has measured it
+            return objective
+        columns = {"data": y, "label": y} | ({} if w is None else {"weight": w})
+        parts = {name: self.client.futures_of(column) for name, column in columns.items()}
+        if len({len(futures) for futures in parts.values()}) > 1:
+            raise ValueError(
+                f"sample_weight has {len(parts['weight'])} partitions, but y has "
+                f"{len(parts['label'])}: repartition one like the other"
             )
+        rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
+        run = partial(_train.inspect_parts, self.client, rows, "y")
+        return _train.measured_on_parts(objective, run(partial(_train.tell, objective)), run)
+
+    @staticmethod
+    def start_of_rows(measured: Objective, y: Any) -> Any:
+        """The start of each row, a Dask array (n, K) in the partitions of y."""
+        labels = y if isinstance(y, dask.array.Array) else y.to_dask_array()
+        labels = labels[:, 0] if labels.ndim == 2 else labels
+        return labels.map_blocks(
+            lambda block: start_of_rows(measured, len(block)), new_axis=1,
+            chunks=(labels.chunks[0], (measured.outputs,)), meta=np.empty((0, 0)),
+        )  # fmt: skip
+
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        if self.reads(started.objective):
+            self.classes = self.find_classes(started.objective)
+            self.library_fit = _fit_margins(self.estimator)
+
+    def fit_to_margins(self, objective: Objective, y: Any, w: Any, asked: Any) -> Objective:
+        if not objective.fits_margins:
+            return objective
+        names = ("missing", "enable_categorical", "feature_types")
+        own = {name: getattr(self.estimator, name) for name in names}
+        own["base_margin"] = asked.get("base_margin")
+        data = xgb_dask.DaskDMatrix(self.client, asked["X"], y, weight=w, **own)
+        booster = self.estimator.get_booster()
+        return _train.fitted_objective(self.client, objective, booster, data, timeout=self.timeout)
 
     @staticmethod
     def read_margin(objective: Any, margin: Any) -> Any:
@@ -100,9 +117,8 @@ class _Fitting(estimators.Fitting):
 
 def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     """Compute all collections at once: labels are measured, and XGBoost reads them again."""
-    single, lists = ("X", "y", "sample_weight", "base_margin"), (
-        "eval_set", "sample_weight_eval_set", "base_margin_eval_set",
-    )  # fmt: skip
+    single = ("X", "y", "sample_weight", "base_margin")
+    lists = ("eval_set", "sample_weight_eval_set", "base_margin_eval_set")
     named = [(name, given[name]) for name in single if name in given]
     for name in lists:
         for k, entry in enumerate(given.get(name, ())):
@@ -111,9 +127,8 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     for name, value in named:
         if not dask.is_dask_collection(value):
             raise TypeError(
-                f"{name} must be a Dask array, series or data frame, found "
-                f"{type(value).__name__}: dask.array.from_array(...) makes one; for rows of one "
-                "machine use the estimators of gbdt_objectives.adapters.xgboost"
+                f"{name} must be a Dask array, series or data frame, found {type(value).__name__}: "
+                "dask.array.from_array(...) makes one; adapters.xgboost has estimators for arrays"
             )
     found = {id(value): value for _, value in named}
     kept = dict(zip(found, client.persist(list(found.values())), strict=True))
@@ -124,31 +139,6 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
         return kept.get(id(value), value)
 
     given |= {name: replace(given[name]) for name in (*single, *lists) if name in given}
-
-
-def _measure(client: distributed.Client, objective: Objective, y: Any, weight: Any) -> Objective:
-    """The objective measured on the labels of all partitions, where they are."""
-    columns = {"data": y, "label": y} | ({} if weight is None else {"weight": weight})
-    parts = {name: client.futures_of(column) for name, column in columns.items()}
-    if len({len(futures) for futures in parts.values()}) > 1:
-        raise ValueError(
-            f"sample_weight has {len(parts['weight'])} partitions, but y has "
-            f"{len(parts['label'])}: repartition one like the other"
-        )
-    rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
-    run = partial(_train.inspect_parts, client, rows, "y")
-    return _train.measured_on_parts(objective, run(partial(_train.tell, objective)), run)
-
-
-def _start_of_rows(measured: Objective, y: Any) -> Any:
-    """The start of each row, a Dask array (n, K) in the partitions of y."""
-    labels = y if isinstance(y, dask.array.Array) else y.to_dask_array()
-    if labels.ndim == 2:
-        labels = labels[:, 0]
-    return labels.map_blocks(
-        lambda block: start_of_rows(measured, len(block)), new_axis=1,
-        chunks=(labels.chunks[0], (measured.outputs,)), meta=np.empty((0, 0)),
-    )  # fmt: skip
 
 
 def _fit_margins(estimator: Any) -> Callable[..., Any]:
