@@ -23,7 +23,7 @@ from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError
 from gbdt_objectives._command_line.options import Commands, option, refuse_in_one_line
 from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
-from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell, told
+from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, tell, told
 from gbdt_objectives._command_line.sampling import sample, shift
 
 MOST_METRICS = 7  # side by side
@@ -101,6 +101,7 @@ def thresholds(o: SimpleNamespace) -> None:
     if o.confidence_level is not None:
         raise InputError("--confidence-level is for what --constraint promises: give both")
     w = options.weights_of_all(table, o, y)
+    doing(f"cross-validating thresholds of {table.rows} rows, {o.cv} folds")
     found = go.cross_validate_thresholds(
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
         metric=o.metric, n_bootstrap=0, random_state=o.random_state,
@@ -108,6 +109,7 @@ def thresholds(o: SimpleNamespace) -> None:
     classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
     report = {"rows": table.rows, "metric": o.metric, **report_of(found)}
     if o.interval:
+        doing("estimating the interval, 2 repeats of nested cross-validation")
         report["interval"] = go.evaluation.estimate_performance(
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
             sample_weight=w, groups=g, random_state=o.random_state,
@@ -134,6 +136,7 @@ def limited(
             ) from None
     alone = o.negative_keep_rate is not None  # a rate of each row is a weight
     w = options.weights(table, o) if alone else options.weights_of_all(table, o, y)
+    doing(f"trying every cut of {table.rows} rows")
     classifier = go.ThresholdClassifier(
         next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
         negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
@@ -308,6 +311,7 @@ def report(o: SimpleNamespace) -> None:
         y = files.classes(table, "--label", o.y_true, model.classes_.tolist())
         known = {"sample_weight": options.weights_of_all(table, o, y)}
     segments = {name: table.columns[name] for name in o.segments} or None
+    doing(f"drawing the report of {table.rows} rows")
     go.evaluation.report(
         model, files.numbers(table, "--score", o.score), y, o.output, title=o.title,
         segments=segments, groups=options.read_groups(table, o), threshold=o.threshold, **known,

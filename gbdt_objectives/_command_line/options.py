@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.mistakes import SWAPPED
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.reports import told
+from gbdt_objectives._command_line.reports import doing, told
 
 FEWEST_GROUPS = 30
 COLUMNS = {
@@ -236,6 +236,7 @@ def read(o: SimpleNamespace, *, others: bool = False) -> Table:
             given = getattr(o, name)
             given = [given] if isinstance(given, str) else given or ()
             wanted += [(parameter.opts[-1], column) for column in dict.fromkeys(given)]
+    doing(f"reading {o.file}")
     return files.read_table(o.file, o.delimiter, wanted, others=others)
 
 

@@ -17,7 +17,15 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError, Table
 from gbdt_objectives._command_line.options import ScoredTable, option, refuse_in_one_line
-from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
+from gbdt_objectives._command_line.reports import (
+    as_json,
+    columns_as_text,
+    doing,
+    save,
+    tell,
+    told,
+    word,
+)
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator", "logit": "LogitCalibrator", "beta": "BetaCalibrator",
@@ -104,8 +112,10 @@ def calibrate(o: SimpleNamespace) -> None:
     _checks.generator(o.random_state)
     table = options.read(o)
     rows = options.read_rows(table, o)
+    doing(f"fitting the map to {table.rows} rows")
     calibrator, log_loss = fit_map(o, rows)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
+    doing(f"judging it by {o.cv} folds")
     judged["calibrated"] = held_out_probabilities(o, rows, calibrator)
     quality = {name: quality_of(rows, p, o.random_state) for name, p in judged.items()}
     method = type(calibrator).__name__
@@ -209,6 +219,7 @@ def calibration(o: SimpleNamespace) -> None:
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
     if o.counts is not None:
         rows = rows._replace(counts=files.numbers(table, "--counts", o.counts))
+    doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)

@@ -153,7 +153,7 @@ objective : {objective}
     means, or is not declared. For probabilities use :class:`{kind}Classifier`.
     What {title} would silently ignore under it is refused.{of_rows}
 **kwargs
-    Parameters of {title}'s own ``{kind}Regressor``.
+    Parameters of {title}'s own ``{kind}Regressor``. {progress}
 """
 
 QWK = """
@@ -191,7 +191,7 @@ objective : {objective}
     :class:`{kind}Regressor`.
     What {title} would silently ignore under it is refused.
 **kwargs
-    Parameters of {title}'s own ``{kind}Classifier``.
+    Parameters of {title}'s own ``{kind}Classifier``. {progress}
 
 Examples
 --------

@@ -49,7 +49,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on unchanged:
+        With ``predict_proba``, such as ``DownsampledClassifier``. What it prints itself
+        is all that is seen of the progress over the folds. X and y are passed on unchanged:
         XGBClassifier needs labels 0 and 1.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``, which bends as much as the rows

@@ -62,7 +62,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
+        With ``predict_proba``. What it prints itself is all that is seen of the progress over
+        the bags. X is passed on unchanged, y as class positions 0..K-1. Where its
         ``random_state`` is None, each bag sets its own. No correction undoes it if the classifier
         itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
         ``sampling_strategy``); it is refused where its parameters show this.

@@ -137,7 +137,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Number of folds trained at the same time, each with the booster's own threads. They are
         processes of joblib, or threads if folds stop together (``early_stopping_rounds="auto"``).
     verbose : bool or int
-        Whether to show a progress bar over the folds (needs tqdm); a number above 0 is True.
+        Whether to show a progress bar over the folds; a number above 0 is True. It needs tqdm,
+        ``pip install 'gbdt_objectives[progress]'``.
 
     Attributes
     ----------

@@ -25,6 +25,7 @@ WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
     theirs="``pool``, the\nobjective in ``params`` and ``eval_metric``",
     trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
+    progress="``verbose=10``\n    prints every tenth round.",
     max="iterations", parameters="verbose=0, allow_writing_files=False",
     stopping="``early_stopping_rounds`` or ``use_best_model``",
     of_rows=""" So are a GPU, a ``baseline``,
@@ -97,7 +98,8 @@ True
     instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
     ``qwk_objective(y)``, or that has values of each row or several outputs, is refused: CatBoost
     passes blocks of 1,000 rows, and does not say which.""",
-    kwargs="""``init_model``, ``verbose``, ...
+    kwargs="""``init_model``, ``verbose`` (10 prints
+    every tenth round), ...
 
     In early stopping a round in which a metric of classes does not move counts here.""",
 )  # fmt: skip

@@ -76,7 +76,7 @@ def train(
         slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
-        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``; and
+        ``xgb_model``, ``verbose_eval`` (True prints each round on a worker), ``coll_cfg``; and
         ``evals_result``, a dict to be filled.
 
     Returns
