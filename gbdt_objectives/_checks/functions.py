@@ -18,17 +18,12 @@ PREDICTIONS = {
 
 
 def check_takes(
-    what: str,
-    function: Callable[..., Any],
-    called: str,
-    must: Callable[[inspect.Signature, TypeError], str],
-    *,
-    by_name: Sequence[str] = (),
+    what: str, function: Callable[..., Any], called: str,
+    must: Callable[[inspect.Signature, TypeError], str], *, by_name: Sequence[str] = (),
     wrong: str = "train backwards",
-) -> None:
+) -> None:  # fmt: skip
     """Raise for parameters that do not take what it is called with, by position and ``by_name``,
-    with the message of ``must``, or whose names say that predictions come first, as in boosters'
-    own calls."""
+    with the message of ``must``, or whose names say that predictions come first."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # it has no signature to look at

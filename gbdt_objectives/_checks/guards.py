@@ -20,6 +20,18 @@ from gbdt_objectives._checks.frames import warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
+_RANDOM = np.random.default_rng
+
+ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
+SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
+SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
+REWEIGHTING = {
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
+"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
+
 
 def estimator_reads_margins(facts: Facts) -> None:
     """A library's own estimator must not misread what the objective trains."""
@@ -51,8 +63,7 @@ def estimator_reads_margins(facts: Facts) -> None:
 
 
 def booster_predicts_by_link(facts: Facts) -> None:
-    """A booster that is named for an objective of its library must not predict by that one's
-    transform."""
+    """A booster that is named for an objective of its library must not predict as that one."""
     library, link, transform = facts.library, facts.link, facts.transform
     if library is None or link is None or transform is None:
         return
@@ -106,8 +117,7 @@ def stops_in_its_direction(facts: Facts) -> None:
 
 
 def metric_sees_all_rows(facts: Facts) -> None:
-    """On several workers a metric within a function of the user's would see the rows of one, and
-    XGBoost take the mean of these numbers."""
+    """Of several workers a metric within a user's function would see the rows of one."""
     if facts.within:
         raise ValueError(
             f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "
@@ -157,14 +167,6 @@ def metric_reads_predictions(facts: Facts) -> None:
             'passes predictions: make it with input_space="probability" if it has that, or train '
             "on an objective of gbdt_objectives"
         )
-
-
-ONE_WAY = 0.9
-"""|sum w g| / sum w |g| at the start, from which on boosting does little but move all margins."""
-
-
-SILENT = ("Spark", "Ray")
-"""Engines on whose workers a warning ends in a log that nobody reads."""
 
 
 def starts_near_intercept(facts: Facts) -> None:
@@ -277,8 +279,7 @@ def own_metrics_read_margins(facts: Facts) -> None:
 
 
 def functions_read_margins(facts: Facts) -> None:
-    """A user's function as a metric must not be given margins that it takes for predictions. One
-    that looks at their order alone may have them."""
+    """A user's function, unless it looks at their order alone, must not be given margins."""
     link = IDENTITY if facts.objective is None else facts.objective.link
     if not (link.is_transformed or link.is_of_objective):
         return
@@ -293,8 +294,8 @@ def functions_read_margins(facts: Facts) -> None:
 
 
 def function_stops_in_its_direction(facts: Facts) -> None:
-    """XGBoost's early stopping must not keep the worst round by a user's function, which cannot
-    say its direction: at the labels themselves it is best."""
+    """XGBoost's early stopping must not keep the worst round by a user's function, which is best
+    at the labels themselves."""
     for name, best, other in _answers(facts, lambda y: (y, _RANDOM(1).permutation(y))):
         right = all(best > other if up else best < other for up in facts.directions)
         unknown = not (best > other or best < other)  # K predictions of the library's own?
@@ -307,9 +308,6 @@ def function_stops_in_its_direction(facts: Facts) -> None:
             )
 
 
-_RANDOM = np.random.default_rng
-
-
 def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
     """The name of each user's function that measures, and what it says of two predictions for up
     to a thousand labels; nan if it cannot be asked: its own call will say what is wrong."""
@@ -317,15 +315,14 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
     for function in facts.others:
         if not callable(function) or hasattr(function, "greater_is_better"):  # a metric of ours
             continue
-        found: tuple[Any, Any] = np.nan, np.nan
+        found: list[Any] = [np.nan, np.nan]
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = labels(None)
             y = y.compute() if hasattr(y, "__dask_graph__") else y
             known, at = np.unique(np.ravel(to_host(y)), return_inverse=True)
             y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
-            first, second = both(y)
-            found = function(y, first[: len(y)]), function(y, second[: len(y)])
+            found = [function(y, prediction[: len(y)]) for prediction in both(y)]
         yield repr(getattr(function, "__name__", function)), *found
 
 
@@ -341,8 +338,7 @@ def function_takes_weights(facts: Facts) -> None:
 
 
 def objective_fits_estimator(facts: Facts) -> None:
-    """A classifier must get an objective of classes, whose probabilities it can tell, and a
-    regressor one of numbers."""
+    """A classifier must get an objective of classes, and a regressor one of numbers."""
     objective, name = facts.objective, type(facts.estimator).__name__
     link, is_classifier = objective.link, facts.role == "Classifier"
     regressor = name.replace("Classifier", "Regressor")
@@ -414,9 +410,9 @@ def _are_equal(a: Any, b: Any) -> bool:
 
 def rows_start_alike(facts: Facts) -> None:
     """A start of each row must be set on all data sets or on none."""
-    has = facts.has_start
-    if len(set(has.values())) > 1:
-        given, missing = ([name for name in has if has[name] is state] for state in (True, False))
+    given, missing = ([name for name, has in facts.has_start.items() if has is state]
+                      for state in (True, False))  # fmt: skip
+    if given and missing:
         raise ValueError(
             f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
             "it on all or on none, for all to start at the same place"
@@ -425,11 +421,10 @@ def rows_start_alike(facts: Facts) -> None:
 
 def row_start_is_added(facts: Facts) -> None:
     """A start of rows must be in the model, or be known to be added to its predictions."""
-    low, high = facts.ends
-    library, name = facts.library, facts.row_start
-    if library is None or (low == high and library.takes_start):
+    library, name, differs = facts.library, facts.row_start, facts.ends[0] != facts.ends[1]
+    if library is None or (library.takes_start and not differs):
         return
-    is_known = library.adds_start and low != high and facts.estimator is None
+    is_known = library.adds_start and differs and facts.estimator is None
     if not (library.takes_start or is_known):
         room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
@@ -445,8 +440,7 @@ def row_start_is_added(facts: Facts) -> None:
 
 
 def earlier_margins_are_read(facts: Facts) -> None:
-    """Margins of an earlier model must be those that it predicts by, of the same columns, and mean
-    what the objective's do."""
+    """Margins of an earlier model must be its predictions', of the same columns and meaning."""
     name, link, came, (own, given) = facts.earlier, facts.link, facts.came, facts.columns
     if facts.averages:
         raise ValueError(
@@ -512,7 +506,7 @@ def thins_the_frequent_class(facts: Facts) -> None:
 
 
 def one_shift_is_of_named_classes(facts: Facts) -> None:
-    """A number is added to the second of two classes, and the order of words is nobody's choice."""
+    """One number is for the second of two classes, and the order of words is nobody's choice."""
     first, second = facts.classes
     if isinstance(second, str):
         warn(
@@ -522,27 +516,14 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
         )
 
 
-SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}
-"""Words of a class that is no event."""
-
-
 def one_rate_is_of_named_classes(facts: Facts) -> None:
-    """A rate of negatives is of the first of two classes, and the order of words is nobody's
-    choice."""
+    """One rate is for the first of two classes, and the order of words is nobody's choice."""
     first = facts.classes[0]
     if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
         warn(
             f"{facts.name} is of {first!r}, negative only as first in alphabetical order: "
             f"{facts.to_name}"
         )
-
-
-REWEIGHTING = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
-    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
-    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
-}  # fmt: skip
-"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
 
 
 def classes_count_alike(facts: Facts) -> None:

@@ -279,9 +279,7 @@ ARGUMENTS = each_row({
     "qwk_objective": {_ROWS_OR_CLASSES: "labels"},
     "negative_downsample": {"leave X out: it returns the positions of the rows, X[positions]": "X"},
     "normalized_entropy": {"leave it out: the base rate is that of the labels": "base_rate"},
-    "optimize_thresholds": {
-        "write metric='macro_f1' or another name of a metric": "average",
-    },
+    "optimize_thresholds": {"write metric='macro_f1' or another name of a metric": "average"},
     "quadratic_weighted_kappa": {
         "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "
         "kappa_cost_metric(matrix)": "weights",
@@ -424,9 +422,7 @@ OBJECTS = each_row({
     },
     "ThresholdStatistics": {"add them, one + other": "merge update combine"},
     "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
-    "SegmentRatios": {
-        "to_frame() makes a pandas DataFrame of them": "to_pandas to_dict",
-    },
+    "SegmentRatios": {"to_frame() makes a pandas DataFrame of them": "to_pandas to_dict"},
     "ServedModel": {
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
         "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",

@@ -21,7 +21,7 @@ from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError
-from gbdt_objectives._command_line.options import Commands, option, refuse_in_one_line
+from gbdt_objectives._command_line.options import Commands, option
 from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
 from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, tell, told
 from gbdt_objectives._command_line.sampling import sample, shift
@@ -35,41 +35,18 @@ SAVED = {
 """What a file may hold, of --output of these commands or of to_json(), and the room of each."""
 
 
-@click.group(cls=Commands)
-@click.version_option(__version__, prog_name="gbdt_objectives")
-def cli() -> None:
-    """Thresholds and true probabilities for scores in a file, and checks of objectives.
-
-    FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
-    .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
-    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
-    or check found a fault.
-    """
-
-
-@cli.command()
-@options.FILE
-@options.LABEL
-@options.SCORE
-@options.WEIGHT
-@options.RATES
-@options.LABELS
-@option(
-    "--method", "[plugin|curved|exact|nelder-mead|rounding]",
-    "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True,
+@options.command(
+    options.FILE, options.LABEL, options.SCORE, options.WEIGHT, options.RATES, options.LABELS,
+    option("--method", "[plugin|curved|exact|nelder-mead|rounding]",
+        "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True),
+    option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk"),
+    options.CV, options.GROUPS,
+    click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows."),
+    option("--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at "
+        "most; repeat it for more.", "constraints", multiple=True),
+    option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float),
+    options.FORMAT, options.OUTPUT,
 )  # fmt: skip
-@option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk")
-@options.CV
-@options.GROUPS
-@click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows.")
-@option(
-    "--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at most; "
-    "repeat it for more.", "constraints", multiple=True,
-)  # fmt: skip
-@option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float)
-@options.FORMAT
-@options.OUTPUT
-@refuse_in_one_line
 def thresholds(o: SimpleNamespace) -> None:
     """Thresholds that turn a score into ordered classes.
 
@@ -185,14 +162,11 @@ def report_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
     return "\n".join(text)
 
 
-@cli.command()
-@click.argument("saved")
-@options.FILE
-@options.SCORE
-@option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments")
-@options.NEW_COLUMN
-@options.OUTPUT
-@refuse_in_one_line
+@options.command(
+    click.argument("saved"), options.FILE, options.SCORE,
+    option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments"),
+    options.NEW_COLUMN, options.OUTPUT,
+)  # fmt: skip
 def apply(o: SimpleNamespace) -> None:
     """Add classes, probabilities or moved scores to a file.
 
@@ -211,18 +185,14 @@ def apply(o: SimpleNamespace) -> None:
     options.write_with(o, table, applied(fitted, score, o, table))
 
 
-@cli.command()
-@options.FILE
-@options.LABEL
-@option("--prediction", "COLUMN", "Predicted classes.", "y_pred")
-@option("--score", "COLUMN", "Or scores, to be cut by --thresholds.")
-@option("--thresholds", "PATH", "What the command thresholds wrote.")
-@options.WEIGHT
-@options.RATES
-@options.LABELS
-@option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True)
-@options.FORMAT
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL, option("--prediction", "COLUMN", "Predicted classes.", "y_pred"),
+    option("--score", "COLUMN", "Or scores, to be cut by --thresholds."),
+    option("--thresholds", "PATH", "What the command thresholds wrote."), options.WEIGHT,
+    options.RATES, options.LABELS,
+    option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True),
+    options.FORMAT,
+)  # fmt: skip
 def kappa(o: SimpleNamespace) -> None:
     """Quadratic weighted kappa, or another metric, of predicted classes.
 
@@ -271,19 +241,16 @@ class Given:
         return np.column_stack([1 - p, p])
 
 
-@cli.command()
-@options.FILE
-@options.LABEL
-@option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
-@option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes.")
-@option("--threshold", "P", "Alerts are rows of at least this probability.", type=float)
-@option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
-@options.OWNERS
-@options.WEIGHT
-@options.RATES
-@option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report")
-@options.output("Where to write the page, .html.", required=True)
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL,
+    option("--score", "COLUMN", "Predicted probability of label 1.", required=True),
+    option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes."),
+    option("--threshold", "P", "Alerts are rows of at least this probability.", type=float),
+    option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
+    options.OWNERS, options.WEIGHT, options.RATES,
+    option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report"),
+    options.output("Where to write the page, .html.", required=True),
+)  # fmt: skip
 def report(o: SimpleNamespace) -> None:
     """A page to look at: how a model does on new rows.
 
@@ -319,19 +286,15 @@ def report(o: SimpleNamespace) -> None:
     told(o.output, "the report")
 
 
-for command in (correct, calibrate, calibration, sample, shift):
-    cli.add_command(command)
-
-
-@cli.command()
-@click.argument("objective")
-@option("--loss", "MODULE:NAME", "The total that the gradient differentiates.")
-@option("--labels", "A,B,...", "Labels to draw from.")
-@option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float)
-@option("--hessian-kind", options.HESSIAN_KINDS, "What the hessian should be.")
-@option("--n-classes", "K", "For margins of K classes, (n, K).", type=int)
-@option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]")
-@refuse_in_one_line
+@options.command(
+    click.argument("objective"),
+    option("--loss", "MODULE:NAME", "The total that the gradient differentiates."),
+    option("--labels", "A,B,...", "Labels to draw from."),
+    option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float),
+    option("--hessian-kind", options.HESSIAN_KINDS, "What the hessian should be."),
+    option("--n-classes", "K", "For margins of K classes, (n, K).", type=int),
+    option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]"),
+)  # fmt: skip
 def check(o: SimpleNamespace) -> None:
     """Test a custom objective for what XGBoost and LightGBM assume of it.
 
@@ -417,3 +380,17 @@ def read_saved(path: str, kinds: Collection[str] = SAVED) -> Any:
         return getattr(getattr(go, SAVED[kind]), kind).from_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+@click.group(cls=Commands, commands=(
+    thresholds, apply, kappa, report, correct, calibrate, calibration, sample, shift, check,
+))  # fmt: skip
+@click.version_option(__version__, prog_name="gbdt_objectives")
+def cli() -> None:
+    """Thresholds and true probabilities for scores in a file, and checks of objectives.
+
+    FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
+    .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
+    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
+    or check found a fault.
+    """

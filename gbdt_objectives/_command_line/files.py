@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import click
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
@@ -26,8 +27,10 @@ TABLES = (".csv", ".tsv", ".parquet")
 LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
-class InputError(ValueError):
-    """Input that cannot be right, said in terms of files and options."""
+class InputError(click.ClickException):
+    """Input that cannot be right, said in one line in terms of files and options."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)

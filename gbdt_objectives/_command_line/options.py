@@ -49,16 +49,25 @@ PHRASES = {
 """What functions call things that are no arguments of a command, and what they are called here."""
 
 
-class Refused(click.ClickException):
-    exit_code = 2
+@contextmanager
+def usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        said = " ".join(error.format_message().split()).rstrip(".")
+        said = re.sub(r"not a valid (float|integer)$", "no number", said)
+        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
+        raise InputError(f"{said}{where}") from error
 
 
 class Commands(click.Group):
     """A group that refuses bad usage in one line, too."""
 
+    @usage_in_one_line()
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with usage_in_one_line():
-            return super().make_context(*args, **more)
+        return super().make_context(*args, **more)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Refuse an option for one value that is given twice: click would use the last."""
@@ -71,22 +80,9 @@ class Commands(click.Group):
                 raise click.UsageError(f"{one.opts[-1]} is given twice, give it once", own)
         return name, command, rest
 
+    @usage_in_one_line()
     def invoke(self, context: click.Context) -> Any:
-        with usage_in_one_line():
-            return super().invoke(context)
-
-
-@contextmanager
-def usage_in_one_line() -> Iterator[None]:
-    try:
-        yield
-    except click.exceptions.NoArgsIsHelpError:
-        raise
-    except click.UsageError as error:
-        said = " ".join(error.format_message().split()).rstrip(".")
-        said = re.sub(r"not a valid (float|integer)$", "no number", said)
-        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
-        raise Refused(f"{said}{where}") from error
+        return super().invoke(context)
 
 
 def in_options(message: str, context: click.Context) -> str:
@@ -138,11 +134,9 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
                 left = exit
             except BrokenPipeError:
                 raise  # of `| head`: click ends in silence
-            except InputError as error:
-                raise Refused(str(error)) from error
             except (ImportError, OSError, TypeError, ValueError) as error:
                 said, _, _ = str(error).partition(SWAPPED)  # options have no order
-                raise Refused(in_options(said, context)) from error
+                raise InputError(in_options(said, context)) from error
         told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
         for text in dict.fromkeys(told):
             click.echo(f"Warning: {in_options(text, context)}", err=True)
@@ -153,12 +147,19 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
 
 
 def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """All of these decorators as one."""
+
     def decorate(command: Any) -> Any:
         for one in reversed(options):
             command = one(command)
         return command
 
     return decorate
+
+
+def command(*options: Callable[..., Any]) -> Callable[..., click.Command]:
+    """Make a command with these options of a function, whose errors of input are one line."""
+    return options_of(click.command(), *options, refuse_in_one_line)
 
 
 def option(

@@ -9,22 +9,18 @@ import numpy as np
 
 import gbdt_objectives as go
 from gbdt_objectives._command_line import files, options
-from gbdt_objectives._command_line.options import option, refuse_in_one_line
+from gbdt_objectives._command_line.options import option
 from gbdt_objectives._command_line.reports import columns_as_text, tell, told
 
 
-@click.command()
-@options.FILE
-@options.LABEL_01
-@option(
-    "--negative-keep-rate", "RATE", "0.1: keep one in ten of label 0.", type=float, required=True
-)
-@option("--key", "COLUMN", "Keep or drop rows of one key together, the same ones every time.")
-@option("--random-state", "SEED", "Another number keeps other rows.", default=0)
-@options.KEEP
-@options.FORMAT
-@options.output("Where to write the rows that are kept.", required=True)
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL_01,
+    option("--negative-keep-rate", "RATE", "0.1: keep one in ten of label 0.", type=float,
+        required=True),
+    option("--key", "COLUMN", "Keep or drop rows of one key together, the same ones every time."),
+    option("--random-state", "SEED", "Another number keeps other rows.", default=0), options.KEEP,
+    options.FORMAT, options.output("Where to write the rows that are kept.", required=True),
+)  # fmt: skip
 def sample(o: SimpleNamespace) -> None:
     """Every row of label 1 and some of label 0, to train on.
 
@@ -57,12 +53,10 @@ def sample(o: SimpleNamespace) -> None:
     told(o.output, f"{len(kept)} rows")
 
 
-@click.command()
-@click.argument("model")
-@options.SHIFT
-@options.FORMAT
-@options.output("Where to write the corrected model.", required=True)
-@refuse_in_one_line
+@options.command(
+    click.argument("model"), options.SHIFT, options.FORMAT,
+    options.output("Where to write the corrected model.", required=True),
+)  # fmt: skip
 def shift(o: SimpleNamespace) -> None:
     """Correct a saved model for what it was trained on, for good.
 
