@@ -89,9 +89,7 @@ class Values:
         _checks.each(name, values, self._find(values), rule, "encode the classes as these numbers")
 
     def _find(self, values: Array) -> Array:
-        found: Array = values == self.values[0]
-        for value in self.values[1:]:
-            found |= values == value
+        found: Array = np.isin(values, self.values)
         return found
 
 
@@ -114,9 +112,7 @@ class Classes(Values):
         _checks.each(name, values, self._find(values), rule, remedy)
 
     def _find(self, values: Array) -> Array:
-        found: Array = values == np.rint(values)
-        found &= values >= 0
-        found &= values <= self.values[-1]
+        found: Array = (values == np.rint(values)) & (values >= 0) & (values <= self.values[-1])
         return found
 
 
