@@ -1,7 +1,4 @@
-"""Where a name is: each room shows its public names, and sends people on who ask in the wrong room.
-
-Modules name their own in ``__all__``. What the field calls otherwise stands here.
-"""
+"""Where a name is, and what the field calls it: rooms send people on who ask in the wrong one."""
 
 from __future__ import annotations
 
@@ -125,9 +122,8 @@ def moved(old: str) -> Any:
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
-    """The error for a name that a module does not have, which says where it is. For a module's
-    ``__getattr__`` to raise. ``place``: what to say; None looks it up. ``from module import name``
-    would replace the text of an AttributeError by its own."""
+    """The error for a module's ``__getattr__`` to raise, which says where a name is, or ``place``.
+    ``from module import name`` would replace the text of an AttributeError by its own."""
     is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     if place is None and not name.startswith("_"):
         own = next((row.name for row in BY_NAME.values() if f".{row.name}" in module), None)
@@ -155,7 +151,6 @@ def where(name: str) -> str | None:
 
 def all_names() -> dict[str, str]:
     """Every public name with its place, which is the root for what the root has."""
-    root = load(ROOT)
     places = {name: f"{ROOT}.{name}" for name in ROOMS}
     places |= {name: f"{ROOT}.adapters.{name}" for name in BY_NAME}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
@@ -167,4 +162,4 @@ def all_names() -> dict[str, str]:
     for name in ROOMS:
         for public in load(f"{ROOT}.{name}").__all__:
             places.setdefault(public, f"{ROOT}.{name}.{public}")
-    return places | {name: f"{ROOT}.{name}" for name in root.__all__}
+    return places | {name: f"{ROOT}.{name}" for name in load(ROOT).__all__}

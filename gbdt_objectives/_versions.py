@@ -1,7 +1,4 @@
-"""The oldest boosters that are supported, and errors for older ones.
-
-Below 2.1 XGBoost's estimators silently drop ``sample_weight`` under a custom objective.
-"""
+"""The oldest boosters that are supported, and errors for older ones."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ def check_installed(library: str) -> None:
 
 
 def check_loaded() -> None:
-    """Raise ImportError if a booster is loaded that is too old; import none. Objectives call it in
-    every round, which a booster may run without our adapters: it is cheap enough."""
+    """Raise ImportError if a booster is loaded that is too old; objectives ask in every round."""
     for library in FLOORS:
         module = sys.modules.get(library)
         if module is not None and _accepted.get(library) is not module:

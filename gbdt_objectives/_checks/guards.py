@@ -410,8 +410,8 @@ def _are_equal(a: Any, b: Any) -> bool:
 
 def rows_start_alike(facts: Facts) -> None:
     """A start of each row must be set on all data sets or on none."""
-    given, missing = ([name for name, has in facts.has_start.items() if has is state]
-                      for state in (True, False))  # fmt: skip
+    given = [name for name, has in facts.has_start.items() if has]
+    missing = [name for name, has in facts.has_start.items() if not has]
     if given and missing:
         raise ValueError(
             f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
@@ -520,10 +520,8 @@ def one_rate_is_of_named_classes(facts: Facts) -> None:
     """One rate is for the first of two classes, and the order of words is nobody's choice."""
     first = facts.classes[0]
     if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
-        warn(
-            f"{facts.name} is of {first!r}, negative only as first in alphabetical order: "
-            f"{facts.to_name}"
-        )
+        alone = "negative only as first in alphabetical order"
+        warn(f"{facts.name} is of {first!r}, {alone}: {facts.to_name}")
 
 
 def classes_count_alike(facts: Facts) -> None:

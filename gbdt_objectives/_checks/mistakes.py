@@ -49,9 +49,7 @@ HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
 SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
-PYTHONS = re.compile(
-    r"unexpected keyword arg|positional arg|multiple values for arg|missing \d+ required"
-)
+PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
 MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 GUARDED: set[Callable[..., Any]] = set()

@@ -398,9 +398,7 @@ def label_range(name: str, value: object) -> tuple[float, float]:
         raise TypeError(f"{name} must be a pair (lowest, highest label), found {shown(value)}")
     low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
     if low == high:
-        raise ValueError(
-            f"{name} is the single value {low:g}: there must be at least two different labels"
-        )
+        raise ValueError(f"{name} is the single value {low:g}: there must be two different labels")
     if low > high:
         raise ValueError(f"{name} must be (lowest, highest), found {shown(value)}: swap the two")
     return low, high
@@ -701,9 +699,8 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
 
 def is_given(estimator: Any, y: ArrayLike) -> None:
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
+        name = type(estimator).__name__  # in the words that scikit-learn's own checks look for
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
 
 
 def one_score(score: ArrayLike) -> Array:

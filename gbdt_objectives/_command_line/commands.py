@@ -118,16 +118,12 @@ def limited(
         next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
         negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
     ).fit(s, y, w, None if o.confidence_level is None else g)  # fmt: skip
-    whole, labels, p = (
-        options.weights_of_all(table, o, y),
-        classifier.classes_,
-        classifier.predict(s),
-    )
+    whole, p = options.weights_of_all(table, o, y), classifier.predict(s)
     return classifier, {
         "rows": table.rows, "metric": o.metric, "method": classifier.thresholds_method_,
-        "labels": labels, "thresholds": classifier.thresholds_.values,
+        "labels": classifier.classes_, "thresholds": classifier.thresholds_.values,
         "in_sample": {
-            name: go.metrics.threshold_metric(name)(y, p, whole, labels)
+            name: go.metrics.threshold_metric(name)(y, p, whole, classifier.classes_)
             for name in (o.metric, *bounds)
         },
     }  # fmt: skip

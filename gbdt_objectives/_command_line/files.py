@@ -62,7 +62,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     if path.endswith(".parquet"):
         table = _read_parquet(path, wanted, used, others)
     else:
-        table = Table(_read_csv(path, delimiter, used, others))
+        table = _read_csv(path, delimiter, used, others)
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
@@ -225,9 +225,7 @@ def _open(path: str) -> Iterator[TextIO]:
         ) from None
 
 
-def _read_csv(
-    path: str, delimiter: str | None, used: Mapping[str, str], others: bool
-) -> dict[str, Array]:
+def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others: bool) -> Table:
     separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
     if len(separator) != 1:
         raise InputError(
@@ -254,7 +252,8 @@ def _read_csv(
                 f"{path} is no CSV file, line {reader.line_num}: {error}; give a table in which "
                 "quotes stand around whole values, or a file that ends in .parquet"
             ) from None
-    return {header[k]: np.array(column, object) for k, column in zip(places, columns, strict=True)}
+    names = [header[k] for k in places]
+    return Table({name: np.array(c, object) for name, c in zip(names, columns, strict=True)})
 
 
 def _full_rows(path: str, reader: Any, fields: int, separator: str) -> Iterator[list[str]]:

@@ -253,9 +253,8 @@ def labels_01(table: Table, o: SimpleNamespace) -> Array:
 
 def check_rates(o: SimpleNamespace) -> None:
     if o.negative_keep_rate is not None and o.keep_rate is not None:
-        raise InputError(
-            "--negative-keep-rate and --keep-rate-column are both given: leave one out"
-        )
+        given = "--negative-keep-rate and --keep-rate-column"
+        raise InputError(f"{given} are both given: leave one out")
     if o.negative_keep_rate is not None:
         _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
 
