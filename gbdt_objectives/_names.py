@@ -45,8 +45,7 @@ FIELD = {
     "LogitCalibrator": "PlattCalibrator PlattScaling SigmoidCalibrator sigmoid platt",
     "TemperatureCalibrator": "TemperatureScaling temperature_scaling temperature",
     "VennAbersCalibrator": "VennAbers venn_abers", "SplineCalibrator": "SplineCalib spline",
-    "BetaCalibrator": "BetaCalibration beta",
-    "CalibratedClassifier": "CalibratedClassifierCV",
+    "BetaCalibrator": "BetaCalibration beta", "CalibratedClassifier": "CalibratedClassifierCV",
     "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier "
     "BalancedRandomForestClassifier RUSBoostClassifier",
     "ThresholdClassifier": "TunedThresholdClassifierCV FixedThresholdClassifier",
@@ -90,8 +89,7 @@ FIELD = {
     "check_objective": "check_gradient check_grad gradcheck grad_check",
     "correct_probability": "recalibrate correct_prior prior_correction calibrate_downsampling "
     "adjust_probability adjust_proba correct_proba adjust_prior",
-    "log_odds_shift": "prior_shift LabelShift",
-    "shift_intercept": "set_intercept set_base_score",
+    "log_odds_shift": "prior_shift LabelShift", "shift_intercept": "set_intercept set_base_score",
     "repair_segments": "multicalibrate multicalibration MCGrad mcgrad",
     "estimate_prior": "em_prior estimate_class_prior EMQ SLD saerens",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
@@ -101,8 +99,7 @@ FIELD = {
     "calibration": "calibrators", "estimators": "models", "train": "fit",
     "early_stopping": "EarlyStopping",
     **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
-    "dask": "DaskXGBRegressor DaskXGBClassifier",
-    "spark": "SparkXGBRegressor SparkXGBClassifier",
+    "dask": "DaskXGBRegressor DaskXGBClassifier", "spark": "SparkXGBRegressor SparkXGBClassifier",
 }  # fmt: skip
 """Our names, and what they are called elsewhere."""
 

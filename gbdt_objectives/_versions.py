@@ -47,10 +47,9 @@ def _check(library: str, module: ModuleType) -> None:
 
 
 def _key(version: str) -> tuple[list[int], bool]:
-    """A key that sorts 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1.
-    What does not start like a version counts as new."""
+    """A key that sorts 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1."""
     parts = re.match(r"\d+(?:\.\d+)*", version)
-    if parts is None:
+    if parts is None:  # it counts as new
         return [sys.maxsize], True
     numbers = [int(part) for part in parts[0].split(".")]
     final = re.match(r"[-_.]?(a|b|c|rc|pre|dev)", version[parts.end() :], re.IGNORECASE) is None

@@ -294,8 +294,7 @@ def functions_read_margins(facts: Facts) -> None:
 
 
 def function_stops_in_its_direction(facts: Facts) -> None:
-    """XGBoost's early stopping must not keep the worst round by a user's function, which is best
-    at the labels themselves."""
+    """XGBoost must not keep the worst round by a user's function, which is best at the labels."""
     for name, best, other in _answers(facts, lambda y: (y, _RANDOM(1).permutation(y))):
         right = all(best > other if up else best < other for up in facts.directions)
         unknown = not (best > other or best < other)  # K predictions of the library's own?
@@ -309,13 +308,12 @@ def function_stops_in_its_direction(facts: Facts) -> None:
 
 
 def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The name of each user's function that measures, and what it says of two predictions for up
-    to a thousand labels; nan if it cannot be asked: its own call will say what is wrong."""
+    """Names of users' metrics, and what they say of two predictions for up to 1,000 labels."""
     labels: Any = facts.labels
     for function in facts.others:
         if not callable(function) or hasattr(function, "greater_is_better"):  # a metric of ours
             continue
-        found: list[Any] = [np.nan, np.nan]
+        found: list[Any] = [np.nan, np.nan]  # if it cannot be asked: its own call says why
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = labels(None)

@@ -1,7 +1,4 @@
-"""Mistakes in calls: arguments that are named as elsewhere, or swapped, and what to write.
-
-Rooms apply it to all that they export; no function asks for it.
-"""
+"""Mistakes in calls of all that rooms export: arguments named as elsewhere, or swapped."""
 
 from __future__ import annotations
 

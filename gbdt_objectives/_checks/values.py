@@ -1,5 +1,4 @@
-"""Checks of what values mean: numbers, rates, priors and probabilities; classes, their order and
-range, groups of rows, and thresholds."""
+"""Checks of what values mean: numbers, rates, probabilities, classes, groups, thresholds."""
 
 from __future__ import annotations
 
@@ -208,8 +207,7 @@ def prior_mapping(name: str, value: object) -> dict[Any, float]:
 
 
 def prior_of_labels(name: str, value: object, labels: list[Any], occurs: Array, rows: str) -> Array:
-    """The probability of each of ``labels``, (K,), which may be above 0 only, and must be given,
-    where the label occurs in ``rows``."""
+    """The probability of each of ``labels``, (K,), given where it occurs, and 0 elsewhere."""
     p = prior_mapping(name, value)
     occurring = [label for label, found in zip(labels, occurs, strict=True) if found]
     for label in occurring:
@@ -331,8 +329,7 @@ def warn_of_other_labels(
 
 
 def unit_range(score: Array) -> tuple[float, float] | None:
-    """The lowest and the highest score, if they look like probabilities or like log-odds; None for
-    scores in label units."""
+    """The lowest and the highest score, if they look like probabilities or like log-odds."""
     low, high = float(score.min()), float(score.max())
     return (low, high) if low < -1 or (low >= 0 and high <= 1 and len(score) >= FEW) else None
 
@@ -573,8 +570,7 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
 
 
 def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
-    """The numbers of groups, if these are enough for what varies between them to show. ``rows``:
-    how many there are if some stand for several."""
+    """The numbers of groups, if these are enough for what varies between them to show."""
     found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
     if n > 1 and found < least:
         raise ValueError(
@@ -589,8 +585,7 @@ def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = N
 def distinct_groups(
     groups: ArrayLike, rows: int, name: str, other: str = "the labels"
 ) -> tuple[Array, Array]:
-    """The different groups, of any one type, in ascending order, and the number of each row's;
-    ``other``: what must have as many rows, in messages."""
+    """The different groups, of any one type, in ascending order, and the number of each row's."""
     values = as_array(name, groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
@@ -641,8 +636,8 @@ def number_values(values: Array) -> tuple[Array, Array]:
 def distinct_segments(
     values: Any, rows: int, name: str, other: str = "the labels"
 ) -> tuple[Array, Array, bool]:
-    """A column's distinct values, the number of each row's, and whether they are categories: of
-    these all are listed, those that do not occur, too."""
+    """A column's distinct values, the number of each row's, and whether these are categories, all
+    of which are listed."""
     category = getattr(values, "cat", values)
     if not (hasattr(category, "categories") and hasattr(category, "codes")):
         return *distinct_groups(values, rows, name, other), False

@@ -35,13 +35,10 @@ class InputError(click.ClickException):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file.
-
-    ``arrow``: all that was read of a Parquet file, as it is; ``columns``: those that options name.
-    """
+    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
 
     columns: dict[str, Array]
-    arrow: Any = None
+    arrow: Any = None  # all that was read of a Parquet file; its columns are those of options
 
     @property
     def rows(self) -> int:
@@ -165,10 +162,7 @@ def write_table(
     path: str | None, table: Table, names: Sequence[str], new: Mapping[str, Array] | None = None,
     *, rows: Array | None = None,
 ) -> None:  # fmt: skip
-    """Columns of a table, and new ones, as a file; as CSV to standard output for None.
-
-    ``rows``: the positions of those that are written, all if None.
-    """
+    """Rows of columns of a table, and new columns, to a file or, if it is None, standard output."""
     new, names = new or {}, list(dict.fromkeys(names))
     at = slice(None) if rows is None else rows
     kept = None if table.arrow is None else table.arrow.select(names)

@@ -117,8 +117,7 @@ def in_options(message: str, context: click.Context) -> str:
 
 
 def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
-    """Errors of input as one line and exit code 2, warnings as one line each. Whether the output
-    can be written is checked first."""
+    """Errors of input, first of the output, as one line with exit code 2, warnings as one each."""
 
     @wraps(command)
     def run(**options: Any) -> None:
@@ -268,15 +267,14 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
 
 
 class ScoredTable(NamedTuple):
-    """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, how they were
-    sampled, as functions take it, and of how many identical rows each is, if that is given."""
+    """Rows of labels 0 and 1 and a score, and what else is known of them."""
 
     y: Array
     score: Array
     weight: Array | None
     groups: Array | None
-    rates: dict[str, Any]
-    counts: Array | None = None
+    rates: dict[str, Any]  # how they were sampled, as functions take it
+    counts: Array | None = None  # how many identical rows each is
 
     @property
     def sampled(self) -> dict[str, Any]:
