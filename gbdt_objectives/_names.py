@@ -1,4 +1,4 @@
-"""Where a name is, and what the field calls it: rooms send people on who ask in the wrong one."""
+"""Where a name is, and what others call it: modules tell people who look in the wrong one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOMS = (
     "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
     "adapters", "serving", "distributed", "plotting", "checking", "experimental",
 )  # fmt: skip
-"""The rooms of the package, in the order of the path."""
+"""The public modules of the package, in the order in which they are used."""
 
 MOVED = {
     f"{ROOT}.{old}": f"{ROOT}.{new}"

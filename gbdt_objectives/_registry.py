@@ -100,7 +100,7 @@ def load(module: str) -> Any:
 
 @cache
 def library(name: str) -> OpenLibrary:
-    """The value of a library of NAMES; raises ImportError if it is missing or too old."""
+    """:func:`any_library` of one of NAMES."""
     return cast("OpenLibrary", any_library(name))
 
 
@@ -160,15 +160,9 @@ class Exported:
     """Mixin of fitted models that a folder can serve without this package."""
 
     def export(
-        self,
-        folder: str | PathLike[str],
-        X: Any = None,
-        *,
-        thresholds: Any = None,
-        shift: Any = None,
-        calibrator: Any = None,
-        check_rows: int = 100,
-    ) -> None:
+        self, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+        shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+    ) -> None:  # fmt: skip
         """Write a folder that serves the model without this package.
 
         Parameters, and what the folder holds, are those of ``gbdt_objectives.serving.export``;

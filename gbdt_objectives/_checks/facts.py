@@ -38,7 +38,7 @@ class Facts:
     estimator_of: Named | None = None  # whose own estimator this is
     role: str | None = None  # Regressor or Classifier
     metric: Any = None  # what is measured, and what early stopping looks at
-    others: tuple[Any, ...] = ()  # what is measured beside it: names, functions
+    others: tuple[Any, ...] = ()  # what else is measured: names, functions
     predictions: Link | None = None  # by which the library made what the metric gets of margins
     form: Named | None = None  # in whose form the metric is to answer
     directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises

@@ -56,10 +56,8 @@ def estimator_reads_margins(facts: Facts) -> None:
     if is_classifier:
         wrong = library.classifier_misreads
     kind = "Classifier" if link.n_classes else "Regressor"
-    raise TypeError(
-        f"{library.name}.{type(facts.estimator).__name__} {wrong} {name}: import {prefix}{kind} "
-        f"from {home}"
-    )
+    theirs = f"{library.name}.{type(facts.estimator).__name__}"
+    raise TypeError(f"{theirs} {wrong} {name}: import {prefix}{kind} from {home}")
 
 
 def booster_predicts_by_link(facts: Facts) -> None:
@@ -85,7 +83,7 @@ def booster_predicts_by_link(facts: Facts) -> None:
 
 
 def sums_are_of_all_rows(facts: Facts) -> None:
-    """On one worker of several somebody must add up over all of them."""
+    """On one worker of several, sums must be of all of them."""
     alone = facts.alone
     if alone is not None:
         would = alone.cannot_train_alone if facts.metric is None else alone.cannot_stop_alone
@@ -211,7 +209,7 @@ def _start_remedy(facts: Facts) -> str:
 
 def metric_reads_link(facts: Facts) -> None:
     """A metric must read the margins that the objective trains, as margins."""
-    metric, objective = facts.metric, facts.objective
+    metric, objective, name = facts.metric, facts.objective, f"metric {facts.metric.name!r}"
     link, reads = objective.link, metric.link
     fits = reads is None or reads.reads(link)
     if metric.input_space == "probability":
@@ -219,20 +217,16 @@ def metric_reads_link(facts: Facts) -> None:
         if fits and reads is not None and not link.is_of_objective:
             fitting = 'make it with input_space="margin"'
         raise ValueError(
-            f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
-            f"objective: {fitting}"
+            f"{name} takes probabilities, but boosters pass margins under a custom objective: "
+            f"{fitting}"
         )
     if not fits:
-        raise ValueError(
-            f"metric {metric.name!r} takes {reads.margins}, but {objective!r} trains "
-            f"{link.margins}: {link.metric}"
-        )
+        takes = f"{name} takes {reads.margins}, but {objective!r} trains"
+        raise ValueError(f"{takes} {link.margins}: {link.metric}")
     own = getattr(metric, "objective", objective) if link.is_of_objective else objective
     if type(own.equations) is not type(objective.equations):
-        raise ValueError(
-            f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
-            f"{objective!r}: {link.metric}"
-        )
+        wrong = f"is that of {own!r}, which would misread the margins of"
+        raise ValueError(f"{name} {wrong} {objective!r}: {link.metric}")
 
 
 def metric_reads_built_in(facts: Facts) -> None:
@@ -361,7 +355,7 @@ def objective_fits_estimator(facts: Facts) -> None:
 
 
 def stops_on_a_metric_of_ours(facts: Facts) -> None:
-    """Early stopping must look at a metric of the objective's scores that somebody named."""
+    """Early stopping must look at a metric of the objective's scores that is given."""
     if facts.metric is None and facts.library is not None:
         raise ValueError(
             "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
@@ -504,7 +498,7 @@ def thins_the_frequent_class(facts: Facts) -> None:
 
 
 def one_shift_is_of_named_classes(facts: Facts) -> None:
-    """One number is for the second of two classes, and the order of words is nobody's choice."""
+    """One number is for the second of two classes, and nobody has chosen the order of words."""
     first, second = facts.classes
     if isinstance(second, str):
         warn(
@@ -515,7 +509,7 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
 
 
 def one_rate_is_of_named_classes(facts: Facts) -> None:
-    """One rate is for the first of two classes, and the order of words is nobody's choice."""
+    """One rate is for the first of two classes, and nobody has chosen the order of words."""
     first = facts.classes[0]
     if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
         alone = "negative only as first in alphabetical order"

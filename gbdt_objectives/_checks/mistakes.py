@@ -1,4 +1,4 @@
-"""Mistakes in calls of all that rooms export: arguments named as elsewhere, or swapped."""
+"""Mistakes in calls of all that is exported: arguments named as elsewhere, or swapped."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ GUARDED: set[Callable[..., Any]] = set()
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
-    """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``: the last
-    line of a room. ``modules`` are submodules that are imported when somebody asks for them."""
+    """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``.
+    Submodules that ``modules`` names are imported when they are asked for."""
     for name in set(public).difference(modules):
         guard(vars(sys.modules[module])[name])
 
@@ -73,7 +73,7 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
 
 def guard(thing: Any) -> None:
     """Replace a function, or the methods of a class, by what :func:`guarded` makes of it, also in
-    modules of the package that took it while its room was loaded."""
+    modules of the package that took it while its own was loaded."""
     if isinstance(thing, FunctionType):
         name, function = thing.__name__, guarded(thing)
         for module in [m for key, m in list(sys.modules.items()) if key.startswith(f"{ROOT}.")]:

@@ -1,6 +1,6 @@
 """What other libraries call our arguments and attributes, and what to write here instead.
 
-A row is in force at every callable, method and result that a room exports. First come the rows of
+A row is in force at every callable, method and result that a module exports. First come the rows of
 one callable, then all meanings of the word that it has, then what can be left out, the nearest name
 of its own, and last the list of its arguments.
 """
@@ -412,7 +412,7 @@ OBJECTS = each_row({
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
         "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
     },
-    "RegressorMixin": {"probabilities are those of the Classifier beside it": "predict_proba"},
+    "RegressorMixin": {"probabilities are those of the Classifier": "predict_proba"},
     "Wrapping": {
         "the fitted members have it, .estimator_ or each of .estimators_":
             "feature_importances_ best_iteration best_iteration_",

@@ -118,10 +118,8 @@ def generator(random_state: RandomState) -> np.random.Generator | np.random.Rand
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            f"random_state must be an int, a numpy Generator or RandomState, or None, found "
-            f"{shown(random_state)}"
-        )
+        kinds = "an int, a numpy Generator or RandomState, or None"
+        raise TypeError(f"random_state must be {kinds}, found {shown(random_state)}")
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, found {random_state}")
     return np.random.default_rng(int(random_state))

@@ -32,7 +32,7 @@ SAVED = {
     **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
     "LogOddsShift": "priors",
 }  # fmt: skip
-"""What a file may hold, of --output of these commands or of to_json(), and the room of each."""
+"""What a file may hold, of --output of these commands or of to_json(), and the module of each."""
 
 
 @options.command(
@@ -63,7 +63,6 @@ def thresholds(o: SimpleNamespace) -> None:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
     files.check_ending(o.output, "JSON, not a table", ".json")
-    options.check_rates(o)
     table = options.read(o)
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
@@ -203,7 +202,6 @@ def kappa(o: SimpleNamespace) -> None:
         raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
-    options.check_rates(o)
     table = options.read(o)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
@@ -263,7 +261,6 @@ def report(o: SimpleNamespace) -> None:
     """
     if not o.output.endswith(".html"):
         raise InputError(f"--output {o.output} must be a page: give a name that ends in .html")
-    options.check_rates(o)
     table = options.read(o)
     known: dict[str, Any]
     if o.thresholds is None:

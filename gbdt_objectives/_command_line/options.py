@@ -229,6 +229,11 @@ NEW_COLUMN = options_of(
 
 def read(o: SimpleNamespace, *, others: bool = False) -> Table:
     """The columns that the options name, of those that are given, and on request the others."""
+    if "keep_rate" in vars(o) and o.negative_keep_rate is not None:
+        if o.keep_rate is not None:
+            both = "--negative-keep-rate and --keep-rate-column"
+            raise InputError(f"{both} are both given: leave one out")
+        _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
     wanted = []
     for parameter in click.get_current_context().command.params:
         name = str(parameter.name)
@@ -248,14 +253,6 @@ def weights(table: Table, o: SimpleNamespace) -> Array | None:
 def labels_01(table: Table, o: SimpleNamespace) -> Array:
     hint = "write 1 for the event and 0 for everything else"
     return files.numbers(table, "--label", o.y_true, hint)
-
-
-def check_rates(o: SimpleNamespace) -> None:
-    if o.negative_keep_rate is not None and o.keep_rate is not None:
-        given = "--negative-keep-rate and --keep-rate-column"
-        raise InputError(f"{given} are both given: leave one out")
-    if o.negative_keep_rate is not None:
-        _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
 
 
 def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:

@@ -85,7 +85,6 @@ def calibrate(o: SimpleNamespace) -> None:
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    options.check_rates(o)
     _checks.generator(o.random_state)
     table = options.read(o)
     rows = options.read_rows(table, o)
@@ -179,7 +178,6 @@ def calibration(o: SimpleNamespace) -> None:
             f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
             "for its table"
         )
-    options.check_rates(o)
     if o.alarm is not None and not 0 < o.alarm < 1:
         raise InputError(
             f"--alarm must be above 0 and below 1, found {o.alarm:g}: 0.01 raises a false alarm in "

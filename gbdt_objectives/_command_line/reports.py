@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
 
 
 def word(value: Any) -> str:
-    """The value on one line; times without the zeros behind."""
+    """The value on one line; times without zeros at the end."""
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, "auto"))
     return " ".join(str(value).split())
