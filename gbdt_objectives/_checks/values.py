@@ -28,7 +28,7 @@ from gbdt_objectives._checks.arrays import (
     some_weight,
     vector,
 )
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.users import warn
 from gbdt_objectives._rows.workers import several
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
