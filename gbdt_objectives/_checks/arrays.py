@@ -60,8 +60,8 @@ def shown(value: Any) -> str:
 
 def is_dask(values: object) -> bool:
     """Whether it is a Dask collection; dask is not imported for the answer."""
-    rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
-    return not rooms.isdisjoint({"dask", "dask_expr"})
+    modules = (f"{base.__module__}." for base in type(values).__mro__)
+    return any(module.startswith(("dask.", "dask_expr.")) for module in modules)
 
 
 def not_lazy(name: str, values: object) -> None:

@@ -19,18 +19,16 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files, options
+from gbdt_objectives._command_line import files, options, probabilities
 from gbdt_objectives._command_line.files import InputError
 from gbdt_objectives._command_line.options import Commands, option
-from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
 from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, tell, told
-from gbdt_objectives._command_line.sampling import sample, shift
 
 MOST_METRICS = 7  # side by side
 SAVED = {
-    **dict.fromkeys(CALIBRATORS.values(), "calibration"), "ThresholdClassifier": "estimators",
+    **dict.fromkeys(probabilities.CALIBRATORS.values(), "calibration"), "LogOddsShift": "priors",
     **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
-    "LogOddsShift": "priors",
+    "ThresholdClassifier": "estimators",
 }  # fmt: skip
 """What a file may hold, of --output of these commands or of to_json(), and the module of each."""
 
@@ -376,7 +374,7 @@ def read_saved(path: str, kinds: Collection[str] = SAVED) -> Any:
 
 
 @click.group(cls=Commands, commands=(
-    thresholds, apply, kappa, report, correct, calibrate, calibration, sample, shift, check,
+    thresholds, apply, kappa, report, check, *probabilities.COMMANDS,
 ))  # fmt: skip
 @click.version_option(__version__, prog_name="gbdt_objectives")
 def cli() -> None:
