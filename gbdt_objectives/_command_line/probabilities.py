@@ -343,10 +343,8 @@ def report_as_text(report: Mapping[str, Any]) -> str:
             "adjusted": "p_value_adjusted",
         }.items()
     }  # fmt: skip
-    told = [
-        f"{report['rows']} rows, {report['events']} with label 1",
-        reports.columns_as_text(measures),
-    ]
+    head = f"{report['rows']} rows, {report['events']} with label 1"
+    told = [head, reports.columns_as_text(measures)]
     if segments:
         shown = segments[:MOST_SEGMENTS]
         names, values = ([reports.word(one[key]) for one in shown] for key in ("column", "segment"))
