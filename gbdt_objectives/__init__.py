@@ -1,7 +1,7 @@
 """Train XGBoost and LightGBM on the metric you are judged by.
 
-The path: an objective to train on, an intercept inside the model, a decision at the end. The names
-that nearly everybody needs are here; the rooms of the path are attributes, and hold the others.
+A model has an objective to train on, an intercept inside it, and a decision at the end. The names
+that most people need are here; the others are in the modules ``objectives``, ``metrics`` and so on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _imports = [
     for alias in node.names
 ]
 _homes = {name: module for module, name in _imports if module and module != __name__}
-"""The room of each public name."""
+"""The module of each public name."""
 
 _rooms = [name for module, name in _imports if module == __name__]
 

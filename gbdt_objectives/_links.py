@@ -1,8 +1,4 @@
-"""Link: what a margin means, and how each library says it.
-
-A booster adds up trees: the sum is a margin. The link turns it into a prediction in natural units,
-and knows the objective of XGBoost and LightGBM whose models do so.
-"""
+"""Link: what a margin, the sum of a booster's trees, means, and how each library says it."""
 
 from __future__ import annotations
 
@@ -116,8 +112,7 @@ class Link:
 
     @property
     def is_read_by_objective(self) -> bool:
-        """Whether classifiers ask the objective for probabilities: a library's own probabilities do
-        not know of a class that does not occur."""
+        """Whether classifiers ask it for probabilities: libraries lack classes without rows."""
         return self.is_of_objective or self.takes_several
 
     @property
@@ -163,46 +158,36 @@ LOGIT = Link(
     metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
 )  # fmt: skip
 UNDECLARED = Link("undeclared", "margins of a function whose link is not declared")
-
-
 _SOFTMAX = Link(
     "softmax", "margins of a softmax", formulas.softmax, xgboost="multi:softprob",
     lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric(...)",
     lowest=0.0, highest=1.0,
 )  # fmt: skip
 
-BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}
+OPAQUE = Link("opaque", "margins of an objective that this package does not know")
+"""The link of what models of all other built-in objectives predict."""
+CHANGED = Link("changed", "margins to turn into classes, or leaves to refit", xgboost="")
+"""The link of models of which a library's objective makes something else, whatever they train."""
 
+BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}
 OF_XGBOOST = {
-    "reg:squarederror": IDENTITY, "reg:squaredlogerror": IDENTITY,
-    "reg:pseudohubererror": IDENTITY, "reg:absoluteerror": IDENTITY,
-    "reg:quantileerror": IDENTITY, "reg:expectileerror": IDENTITY,
-    "binary:logitraw": IDENTITY, "binary:hinge": IDENTITY,
-    "binary:logistic": LOGIT, "reg:logistic": LOGIT,
+    **dict.fromkeys((
+        "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror",
+        "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "binary:hinge",
+        "multi:softmax",  # the class, of the margins
+    ), IDENTITY),
+    "binary:logistic": LOGIT, "reg:logistic": LOGIT, "multi:softprob": _SOFTMAX,
     "count:poisson": LOG, "reg:gamma": LOG, "reg:tweedie": LOG,
-    "multi:softprob": _SOFTMAX, "multi:softmax": IDENTITY,  # the class, of the margins
 }  # fmt: skip
 """The link of what models of XGBoost's objectives predict; identity where that is the margin."""
-
 OF_LIGHTGBM = {
-    "regression": IDENTITY, "regression_l1": IDENTITY, "huber": IDENTITY, "fair": IDENTITY,
-    "quantile": IDENTITY, "mape": IDENTITY,
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), IDENTITY),
     "binary": LOGIT, "cross_entropy": LOGIT, "multiclass": _SOFTMAX,
     "poisson": LOG, "gamma": LOG, "tweedie": LOG,
 }  # fmt: skip
 """The link of what models of LightGBM's objectives predict."""
-
-
 RAW = {"binary:logitraw": LOGIT}
 """What the margin is under XGBoost's objectives that predict the margin itself."""
-
-OPAQUE = Link("opaque", "margins of an objective that this package does not know")
-"""The link of what models of all other built-in objectives predict."""
-
-
-CHANGED = Link("changed", "margins to turn into classes, or leaves to refit", xgboost="")
-"""The link of models of which a library's objective makes something else, whatever they train."""
-
 UNDER_OURS = {
     **OF_XGBOOST, "survival:cox": LOG, "survival:aft": LOG,
     **dict.fromkeys(("rank:ndcg", "rank:map", "rank:pairwise"), IDENTITY),

@@ -1,7 +1,4 @@
-"""Where a name is: each room shows its public names, and sends people on who ask in the wrong room.
-
-Modules name their own in ``__all__``. What the field calls otherwise stands here.
-"""
+"""Where a name is, and what others call it: modules tell people who look in the wrong one."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ ROOMS = (
     "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
     "adapters", "serving", "distributed", "plotting", "checking", "experimental",
 )  # fmt: skip
-"""The rooms of the package, in the order of the path."""
+"""The public modules of the package, in the order in which they are used."""
 
 MOVED = {
     f"{ROOT}.{old}": f"{ROOT}.{new}"
@@ -48,8 +45,7 @@ FIELD = {
     "LogitCalibrator": "PlattCalibrator PlattScaling SigmoidCalibrator sigmoid platt",
     "TemperatureCalibrator": "TemperatureScaling temperature_scaling temperature",
     "VennAbersCalibrator": "VennAbers venn_abers", "SplineCalibrator": "SplineCalib spline",
-    "BetaCalibrator": "BetaCalibration beta",
-    "CalibratedClassifier": "CalibratedClassifierCV",
+    "BetaCalibrator": "BetaCalibration beta", "CalibratedClassifier": "CalibratedClassifierCV",
     "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier "
     "BalancedRandomForestClassifier RUSBoostClassifier",
     "ThresholdClassifier": "TunedThresholdClassifierCV FixedThresholdClassifier",
@@ -93,8 +89,7 @@ FIELD = {
     "check_objective": "check_gradient check_grad gradcheck grad_check",
     "correct_probability": "recalibrate correct_prior prior_correction calibrate_downsampling "
     "adjust_probability adjust_proba correct_proba adjust_prior",
-    "log_odds_shift": "prior_shift LabelShift",
-    "shift_intercept": "set_intercept set_base_score",
+    "log_odds_shift": "prior_shift LabelShift", "shift_intercept": "set_intercept set_base_score",
     "repair_segments": "multicalibrate multicalibration MCGrad mcgrad",
     "estimate_prior": "em_prior estimate_class_prior EMQ SLD saerens",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
@@ -104,8 +99,7 @@ FIELD = {
     "calibration": "calibrators", "estimators": "models", "train": "fit",
     "early_stopping": "EarlyStopping",
     **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
-    "dask": "DaskXGBRegressor DaskXGBClassifier",
-    "spark": "SparkXGBRegressor SparkXGBClassifier",
+    "dask": "DaskXGBRegressor DaskXGBClassifier", "spark": "SparkXGBRegressor SparkXGBClassifier",
 }  # fmt: skip
 """Our names, and what they are called elsewhere."""
 
@@ -125,9 +119,8 @@ def moved(old: str) -> Any:
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
-    """The error for a name that a module does not have, which says where it is. For a module's
-    ``__getattr__`` to raise. ``place``: what to say; None looks it up. ``from module import name``
-    would replace the text of an AttributeError by its own."""
+    """The error for a module's ``__getattr__`` to raise, which says where a name is, or ``place``.
+    ``from module import name`` would replace the text of an AttributeError by its own."""
     is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     if place is None and not name.startswith("_"):
         own = next((row.name for row in BY_NAME.values() if f".{row.name}" in module), None)
@@ -155,7 +148,6 @@ def where(name: str) -> str | None:
 
 def all_names() -> dict[str, str]:
     """Every public name with its place, which is the root for what the root has."""
-    root = load(ROOT)
     places = {name: f"{ROOT}.{name}" for name in ROOMS}
     places |= {name: f"{ROOT}.adapters.{name}" for name in BY_NAME}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
@@ -167,4 +159,4 @@ def all_names() -> dict[str, str]:
     for name in ROOMS:
         for public in load(f"{ROOT}.{name}").__all__:
             places.setdefault(public, f"{ROOT}.{name}.{public}")
-    return places | {name: f"{ROOT}.{name}" for name in root.__all__}
+    return places | {name: f"{ROOT}.{name}" for name in load(ROOT).__all__}

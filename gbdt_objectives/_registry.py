@@ -1,8 +1,5 @@
-"""Where each library is: the one file that imports by a computed name, or upwards.
-
-What can be said of a library before it is imported stands here, a row each. All else is its
-``Library``, made in its folder of ``adapters`` and imported when somebody asks for it.
-"""
+"""What can be said of each library before it is imported: the one file that imports by a computed
+name, or upwards. All else is its ``Library``, made in its folder of ``adapters``."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters._library import Library, OpenLibrary
@@ -33,15 +30,11 @@ class Named:
     wants_triple: bool = False  # whether its estimators want (name, value, direction) of a metric
     takes_start: bool = False  # whether a number that it starts at stays in the model: base_score
     adds_start: str = ""  # how predictions get a start that differs by row
-    classifier_reads: tuple[int, ...] = ()
-    """The numbers of classes whose margins its own classifier reads."""
+    classifier_reads: tuple[int, ...] = ()  # for how many classes its own classifier reads margins
     classifier_misreads: str = ""  # what its own classifier does with all others
-    cannot_train_alone: str = ""
-    """What one worker of several would do, and what to do instead, where the library has no sums
-    over them for us; empty where it has."""
-    cannot_stop_alone: str = ""
-    cannot_serve: str = ""
-    """Why no folder holds its models, and what to do instead; empty where one does."""
+    cannot_train_alone: str = ""  # what one worker of several would do without sums over all
+    cannot_stop_alone: str = ""  # and where it stops
+    cannot_serve: str = ""  # why no folder holds its models, and what to do instead
 
     @property
     def asks_margins(self) -> str:
@@ -89,18 +82,13 @@ SKLEARN = Named(
 
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}
 """The libraries that call us by themselves, and whose models we read as data."""
-
 NAMES = tuple(BY_NAME)
 EVERY = {**BY_NAME, **{row.name: row for row in (CATBOOST, SKLEARN)}}
 """All libraries whose estimators we know."""
-
 KINDS = {kind: row for row in EVERY.values() for kind in row.estimators}
 """The libraries' estimators, and whose they are."""
-
 ESTIMATORS = {kind: row.name for kind, row in KINDS.items() if row.name in BY_NAME}
 """Those whose models we read as data."""
-
-
 PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
 """Where sums over the partitions of Dask collections are."""
 
@@ -112,9 +100,8 @@ def load(module: str) -> Any:
 
 @cache
 def library(name: str) -> OpenLibrary:
-    """The value of a library of NAMES; raises ImportError if it is missing or too old."""
-    found: Any = any_library(name)
-    return found  # type: ignore[no-any-return]
+    """:func:`any_library` of one of NAMES."""
+    return cast("OpenLibrary", any_library(name))
 
 
 def any_library(name: str) -> Library:
@@ -133,9 +120,8 @@ def name_of(thing: Any) -> str | None:
 @cache
 def row_of(kind: type) -> Named | None:
     """The library of a class, also of a subclass of one of its classes; None if it has none."""
-    return next(
-        (row for row in EVERY.values() if any(_is_in(row, base) for base in kind.__mro__)), None
-    )
+    found = (row for row in EVERY.values() if any(_is_in(row, base) for base in kind.__mro__))
+    return next(found, None)
 
 
 def _is_in(row: Named, kind: type) -> bool:
@@ -174,15 +160,9 @@ class Exported:
     """Mixin of fitted models that a folder can serve without this package."""
 
     def export(
-        self,
-        folder: str | PathLike[str],
-        X: Any = None,
-        *,
-        thresholds: Any = None,
-        shift: Any = None,
-        calibrator: Any = None,
-        check_rows: int = 100,
-    ) -> None:
+        self, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+        shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+    ) -> None:  # fmt: skip
         """Write a folder that serves the model without this package.
 
         Parameters, and what the folder holds, are those of ``gbdt_objectives.serving.export``;

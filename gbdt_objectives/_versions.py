@@ -1,7 +1,4 @@
-"""The oldest boosters that are supported, and errors for older ones.
-
-Below 2.1 XGBoost's estimators silently drop ``sample_weight`` under a custom objective.
-"""
+"""The oldest boosters that are supported, and errors for older ones."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ def check_installed(library: str) -> None:
 
 
 def check_loaded() -> None:
-    """Raise ImportError if a booster is loaded that is too old; import none. Objectives call it in
-    every round, which a booster may run without our adapters: it is cheap enough."""
+    """Raise ImportError if a booster is loaded that is too old; objectives ask in every round."""
     for library in FLOORS:
         module = sys.modules.get(library)
         if module is not None and _accepted.get(library) is not module:
@@ -51,10 +47,9 @@ def _check(library: str, module: ModuleType) -> None:
 
 
 def _key(version: str) -> tuple[list[int], bool]:
-    """A key that sorts 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1.
-    What does not start like a version counts as new."""
+    """A key that sorts 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1."""
     parts = re.match(r"\d+(?:\.\d+)*", version)
-    if parts is None:
+    if parts is None:  # it counts as new
         return [sys.maxsize], True
     numbers = [int(part) for part in parts[0].split(".")]
     final = re.match(r"[-_.]?(a|b|c|rc|pre|dev)", version[parts.end() :], re.IGNORECASE) is None

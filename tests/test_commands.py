@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives._command_line.commands import CALIBRATORS, cli
+from gbdt_objectives._command_line.commands import cli
+from gbdt_objectives._command_line.probabilities import CALIBRATORS
 from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.objectives.base import HessianKind

@@ -18,16 +18,12 @@ from gbdt_objectives._rows.workers import several
 Array = NDArray[Any]
 
 LARGEST_WEIGHT = 1e30  # the gradient of such a row, up to labels of 1e8, is still a float32
-
 LEAST_WEIGHT = 1e-100  # of the largest weight: products of two are still a float64
-
 LONGEST_SHOWN = 120  # characters of a user's value in a message
-
 HOST = (1, 3)  # DLPack's kinds of host memory: the processor's, and what is pinned for a GPU
-
+DECIMALS = "it holds Decimal numbers, convert them with numpy.asarray(..., float)"
 COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu()"}
 """How users copy an array of a library to the host."""
-
 QUERIES = {
     ("polars.lazyframe", "LazyFrame"): "call .collect()",
     ("polars.expr", "Expr"): "pass the column itself",
@@ -64,13 +60,12 @@ def shown(value: Any) -> str:
 
 def is_dask(values: object) -> bool:
     """Whether it is a Dask collection; dask is not imported for the answer."""
-    rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
-    return not rooms.isdisjoint({"dask", "dask_expr"})
+    modules = (f"{base.__module__}." for base in type(values).__mro__)
+    return any(module.startswith(("dask.", "dask_expr.")) for module in modules)
 
 
 def not_lazy(name: str, values: object) -> None:
-    """Raise if its rows are elsewhere, or not there yet: numpy would gather them, or take it for
-    one object."""
+    """Raise if its rows are elsewhere, or not there yet."""
     call = QUERIES.get((".".join(type(values).__module__.split(".")[:2]), type(values).__name__))
     if call:
         raise TypeError(
@@ -97,14 +92,12 @@ def on_device(values: object) -> bool:
 
 def refuse_device(name: str, values: object) -> None:
     """Raise for an array on a device, which numpy could not read, or would copy unasked."""
-    if not on_device(values):
-        return
-    library = library_name(values)
-    copy = COPIES.get(library, "numpy.asarray({})").format(name)
-    raise TypeError(
-        f"{name} is on a device, found a {library}.{type(values).__name__}, but is needed in the "
-        f"host's memory: pass {copy}"
-    )
+    if on_device(values):
+        library = library_name(values)
+        raise TypeError(
+            f"{name} is on a device, found a {library}.{type(values).__name__}, but is needed in "
+            f"the host's memory: pass {COPIES.get(library, 'numpy.asarray({})').format(name)}"
+        )
 
 
 def to_host(values: Any) -> Any:
@@ -190,13 +183,9 @@ def real_array(name: str, values: ArrayLike) -> Array:
 
 
 def not_real(name: str, array: Any) -> TypeError:
-    remedy = "convert it first (missing values and strings are not labels or scores)"
-    if holds_decimals(array):
-        remedy = DECIMALS
+    missing = "convert it first (missing values and strings are not labels or scores)"
+    remedy = DECIMALS if holds_decimals(array) else missing
     return TypeError(f"{name} must hold real numbers, found dtype {array.dtype}: {remedy}")
-
-
-DECIMALS = "it holds Decimal numbers, convert them with numpy.asarray(..., float)"
 
 
 def holds_decimals(array: Any) -> bool:
@@ -241,15 +230,11 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     same_length(name, array, "the labels", rows)
     if not array.size:  # of a worker without rows
         return array
-    if array.min() < 0:
-        row = int(np.argmin(array))
-        raise ValueError(f"{name} must not be negative, found {array[row]} at row {row}")
-    if array.max() > LARGEST_WEIGHT:
-        row = int(np.argmax(array))
-        raise ValueError(
-            f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
-            "gradients of boosters are float32; divide the weights by their mean"
-        )
+    each(name, array, array >= 0, "must not be negative", "leave such rows out")
+    each(
+        name, array, array <= LARGEST_WEIGHT, f"must be at most {LARGEST_WEIGHT:g}",
+        "the gradients of boosters are float32; divide the weights by their mean",
+    )  # fmt: skip
     if not several():  # other workers may have rows that count
         some_weight(name, float(array.max()), rows)
     return array
@@ -267,9 +252,8 @@ def some_weight(name: str, largest: float, rows: int) -> None:
 
 
 def label_weight(dataset: Any) -> tuple[Any, Any]:
-    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries. LightGBM's
-    own get_label keeps what it once returned, whatever set_field did since."""
-    if getattr(dataset, "_handle", None):  # a Dataset that is constructed
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
+    if getattr(dataset, "_handle", None):  # of a Dataset get_label would miss a later set_field
         label, weight = dataset.get_field("label"), dataset.get_field("weight")
     else:
         label, weight = dataset.get_label(), dataset.get_weight()
@@ -277,6 +261,6 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
-    if array.shape[0] != rows:
-        found = array.shape[0]
+    found = array.shape[0]
+    if found != rows:
         raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")

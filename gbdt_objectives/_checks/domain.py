@@ -53,10 +53,8 @@ class Interval:
         _checks.finite(name, values)
         right = values > self.low if self.low_is_open else values >= self.low
         right &= values < self.high if self.high_is_open else values <= self.high
-        ends = (
-            ("above" if self.low_is_open else ">=", self.low),
-            ("below" if self.high_is_open else "<=", self.high),
-        )
+        low, high = "above" if self.low_is_open else ">=", "below" if self.high_is_open else "<="
+        ends = ((low, self.low), (high, self.high))
         must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
         remedy = "correct these rows or leave them out"
         remedy += ", or encode the two classes as 0 and 1" * (self.high == 1)
@@ -85,20 +83,14 @@ class Values:
         return bool(self._find(values).all())
 
     def check(self, name: str, values: Array) -> None:
+        if self.values == (0, 1):
+            return _checks.binary_labels(name, values)
         rule = f"must be one of {_checks.shown(self.values)}"
         _checks.each(name, values, self._find(values), rule, "encode the classes as these numbers")
 
     def _find(self, values: Array) -> Array:
-        found: Array = values == self.values[0]
-        for value in self.values[1:]:
-            found |= values == value
+        found: Array = np.isin(values, self.values)
         return found
-
-
-@dataclass(frozen=True)
-class _Binary(Values):
-    def check(self, name: str, values: Array) -> None:
-        _checks.binary_labels(name, values)
 
 
 @dataclass(frozen=True)
@@ -114,9 +106,7 @@ class Classes(Values):
         _checks.each(name, values, self._find(values), rule, remedy)
 
     def _find(self, values: Array) -> Array:
-        found: Array = values == np.rint(values)
-        found &= values >= 0
-        found &= values <= self.values[-1]
+        found: Array = (values == np.rint(values)) & (values >= 0) & (values <= self.values[-1])
         return found
 
 
@@ -124,8 +114,7 @@ Domain = Interval | Values
 
 REAL = Interval()
 """Every finite number."""
-
-BINARY = _Binary((0.0, 1.0))
+BINARY = Values((0.0, 1.0))
 """The labels 0, negative, and 1, positive."""
 
 

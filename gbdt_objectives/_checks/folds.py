@@ -66,7 +66,8 @@ def _splits(
     """Splits, each of which holds out rows that it does not train on; how often each row is."""
     with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        splits = [_read_split(split) for split in _given(y, cv, group, random_state, shuffle)]
+        splits = [_read_split(split) for split in
+                  _given(y, cv, group, random_state=random_state, shuffle=shuffle)]  # fmt: skip
     if not splits:
         raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
     if len(splits) < least:
@@ -78,16 +79,14 @@ def _splits(
     return splits, times
 
 
-def _given(
-    y: Array, cv: Any, group: Array | None, random_state: RandomState, shuffle: bool
-) -> Iterable[Any]:
+def _given(y: Array, cv: Any, group: Array | None, **drawn: Any) -> Iterable[Any]:
     """What ``cv`` gives, be it a number of folds, a splitter or splits."""
     if cv is None:
         raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
     if isinstance(cv, type):
         raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        cv = _folds(y, int(cv), group, random_state, shuffle)
+        cv = _folds(y, int(cv), group, **drawn)
     elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return cv
     from sklearn.model_selection import check_cv
@@ -121,22 +120,15 @@ def _folds(y: Array, cv: int, group: Array | None, random_state: RandomState, sh
 
     if cv < 2:
         raise ValueError(f"cv must be at least 2 folds, found {cv}")
+    need, remedy = f"cv = {cv} folds need at least {cv}", "use fewer folds or more rows"
     groups = cv if group is None else len(np.unique(group))
     if groups < cv:
-        raise ValueError(
-            f"cv = {cv} folds need at least {cv} groups, found {groups}: use fewer folds"
-        )
+        raise ValueError(f"{need} groups, found {groups}: use fewer folds")
     if group is None and len(y) < cv:
-        raise ValueError(
-            f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
-            "use fewer folds or more rows"
-        )
+        raise ValueError(f"{need} rows, found n_samples={len(y)}: {remedy}")
     most = int(np.unique(y, return_counts=True)[1].max())
     if most < cv:
-        raise ValueError(
-            f"cv = {cv} folds need at least {cv} rows of a class, found at most {most}: use fewer "
-            "folds or more rows"
-        )
+        raise ValueError(f"{need} rows of a class, found at most {most}: {remedy}")
     kind = StratifiedKFold if group is None else StratifiedGroupKFold
     if isinstance(random_state, np.random.Generator):  # which scikit-learn does not take
         random_state = int(random_state.integers(2**31))

@@ -1,24 +1,88 @@
 """What must hold before a booster trains on an objective or stops on a metric, said once.
 
-A guard is a function of :class:`Facts`, which each door fills in. It knows no door: it raises, or
-warns, with the remedy.
+A guard is a function of :class:`Facts`, which each door, a way in which an objective or a metric
+reaches a booster, fills in as far as it knows them. It raises, or warns, with the remedy.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.users import warn
 from gbdt_objectives._checks.values import class_weights
-from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
+from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, Link
+from gbdt_objectives._registry import Named
+
+_RANDOM = np.random.default_rng
+
+ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
+SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
+SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
+REWEIGHTING = {
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
+"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Facts:
+    """Facts of one call; None, or nothing, is what its door does not know."""
+
+    name: str = ""  # of the objective or metric that is asked about, in messages
+    objective: Any = None  # what is trained on
+    link: Link | None = None  # what a margin means to the objective or metric
+    intercept: float | None = None  # where boosting should start
+    tolerance: float | None = None  # how far from there it may
+    start: float | None = None  # where it does
+    pull: float | None = None  # |sum w g| / sum w |g| there, of several outputs added up
+    given: str = ""  # the argument of our train that says so
+    told: bool = False  # whether the user said so
+    engine: str = ""  # on whose worker
+    library: Named | None = None  # which trains or calls
+    own: Any = None  # the library's own objective, by whose name its models predict
+    transform: Link | None = None  # what models of that objective make of a margin
+    estimator: object = None  # which trains
+    estimator_of: Named | None = None  # whose own estimator this is
+    role: str | None = None  # Regressor or Classifier
+    metric: Any = None  # what is measured, and what early stopping looks at
+    others: tuple[Any, ...] = ()  # what else is measured: names, functions
+    predictions: Link | None = None  # by which the library made what the metric gets of margins
+    form: Named | None = None  # in whose form the metric is to answer
+    directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
+    response: str = ""  # the method of the estimator by which a scorer made what the metric gets
+    within: bool = False  # whether a library stands above, with a user's function between
+    row_start: str = ""  # the argument that starts each row
+    ends: tuple[float, float] = (-np.inf, np.inf)  # the least and the greatest of these starts
+    has_start: Mapping[str, bool] = field(default_factory=dict)  # which data sets have one
+    earlier: str = ""  # the argument that is an earlier model
+    outputs: int = 1  # of that model
+    averages: bool = False  # whether it is a forest, which predicts the mean of its trees
+    came: Link | None = None  # what its margins are
+    columns: tuple[Sequence[str], ...] = ((), ())  # those of the model, and of the data
+    data: Any = None  # the training rows
+    evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
+    labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
+    looks_at: str | None = None  # the name of the set on which training stops; None: the last
+    weighted: bool = False  # whether rows have weights
+    alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up
+    classes: Sequence[Any] = (0, 1)  # of a model, in its order
+    thinned: Any = None  # the class some of whose rows a rate drops, which nobody named
+    rows_of: tuple[float, float] = (np.inf, 0.0)  # how many rows it and the others had
+    kept: float = np.inf  # how many of its rows are left
+    to_name: str = ""  # how to name the class
+    parameters: Sequence[tuple[str, str, Any]] = ()
+    """(as it is written, its main name, value) of an estimator that is wrapped, and of its parts"""
+    why: str = ""  # what weights of classes there would do, and the remedy
 
 
 def estimator_reads_margins(facts: Facts) -> None:
@@ -44,15 +108,12 @@ def estimator_reads_margins(facts: Facts) -> None:
     if is_classifier:
         wrong = library.classifier_misreads
     kind = "Classifier" if link.n_classes else "Regressor"
-    raise TypeError(
-        f"{library.name}.{type(facts.estimator).__name__} {wrong} {name}: import {prefix}{kind} "
-        f"from {home}"
-    )
+    theirs = f"{library.name}.{type(facts.estimator).__name__}"
+    raise TypeError(f"{theirs} {wrong} {name}: import {prefix}{kind} from {home}")
 
 
 def booster_predicts_by_link(facts: Facts) -> None:
-    """A booster that is named for an objective of its library must not predict by that one's
-    transform."""
+    """A booster that is named for an objective of its library must not predict as that one."""
     library, link, transform = facts.library, facts.link, facts.transform
     if library is None or link is None or transform is None:
         return
@@ -74,7 +135,7 @@ def booster_predicts_by_link(facts: Facts) -> None:
 
 
 def sums_are_of_all_rows(facts: Facts) -> None:
-    """On one worker of several somebody must add up over all of them."""
+    """On one worker of several, sums must be of all of them."""
     alone = facts.alone
     if alone is not None:
         would = alone.cannot_train_alone if facts.metric is None else alone.cannot_stop_alone
@@ -106,8 +167,7 @@ def stops_in_its_direction(facts: Facts) -> None:
 
 
 def metric_sees_all_rows(facts: Facts) -> None:
-    """On several workers a metric within a function of the user's would see the rows of one, and
-    XGBoost take the mean of these numbers."""
+    """Of several workers a metric within a user's function would see the rows of one."""
     if facts.within:
         raise ValueError(
             f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "
@@ -159,14 +219,6 @@ def metric_reads_predictions(facts: Facts) -> None:
         )
 
 
-ONE_WAY = 0.9
-"""|sum w g| / sum w |g| at the start, from which on boosting does little but move all margins."""
-
-
-SILENT = ("Spark", "Ray")
-"""Engines on whose workers a warning ends in a log that nobody reads."""
-
-
 def starts_near_intercept(facts: Facts) -> None:
     """Boosting must not start far from the best constant."""
     start, best, far = facts.start, facts.intercept, ""
@@ -209,7 +261,7 @@ def _start_remedy(facts: Facts) -> str:
 
 def metric_reads_link(facts: Facts) -> None:
     """A metric must read the margins that the objective trains, as margins."""
-    metric, objective = facts.metric, facts.objective
+    metric, objective, name = facts.metric, facts.objective, f"metric {facts.metric.name!r}"
     link, reads = objective.link, metric.link
     fits = reads is None or reads.reads(link)
     if metric.input_space == "probability":
@@ -217,20 +269,16 @@ def metric_reads_link(facts: Facts) -> None:
         if fits and reads is not None and not link.is_of_objective:
             fitting = 'make it with input_space="margin"'
         raise ValueError(
-            f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
-            f"objective: {fitting}"
+            f"{name} takes probabilities, but boosters pass margins under a custom objective: "
+            f"{fitting}"
         )
     if not fits:
-        raise ValueError(
-            f"metric {metric.name!r} takes {reads.margins}, but {objective!r} trains "
-            f"{link.margins}: {link.metric}"
-        )
+        takes = f"{name} takes {reads.margins}, but {objective!r} trains"
+        raise ValueError(f"{takes} {link.margins}: {link.metric}")
     own = getattr(metric, "objective", objective) if link.is_of_objective else objective
     if type(own.equations) is not type(objective.equations):
-        raise ValueError(
-            f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
-            f"{objective!r}: {link.metric}"
-        )
+        wrong = f"is that of {own!r}, which would misread the margins of"
+        raise ValueError(f"{name} {wrong} {objective!r}: {link.metric}")
 
 
 def metric_reads_built_in(facts: Facts) -> None:
@@ -277,8 +325,7 @@ def own_metrics_read_margins(facts: Facts) -> None:
 
 
 def functions_read_margins(facts: Facts) -> None:
-    """A user's function as a metric must not be given margins that it takes for predictions. One
-    that looks at their order alone may have them."""
+    """A user's function, unless it looks at their order alone, must not be given margins."""
     link = IDENTITY if facts.objective is None else facts.objective.link
     if not (link.is_transformed or link.is_of_objective):
         return
@@ -293,8 +340,7 @@ def functions_read_margins(facts: Facts) -> None:
 
 
 def function_stops_in_its_direction(facts: Facts) -> None:
-    """XGBoost's early stopping must not keep the worst round by a user's function, which cannot
-    say its direction: at the labels themselves it is best."""
+    """XGBoost must not keep the worst round by a user's function, which is best at the labels."""
     for name, best, other in _answers(facts, lambda y: (y, _RANDOM(1).permutation(y))):
         right = all(best > other if up else best < other for up in facts.directions)
         unknown = not (best > other or best < other)  # K predictions of the library's own?
@@ -307,25 +353,20 @@ def function_stops_in_its_direction(facts: Facts) -> None:
             )
 
 
-_RANDOM = np.random.default_rng
-
-
 def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The name of each user's function that measures, and what it says of two predictions for up
-    to a thousand labels; nan if it cannot be asked: its own call will say what is wrong."""
+    """Names of users' metrics, and what they say of two predictions for up to 1,000 labels."""
     labels: Any = facts.labels
     for function in facts.others:
         if not callable(function) or hasattr(function, "greater_is_better"):  # a metric of ours
             continue
-        found: tuple[Any, Any] = np.nan, np.nan
+        found: list[Any] = [np.nan, np.nan]  # if it cannot be asked: its own call says why
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = labels(None)
             y = y.compute() if hasattr(y, "__dask_graph__") else y
             known, at = np.unique(np.ravel(to_host(y)), return_inverse=True)
             y = _RANDOM(0).permutation(at if known.dtype.kind in "OU" else known[at])[:1000]
-            first, second = both(y)
-            found = function(y, first[: len(y)]), function(y, second[: len(y)])
+            found = [function(y, prediction[: len(y)]) for prediction in both(y)]
         yield repr(getattr(function, "__name__", function)), *found
 
 
@@ -341,8 +382,7 @@ def function_takes_weights(facts: Facts) -> None:
 
 
 def objective_fits_estimator(facts: Facts) -> None:
-    """A classifier must get an objective of classes, whose probabilities it can tell, and a
-    regressor one of numbers."""
+    """A classifier must get an objective of classes, and a regressor one of numbers."""
     objective, name = facts.objective, type(facts.estimator).__name__
     link, is_classifier = objective.link, facts.role == "Classifier"
     regressor = name.replace("Classifier", "Regressor")
@@ -367,7 +407,7 @@ def objective_fits_estimator(facts: Facts) -> None:
 
 
 def stops_on_a_metric_of_ours(facts: Facts) -> None:
-    """Early stopping must look at a metric of the objective's scores that somebody named."""
+    """Early stopping must look at a metric of the objective's scores that is given."""
     if facts.metric is None and facts.library is not None:
         raise ValueError(
             "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
@@ -414,9 +454,9 @@ def _are_equal(a: Any, b: Any) -> bool:
 
 def rows_start_alike(facts: Facts) -> None:
     """A start of each row must be set on all data sets or on none."""
-    has = facts.has_start
-    if len(set(has.values())) > 1:
-        given, missing = ([name for name in has if has[name] is state] for state in (True, False))
+    given = [name for name, has in facts.has_start.items() if has]
+    missing = [name for name, has in facts.has_start.items() if not has]
+    if given and missing:
         raise ValueError(
             f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
             "it on all or on none, for all to start at the same place"
@@ -425,11 +465,10 @@ def rows_start_alike(facts: Facts) -> None:
 
 def row_start_is_added(facts: Facts) -> None:
     """A start of rows must be in the model, or be known to be added to its predictions."""
-    low, high = facts.ends
-    library, name = facts.library, facts.row_start
-    if library is None or (low == high and library.takes_start):
+    library, name, differs = facts.library, facts.row_start, facts.ends[0] != facts.ends[1]
+    if library is None or (library.takes_start and not differs):
         return
-    is_known = library.adds_start and low != high and facts.estimator is None
+    is_known = library.adds_start and differs and facts.estimator is None
     if not (library.takes_start or is_known):
         room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
@@ -445,8 +484,7 @@ def row_start_is_added(facts: Facts) -> None:
 
 
 def earlier_margins_are_read(facts: Facts) -> None:
-    """Margins of an earlier model must be those that it predicts by, of the same columns, and mean
-    what the objective's do."""
+    """Margins of an earlier model must be its predictions', of the same columns and meaning."""
     name, link, came, (own, given) = facts.earlier, facts.link, facts.came, facts.columns
     if facts.averages:
         raise ValueError(
@@ -512,7 +550,7 @@ def thins_the_frequent_class(facts: Facts) -> None:
 
 
 def one_shift_is_of_named_classes(facts: Facts) -> None:
-    """A number is added to the second of two classes, and the order of words is nobody's choice."""
+    """One number is for the second of two classes, and nobody has chosen the order of words."""
     first, second = facts.classes
     if isinstance(second, str):
         warn(
@@ -522,27 +560,12 @@ def one_shift_is_of_named_classes(facts: Facts) -> None:
         )
 
 
-SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}
-"""Words of a class that is no event."""
-
-
 def one_rate_is_of_named_classes(facts: Facts) -> None:
-    """A rate of negatives is of the first of two classes, and the order of words is nobody's
-    choice."""
+    """One rate is for the first of two classes, and nobody has chosen the order of words."""
     first = facts.classes[0]
     if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
-        warn(
-            f"{facts.name} is of {first!r}, negative only as first in alphabetical order: "
-            f"{facts.to_name}"
-        )
-
-
-REWEIGHTING = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
-    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
-    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
-}  # fmt: skip
-"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
+        alone = "negative only as first in alphabetical order"
+        warn(f"{facts.name} is of {first!r}, {alone}: {facts.to_name}")
 
 
 def classes_count_alike(facts: Facts) -> None:

@@ -1,7 +1,4 @@
-"""Mistakes in calls: arguments that are named as elsewhere, or swapped, and what to write.
-
-Rooms apply it to all that they export; no function asks for it.
-"""
+"""Mistakes in calls of all that is exported: arguments named as elsewhere, or swapped."""
 
 from __future__ import annotations
 
@@ -47,24 +44,17 @@ KINDS = {
 
 HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
 """What boosters call in each round, with arrays of their own."""
-
 SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
-
-PYTHONS = re.compile(
-    r"unexpected keyword arg|positional arg|multiple values for arg|missing \d+ required"
-)
+PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
-
-MOST_COLUMNS = 100
-"""Longer lists are columns, not lists of them."""
-
+MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 GUARDED: set[Callable[..., Any]] = set()
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
-    """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``: the last
-    line of a room. ``modules`` are submodules that are imported when somebody asks for them."""
+    """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``.
+    Submodules that ``modules`` names are imported when they are asked for."""
     for name in set(public).difference(modules):
         guard(vars(sys.modules[module])[name])
 
@@ -82,11 +72,8 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
 
 
 def guard(thing: Any) -> None:
-    """Replace a function, or the methods of a class, by what :func:`guarded` makes of it.
-
-    While a room is loaded, only modules of the package can take a function from it. Those that did
-    get the guarded one here, all others find nothing else.
-    """
+    """Replace a function, or the methods of a class, by what :func:`guarded` makes of it, also in
+    modules of the package that took it while its own was loaded."""
     if isinstance(thing, FunctionType):
         name, function = thing.__name__, guarded(thing)
         for module in [m for key, m in list(sys.modules.items()) if key.startswith(f"{ROOT}.")]:
@@ -110,8 +97,8 @@ def guard_methods(owner: type) -> None:
 
 
 def guard_attributes(kind: type) -> None:
-    """Let objects say what an attribute of another library is here; results, which are no array and
-    no mapping, also that they are read by attributes."""
+    """Let objects say what an attribute of another library is here, and results that they are read
+    by attributes."""
     if issubclass(kind, BaseException):
         return
     own = {name for base in kind.__mro__ for name in vars(base)}
@@ -135,10 +122,9 @@ def guard_attributes(kind: type) -> None:
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses columns of pandas whose rows are in different orders, and
-    columns of classes in another order than theirs, says in words of its own that a call does not
-    fit its signature, and adds to its errors that labels and others are swapped; only then are
-    values looked at."""
+    """The function, which now refuses rows of pandas in different orders, and columns of classes in
+    another order than theirs, says what to write where a call does not fit its signature, and adds
+    to its errors that labels and others are swapped."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
     order = order_of(parameters)
@@ -195,8 +181,7 @@ def order_of(parameters: list[str]) -> list[str]:
 
 
 def say_order(error: Exception, given: Mapping[str, Any], order: list[str]) -> None:
-    """Add to the error of a call that labels and others are swapped, or a model, a path or a number
-    and columns, if they are."""
+    """Add to an error that labels and others, or a model, a path or a number, are swapped."""
     found = {name in LABELS: is_of_labels(given.get(name)) for name in order}
     if found != {True: False, False: True}:
         order = [name for name in given if name in KINDS]
@@ -233,9 +218,8 @@ def any_named(values: Iterable[Any]) -> bool:
 
 
 def check_index(given: Mapping[str, Any]) -> None:
-    """Raise if two columns of the same rows have the same row labels, but not in the same order. In
-    a dict are columns of these rows, in a tuple or list those of others, such as evaluation sets.
-    """
+    """Raise if two columns of the same rows have the same row labels in different orders. In a dict
+    are columns of these rows, in a tuple or list those of others, such as evaluation sets."""
     first, by = "", None
     for name, values in given.items():
         if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:
@@ -245,13 +229,15 @@ def check_index(given: Mapping[str, Any]) -> None:
             if library_name(column) != "pandas" or not hasattr(column, "index"):
                 continue
             called = name if key is None else f"{name}[{key!r}]"
-            if by is None:
-                first, by = called, column.index
-                continue
             index = column.index
-            if len(index) != len(by) or index.equals(by) or not index.is_unique:
-                continue
-            if index.isin(by).all():
+            if by is None:
+                first, by = called, index
+            elif (
+                len(index) == len(by)
+                and not index.equals(by)
+                and index.is_unique
+                and index.isin(by).all()
+            ):
                 raise ValueError(
                     f"{first} and {called} have the same index in another order, and rows are "
                     f"matched by position: pass {called}.loc[{first}.index], or "
@@ -260,8 +246,7 @@ def check_index(given: Mapping[str, Any]) -> None:
 
 
 def check_classes(given: Mapping[str, Any]) -> None:
-    """Raise if a frame has a column for each class, or a Series a number, named so, but in another
-    order than theirs, or than that of another."""
+    """Raise if a frame's columns, or a Series' numbers, are named as classes in another order."""
     first: list[Any] = []
     for name, what in [(key, what) for key in given for what in OF_CLASSES.get(key, ())]:
         values = given[name]
@@ -290,11 +275,8 @@ def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
     """The classes in the order of columns, if the call says them, or what it is a method of."""
     own, rates = given.get("self"), given.get("class_keep_rates")
     span = given.get("label_range", getattr(given.get("metric"), "label_range", None))
-    said: list[Any] = [
-        given.get("labels"),
-        getattr(own, "labels", None),
-        getattr(own, "classes_", None),
-    ]
+    said: list[Any] = [given.get("labels"), getattr(own, "labels", None)]
+    said += [getattr(own, "classes_", None)]
     with suppress(TypeError, ValueError):  # what is refused elsewhere
         said += [range(int(span[0]), int(span[1]) + 1)] if span else []
         said += [sorted(rates)] if isinstance(rates, Mapping) else []

@@ -1,9 +1,8 @@
 """What other libraries call our arguments and attributes, and what to write here instead.
 
-Rooms ask for all that they export, so that a row here is in force at every callable, method and
-result. A signature that has a word keeps it. Elsewhere come first the rows of one callable, then
-all meanings of the word that the callable has, then what can be left out, the nearest name of its
-own, and last the list of its arguments.
+A row is in force at every callable, method and result that a module exports. First come the rows of
+one callable, then all meanings of the word that it has, then what can be left out, the nearest name
+of its own, and last the list of its arguments.
 """
 
 from __future__ import annotations
@@ -29,47 +28,36 @@ def each_row(table: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]
 
 
 WORDS = {
-    "y_true": "y labels target actual y1 rater_a true_labs",
-    "y": "y_true labels target",
+    "y_true": "y labels target actual y1 rater_a true_labs", "y": "y_true labels target",
     "y_pred": "predicted preds predictions y2 rater_b y_hat",
     "score": "y_score y_scores scores y_prob y_proba y_pred preds predictions pred_prob oof "
     "oof_preds margin probability X",
     "probability": "y_prob y_proba y_score y_pred proba prob probs probabilities p p_hat q "
     "confidences posteriors preds score",
-    "sample_weight": "weight weights sample_weights w counts",
-    "labels": "classes",
-    "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate "
-    "neg_rate keep_prob frac fraction downsampling_rate",
-    "class_keep_rates": "rates class_rates",
-    "train_prior": "old_prior source_prior y_bar",
-    "target_prior": "new_prior base_rate pos_rate tau",
-    "random_state": "seed random_seed rng salt",
-    "cv": "n_splits n_folds folds nfold k",
-    "nfold": "n_splits n_folds cv k",
-    "seed": "random_state",
-    "metric": "scoring eval_metric objective metrics feval custom_metric",
+    "sample_weight": "weight weights sample_weights w counts", "labels": "classes",
+    "negative_keep_rate": "rate r keep_rate sampling_rate neg_sampling_rate negative_rate neg_rate "
+    "keep_prob frac fraction downsampling_rate",
+    "class_keep_rates": "rates class_rates", "train_prior": "old_prior source_prior y_bar",
+    "target_prior": "new_prior base_rate pos_rate tau", "random_state": "seed random_seed rng salt",
+    "cv": "n_splits n_folds folds nfold k", "nfold": "n_splits n_folds cv k",
+    "seed": "random_state", "metric": "scoring eval_metric objective metrics feval custom_metric",
     "method": "algorithm optimizer solver methods threshold_method",
-    "thresholds": "coef threshold bins cutoffs",
-    "n_starts": "n_trials n_iter maxiter",
-    "n_bins": "num_bins", "strategy": "binning bin_strategy",
-    "confidence_level": "level", "n_bootstrap": "n_resamples", "n_resamples": "n_bootstrap",
-    "n_repeats": "repeats n_bootstrap", "tol": "eps epsilon", "max_iter": "n_iter max_iterations",
+    "thresholds": "coef threshold bins cutoffs", "n_starts": "n_trials n_iter maxiter",
+    "n_bins": "num_bins", "strategy": "binning bin_strategy", "confidence_level": "level",
+    "n_bootstrap": "n_resamples", "n_resamples": "n_bootstrap", "n_repeats": "repeats n_bootstrap",
+    "tol": "eps epsilon", "max_iter": "n_iter max_iterations",
     "estimator": "base_estimator base_learner model clf regressor classifier",
-    "booster": "model bst", "model": "booster estimator",
-    "obj": "objective", "objective": "obj fobj loss loss_function",
-    "loss": "loss_fn function metric", "function": "fobj obj func",
-    "calibrator": "calibration calib_method", "correction": "method", "average": "voting",
-    "n_bags": "n_estimators bags",
+    "booster": "model bst", "model": "booster estimator", "obj": "objective",
+    "objective": "obj fobj loss loss_function", "loss": "loss_fn function metric",
+    "function": "fobj obj func", "calibrator": "calibration calib_method", "correction": "method",
+    "average": "voting", "n_bags": "n_estimators bags",
     "segments": "segment group groups by sensitive_features",
     "segment_features": "segments groups categorical_feature_column_names",
-    "max_trees": "num_rounds n_estimators",
-    "early_stopping_rounds": "n_iter_no_change",
-    "rounds": "stopping_rounds patience",
-    "gamma": "focal_gamma gamma_indct", "m": "smoothing", "arrived": "elapsed",
-    "delay": "duration T", "key": "keys user_id groups", "floor": "min_rate",
-    "folder": "path model_dir artifact_path model_uri", "path": "folder f",
-    "X": "input_example", "api": "library framework", "values": "thresholds",
-    "tree": "estimator",
+    "max_trees": "num_rounds n_estimators", "early_stopping_rounds": "n_iter_no_change",
+    "rounds": "stopping_rounds patience", "gamma": "focal_gamma gamma_indct", "m": "smoothing",
+    "arrived": "elapsed", "delay": "duration T", "key": "keys user_id groups", "floor": "min_rate",
+    "folder": "path model_dir artifact_path model_uri", "path": "folder f", "X": "input_example",
+    "api": "library framework", "values": "thresholds", "tree": "estimator",
     "num_boost_round": "nrounds num_round num_boost_rounds iterations num_iterations num_rounds "
     "n_estimators",
     "data": "dtrain train_set",
@@ -279,9 +267,7 @@ ARGUMENTS = each_row({
     "qwk_objective": {_ROWS_OR_CLASSES: "labels"},
     "negative_downsample": {"leave X out: it returns the positions of the rows, X[positions]": "X"},
     "normalized_entropy": {"leave it out: the base rate is that of the labels": "base_rate"},
-    "optimize_thresholds": {
-        "write metric='macro_f1' or another name of a metric": "average",
-    },
+    "optimize_thresholds": {"write metric='macro_f1' or another name of a metric": "average"},
     "quadratic_weighted_kappa": {
         "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "
         "kappa_cost_metric(matrix)": "weights",
@@ -317,8 +303,7 @@ CALLS = {
 
 
 def counterpart(row: str, word: str, parameters: Collection[str]) -> str:
-    """What the tables say of an argument that a callable does not have, "" if they do not know it;
-    ``row`` is its name there."""
+    """What the tables say of an argument that a callable, ``row`` there, does not have, or ""."""
     for key in (row, {"cv": "train"}.get(row, row)):
         if word in ARGUMENTS.get(key, {}):
             return ARGUMENTS[key][word].replace("{}", word)
@@ -332,8 +317,7 @@ def counterpart(row: str, word: str, parameters: Collection[str]) -> str:
 def unknown_argument(
     row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
 ) -> str:
-    """What to write instead of an argument that a callable does not have. ``outer``: the parameters
-    of ``kind``, the class, if it is a method."""
+    """What to write instead of an argument that a callable, a method of ``kind``, does not have."""
     if said := counterpart(row, word, parameters):
         return said
     if word in outer:
@@ -352,8 +336,7 @@ def misplaced(
     outer: Collection[str], doc: str,
 ) -> str | None:  # fmt: skip
     """What to write instead of a call that does not fit the signature, with as many arguments by
-    position as ``given`` and others by name; None if it fits. ``row``: its name in the tables;
-    ``doc``: what describes the parameters."""
+    position as ``given`` and others by name; None if it fits. Its name in the tables is ``row``."""
     kinds = {p.kind for p in parameters}
     names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     placed = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
@@ -402,13 +385,13 @@ ATTRIBUTES = {
     "score": "compute evaluate kappa_ best_score_ mean mean_ test_score",
     "estimate": "mean mean_ test_score",
     **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()},
-    "gradient_hessian": "gradient grad hess grad_hess hessian",
-    "to_json": "to_dict save dump", "export": "save save_model dump", "shift_": "shift",
-    "temperature_": "temperature T", "coef_": "map_ coefficients", "prior": "prevalence",
-    "frequency": "prob_true", "auc": "roc_auc", "refinement": "resolution",
-    "calibration": "reliability miscalibration", "fold_score": "cv_results_ test_score",
-    "passed": "ok success raise_for_status", "findings": "as_dict summary report",
-    "figure_": "show savefig", "difference": "pvalue", "interval": "ci confidence_interval",
+    "gradient_hessian": "gradient grad hess grad_hess hessian", "to_json": "to_dict save dump",
+    "export": "save save_model dump", "shift_": "shift", "temperature_": "temperature T",
+    "coef_": "map_ coefficients", "prior": "prevalence", "frequency": "prob_true", "auc": "roc_auc",
+    "refinement": "resolution", "calibration": "reliability miscalibration",
+    "fold_score": "cv_results_ test_score", "passed": "ok success raise_for_status",
+    "findings": "as_dict summary report", "figure_": "show savefig", "difference": "pvalue",
+    "interval": "ci confidence_interval",
 }  # fmt: skip
 """Ours, and what attributes are called elsewhere."""
 
@@ -427,14 +410,12 @@ OBJECTS = each_row({
     },
     "ThresholdStatistics": {"add them, one + other": "merge update combine"},
     "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
-    "SegmentRatios": {
-        "to_frame() makes a pandas DataFrame of them": "to_pandas to_dict",
-    },
+    "SegmentRatios": {"to_frame() makes a pandas DataFrame of them": "to_pandas to_dict"},
     "ServedModel": {
         "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
         "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
     },
-    "RegressorMixin": {"probabilities are those of the Classifier beside it": "predict_proba"},
+    "RegressorMixin": {"probabilities are those of the Classifier": "predict_proba"},
     "Wrapping": {
         "the fitted members have it, .estimator_ or each of .estimators_":
             "feature_importances_ best_iteration best_iteration_",
@@ -448,13 +429,11 @@ OBJECTS = each_row({
 })  # fmt: skip
 """What objects of one class say of an attribute."""
 
-SHORT = 25
-"""Longer lists of names are not read."""
+SHORT = 25  # longer lists of names are not read
 
 
 class NoAttribute(AttributeError):
-    """The error for an attribute that an object does not have, which says what it is here once
-    somebody reads it: ``hasattr`` asks often, and reads nothing."""
+    """The error for an attribute that is missing; the text is made when somebody reads it."""
 
     def __str__(self) -> str:
         return about_attribute(self.obj, str(self.name))

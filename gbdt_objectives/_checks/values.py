@@ -1,5 +1,4 @@
-"""Checks of what values mean: numbers, rates, priors and probabilities; classes, their order and
-range, groups of rows, and thresholds."""
+"""Checks of what values mean: numbers, rates, probabilities, classes, groups, thresholds."""
 
 from __future__ import annotations
 
@@ -29,31 +28,33 @@ from gbdt_objectives._checks.arrays import (
     some_weight,
     vector,
 )
-from gbdt_objectives._checks.frames import warn
+from gbdt_objectives._checks.users import warn
 from gbdt_objectives._rows.workers import several
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
-SUM_TOLERANCE = 1e-4
-"""How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
-
-SAME_WEIGHT = 1e-3
-"""How near weights are to 1/rate that was rounded, relative to it."""
-
-MOST_COPIES = 2**53
-"""Larger whole numbers are not exact in float64."""
-
+SUM_TOLERANCE = 1e-4  # of a row of probabilities: a float32 softmax is off by 1e-6
+SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
+MOST_COPIES = 2**53  # larger whole numbers are not exact in float64
+FEW, MANY = 10, 50  # fewer probabilities may all be 0 and 1 by chance
+FAR = 3  # standard deviations within which the labels of some of the rows have their mean
+MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
+"""Words for a missing value; the last may be a grade, as in none, mild, severe."""
 INTEGER_HINT = (
     "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
 )
 """What to do about classes that are no whole numbers."""
 
 
+def _typed(value: object) -> str:
+    return f"{type(value).__name__} {shown(value)}"
+
+
 def number(name: str, value: object) -> float:
     """A finite real number."""
     wrong = bool | np.bool_ | np.timedelta64  # the last is an integer to numpy
     if isinstance(value, wrong) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, found {type(value).__name__} {shown(value)}")
+        raise TypeError(f"{name} must be a number, found {_typed(value)}")
     try:
         found = float(value)
     except OverflowError:
@@ -65,18 +66,17 @@ def number(name: str, value: object) -> float:
 
 def whole_number(name: str, value: object, least: int) -> int:
     """An integer, at least ``least``; a float is none, 5.0 neither."""
+    message = f"{name} must be a whole number >= {least}, found {shown(value)}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"{name} must be a whole number >= {least}, found {shown(value)}: pass an int"
-        )
+        raise TypeError(f"{message}: pass an int")
     if value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, found {shown(value)}")
+        raise ValueError(message)
     return int(value)
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
-        words = ", ".join(repr(word) for word in allowed)
+        words = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {words}, found {shown(value)}")
     return value
 
@@ -84,9 +84,7 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
 def flag(name: str, value: object) -> bool:
     """True or False, nothing that merely looks like it."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(
-            f"{name} must be True or False, found {type(value).__name__} {shown(value)}"
-        )
+        raise TypeError(f"{name} must be True or False, found {_typed(value)}")
     return bool(value)
 
 
@@ -101,21 +99,17 @@ def flag_or_auto(name: str, value: object) -> bool | None:
     """True or False, or None for "auto"."""
     if isinstance(value, str) and value == "auto":
         return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise TypeError(
-        f"{name} must be True, False or 'auto', found {type(value).__name__} {shown(value)}"
-    )
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True, False or 'auto', found {_typed(value)}")
+    return bool(value)
 
 
 def check_called(name: str, value: Any) -> None:
     """Raise for a factory of ours that was not called."""
-    module = getattr(value, "__module__", None)
-    if not isfunction(value) or not str(module).startswith("gbdt_objectives."):
-        return
-    own = str(getattr(value, "__name__", ""))
-    if getattr(sys.modules.get(str(module)), own, None) is value:
-        raise TypeError(f"{name} is the function {own} itself: call it, {own}(...)")
+    if isfunction(value) and str(value.__module__).startswith("gbdt_objectives."):
+        own = value.__name__
+        if getattr(sys.modules.get(value.__module__), own, None) is value:
+            raise TypeError(f"{name} is the function {own} itself: call it, {own}(...)")
 
 
 def generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
@@ -124,10 +118,8 @@ def generator(random_state: RandomState) -> np.random.Generator | np.random.Rand
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            f"random_state must be an int, a numpy Generator or RandomState, or None, found "
-            f"{shown(random_state)}"
-        )
+        kinds = "an int, a numpy Generator or RandomState, or None"
+        raise TypeError(f"random_state must be {kinds}, found {shown(random_state)}")
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, found {random_state}")
     return np.random.default_rng(int(random_state))
@@ -159,8 +151,7 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
 def rates_by_row_alone(
     name: str, dropped: Array, positive: Array, one_rate: str = "a float"
 ) -> None:
-    """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label.
-    ``dropped``: where they are below 1. ``one_rate``: what to pass for one rate."""
+    """Raise if rates by row, below 1 where ``dropped``, are 1 in all rows of label 1 alone."""
     if positive.any() and dropped.any() and not dropped[positive].any():
         raise ValueError(
             f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "
@@ -171,8 +162,7 @@ def rates_by_row_alone(
 
 
 def rate_once(w: Array, positive: Array, r: Any) -> None:
-    """Warn of weights that undo the sampling at a rate that is given as well. ``w``: of rows of
-    weight above 0; ``r``: the rate of a negative in each row's place, or in all."""
+    """Warn of weights w > 0 that undo the sampling at a rate r, of each row or all, given too."""
     i, j = int(positive.argmax()), int(positive.argmin())
     times = w[j] / w[i]
     if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
@@ -195,9 +185,8 @@ def confidence_level(name: str, value: object, usual: float) -> float:
 
 def prior(name: str, value: object) -> tuple[Array, Array]:
     """A prior of labels that are numbers, as (labels, probabilities), sorted by label."""
-    p = prior_mapping(name, value)
-    pairs = sorted((number(f"a label of {name}", label), p[label]) for label in p)
-    labels, probability = np.array(pairs).T
+    pairs = [(number(f"a label of {name}", k), p) for k, p in prior_mapping(name, value).items()]
+    labels, probability = np.array(sorted(pairs)).T
     return labels, probability
 
 
@@ -211,14 +200,12 @@ def prior_mapping(name: str, value: object) -> dict[Any, float]:
             raise ValueError(
                 f"{name} must hold probabilities >= 0, found {found:g} for {shown(label)}"
             )
-    total = sum(p.values())
-    sum_to_one(f"the probabilities of {name}", total)
+    sum_to_one(f"the probabilities of {name}", total := sum(p.values()))
     return {label: found / total for label, found in p.items()}
 
 
 def prior_of_labels(name: str, value: object, labels: list[Any], occurs: Array, rows: str) -> Array:
-    """The probability of each of ``labels``, (K,), which may be above 0 only, and must be given,
-    where the label occurs in ``rows``."""
+    """The probability of each of ``labels``, (K,), given where it occurs, and 0 elsewhere."""
     p = prior_mapping(name, value)
     occurring = [label for label, found in zip(labels, occurs, strict=True) if found]
     for label in occurring:
@@ -252,10 +239,8 @@ def class_weights(name: str, value: object, classes: list[Any]) -> dict[int, flo
 def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
     """Probabilities >= 0 of K classes, in their order, which sum to 1; float64 (K,)."""
     p = vector(name, value).astype(np.float64)
-    if K is not None and len(p) != K:
-        raise ValueError(
-            f"{name} has {len(p)} classes, but there are {K}: give one probability per class"
-        )
+    if K not in (None, len(p)):
+        raise ValueError(f"{name} has {len(p)} classes, but there are {K}: give each a probability")
     if p.min() < 0:
         raise ValueError(f"{name} must hold probabilities >= 0, found {p.min():g}")
     sum_to_one(name, p.sum())
@@ -264,13 +249,7 @@ def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
 
 def sum_to_one(name: str, total: float) -> None:
     if abs(total - 1) > 1e-6:
-        raise ValueError(
-            f"{name} must sum to 1, found {total:.9g}: divide counts by their total first"
-        )
-
-
-FEW, MANY = 10, 50
-"""Fewer probabilities may all be 0 and 1 by chance."""
+        raise ValueError(f"{name} must sum to 1, found {total:.9g}: divide counts by their total")
 
 
 def probabilities(name: str, values: ArrayLike) -> Array:
@@ -289,10 +268,8 @@ def probabilities(name: str, values: ArrayLike) -> Array:
 
 
 def not_classes(name: str, values: ArrayLike) -> None:
-    """Refuse predicted classes where probabilities belong, and warn of floats that look like them.
-
-    A tree that is grown out is certain in every row, so floats of 0 and 1 alone may be right.
-    """
+    """Refuse predicted classes where probabilities belong, and warn of floats that look like them:
+    a tree that is grown out is certain in every row."""
     array = as_array(name, values)
     kind = array.dtype.kind
     remedy = "pass predict_proba(X)[:, 1], or all columns, instead of predict(X)"
@@ -331,10 +308,6 @@ def not_probabilities(name: str, z: Array) -> None:
         )
 
 
-FAR = 3
-"""Standard deviations from their mean within which the labels of some of the rows have theirs."""
-
-
 def warn_of_other_labels(
     low: float, high: float, mean: float, center: float | None, spread: float | None,
     label_range: tuple[float, float] | None = None,
@@ -354,15 +327,14 @@ def warn_of_other_labels(
 
 
 def unit_range(score: Array) -> tuple[float, float] | None:
-    """The lowest and the highest score, if they look like probabilities or like log-odds; None for
-    scores in label units."""
+    """The lowest and the highest score, if they look like probabilities or like log-odds."""
     low, high = float(score.min()), float(score.max())
     return (low, high) if low < -1 or (low >= 0 and high <= 1 and len(score) >= FEW) else None
 
 
 def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> None:
-    """Warn of margins where ``what`` is of scores from low to high that look like probabilities,
-    and the other way round. Scores in label units, and a few beyond the range, are neither."""
+    """Warn of margins where ``what`` is of scores ``known`` to be from low to high as probabilities
+    are, and the other way round. Scores in label units, and a few beyond the range, are neither."""
     if known is None or not score.size:
         return
     (low, high), least, most = known, score.min(), score.max()
@@ -421,9 +393,7 @@ def label_range(name: str, value: object) -> tuple[float, float]:
         raise TypeError(f"{name} must be a pair (lowest, highest label), found {shown(value)}")
     low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
     if low == high:
-        raise ValueError(
-            f"{name} is the single value {low:g}: there must be at least two different labels"
-        )
+        raise ValueError(f"{name} is the single value {low:g}: there must be two different labels")
     if low > high:
         raise ValueError(f"{name} must be (lowest, highest), found {shown(value)}: swap the two")
     return low, high
@@ -431,8 +401,6 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
     low, high = label_range
-    if y.size and low <= y.min() and y.max() <= high:
-        return
     each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
@@ -496,10 +464,6 @@ def counts(name: str, values: ArrayLike | None, n: int) -> Array | None:
     if c.size and not several():  # other workers may have rows that count
         some_weight(name, float(c.max()), n)
     return c.astype(np.int64)
-
-
-MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
-"""Words for a missing value; the last may be a grade, as in none, mild, severe."""
 
 
 def check_order(
@@ -604,10 +568,7 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
 
 
 def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
-    """The numbers of groups, if these are enough for what varies between them to show.
-
-    ``rows``: how many rows there are if some stand for several.
-    """
+    """The numbers of groups, if these are enough for what varies between them to show."""
     found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
     if n > 1 and found < least:
         raise ValueError(
@@ -622,10 +583,7 @@ def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = N
 def distinct_groups(
     groups: ArrayLike, rows: int, name: str, other: str = "the labels"
 ) -> tuple[Array, Array]:
-    """The different groups, of any one type, in ascending order, and the number of each row's.
-
-    ``other``: what must have as many rows, in messages.
-    """
+    """The different groups, of any one type, in ascending order, and the number of each row's."""
     values = as_array(name, groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
@@ -676,11 +634,8 @@ def number_values(values: Array) -> tuple[Array, Array]:
 def distinct_segments(
     values: Any, rows: int, name: str, other: str = "the labels"
 ) -> tuple[Array, Array, bool]:
-    """A column's distinct values, the number of each row's, and whether they are categories.
-
-    ``other``: what must have as many rows, in messages. Of a column of categories all are listed,
-    those that do not occur, too.
-    """
+    """A column's distinct values, the number of each row's, and whether these are categories, all
+    of which are listed."""
     category = getattr(values, "cat", values)
     if not (hasattr(category, "categories") and hasattr(category, "codes")):
         return *distinct_groups(values, rows, name, other), False
@@ -737,9 +692,8 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
 
 def is_given(estimator: Any, y: ArrayLike) -> None:
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
+        name = type(estimator).__name__  # in the words that scikit-learn's own checks look for
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
 
 
 def one_score(score: ArrayLike) -> Array:
@@ -757,9 +711,6 @@ def one_score(score: ArrayLike) -> Array:
     if array.dtype.kind == "O":
         for value in array:
             if not isinstance(value, numbers.Real):
-                raise TypeError(
-                    f"score must hold real numbers, found {type(value).__name__} {shown(value)}: "
-                    "convert it first"
-                )
+                raise TypeError(f"score must hold real numbers, found {_typed(value)}: convert it")
         array = array.astype(np.float64)
     return vector("score", array)

@@ -19,57 +19,32 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files, options
+from gbdt_objectives._command_line import files, options, probabilities
 from gbdt_objectives._command_line.files import InputError
-from gbdt_objectives._command_line.options import Commands, option, refuse_in_one_line
-from gbdt_objectives._command_line.probabilities import CALIBRATORS, calibrate, calibration, correct
-from gbdt_objectives._command_line.reports import columns_as_text, cut, save, tell, told
-from gbdt_objectives._command_line.sampling import sample, shift
+from gbdt_objectives._command_line.options import Commands, option
+from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, tell, told
 
 MOST_METRICS = 7  # side by side
 SAVED = {
-    **dict.fromkeys(CALIBRATORS.values(), "calibration"), "ThresholdClassifier": "estimators",
+    **dict.fromkeys(probabilities.CALIBRATORS.values(), "calibration"), "LogOddsShift": "priors",
     **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
-    "LogOddsShift": "priors",
+    "ThresholdClassifier": "estimators",
 }  # fmt: skip
-"""What a file may hold, of --output of these commands or of to_json(), and the room of each."""
+"""What a file may hold, of --output of these commands or of to_json(), and the module of each."""
 
 
-@click.group(cls=Commands)
-@click.version_option(__version__, prog_name="gbdt_objectives")
-def cli() -> None:
-    """Thresholds and true probabilities for scores in a file, and checks of objectives.
-
-    FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
-    .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
-    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
-    or check found a fault.
-    """
-
-
-@cli.command()
-@options.FILE
-@options.LABEL
-@options.SCORE
-@options.WEIGHT
-@options.RATES
-@options.LABELS
-@option(
-    "--method", "[plugin|curved|exact|nelder-mead|rounding]",
-    "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True,
+@options.command(
+    options.FILE, options.LABEL, options.SCORE, options.WEIGHT, options.RATES, options.LABELS,
+    option("--method", "[plugin|curved|exact|nelder-mead|rounding]",
+        "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True),
+    option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk"),
+    options.CV, options.GROUPS,
+    click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows."),
+    option("--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at "
+        "most; repeat it for more.", "constraints", multiple=True),
+    option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float),
+    options.FORMAT, options.OUTPUT,
 )  # fmt: skip
-@option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk")
-@options.CV
-@options.GROUPS
-@click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows.")
-@option(
-    "--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at most; "
-    "repeat it for more.", "constraints", multiple=True,
-)  # fmt: skip
-@option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float)
-@options.FORMAT
-@options.OUTPUT
-@refuse_in_one_line
 def thresholds(o: SimpleNamespace) -> None:
     """Thresholds that turn a score into ordered classes.
 
@@ -86,7 +61,6 @@ def thresholds(o: SimpleNamespace) -> None:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
     files.check_ending(o.output, "JSON, not a table", ".json")
-    options.check_rates(o)
     table = options.read(o)
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
@@ -101,6 +75,7 @@ def thresholds(o: SimpleNamespace) -> None:
     if o.confidence_level is not None:
         raise InputError("--confidence-level is for what --constraint promises: give both")
     w = options.weights_of_all(table, o, y)
+    doing(f"cross-validating thresholds of {table.rows} rows, {o.cv} folds")
     found = go.cross_validate_thresholds(
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
         metric=o.metric, n_bootstrap=0, random_state=o.random_state,
@@ -108,6 +83,7 @@ def thresholds(o: SimpleNamespace) -> None:
     classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
     report = {"rows": table.rows, "metric": o.metric, **report_of(found)}
     if o.interval:
+        doing("estimating the interval, 2 repeats of nested cross-validation")
         report["interval"] = go.evaluation.estimate_performance(
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
             sample_weight=w, groups=g, random_state=o.random_state,
@@ -134,20 +110,17 @@ def limited(
             ) from None
     alone = o.negative_keep_rate is not None  # a rate of each row is a weight
     w = options.weights(table, o) if alone else options.weights_of_all(table, o, y)
+    doing(f"trying every cut of {table.rows} rows")
     classifier = go.ThresholdClassifier(
         next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
         negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
     ).fit(s, y, w, None if o.confidence_level is None else g)  # fmt: skip
-    whole, labels, p = (
-        options.weights_of_all(table, o, y),
-        classifier.classes_,
-        classifier.predict(s),
-    )
+    whole, p = options.weights_of_all(table, o, y), classifier.predict(s)
     return classifier, {
         "rows": table.rows, "metric": o.metric, "method": classifier.thresholds_method_,
-        "labels": labels, "thresholds": classifier.thresholds_.values,
+        "labels": classifier.classes_, "thresholds": classifier.thresholds_.values,
         "in_sample": {
-            name: go.metrics.threshold_metric(name)(y, p, whole, labels)
+            name: go.metrics.threshold_metric(name)(y, p, whole, classifier.classes_)
             for name in (o.metric, *bounds)
         },
     }  # fmt: skip
@@ -182,14 +155,11 @@ def report_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
     return "\n".join(text)
 
 
-@cli.command()
-@click.argument("saved")
-@options.FILE
-@options.SCORE
-@option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments")
-@options.NEW_COLUMN
-@options.OUTPUT
-@refuse_in_one_line
+@options.command(
+    click.argument("saved"), options.FILE, options.SCORE,
+    option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments"),
+    options.NEW_COLUMN, options.OUTPUT,
+)  # fmt: skip
 def apply(o: SimpleNamespace) -> None:
     """Add classes, probabilities or moved scores to a file.
 
@@ -208,18 +178,14 @@ def apply(o: SimpleNamespace) -> None:
     options.write_with(o, table, applied(fitted, score, o, table))
 
 
-@cli.command()
-@options.FILE
-@options.LABEL
-@option("--prediction", "COLUMN", "Predicted classes.", "y_pred")
-@option("--score", "COLUMN", "Or scores, to be cut by --thresholds.")
-@option("--thresholds", "PATH", "What the command thresholds wrote.")
-@options.WEIGHT
-@options.RATES
-@options.LABELS
-@option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True)
-@options.FORMAT
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL, option("--prediction", "COLUMN", "Predicted classes.", "y_pred"),
+    option("--score", "COLUMN", "Or scores, to be cut by --thresholds."),
+    option("--thresholds", "PATH", "What the command thresholds wrote."), options.WEIGHT,
+    options.RATES, options.LABELS,
+    option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True),
+    options.FORMAT,
+)  # fmt: skip
 def kappa(o: SimpleNamespace) -> None:
     """Quadratic weighted kappa, or another metric, of predicted classes.
 
@@ -234,7 +200,6 @@ def kappa(o: SimpleNamespace) -> None:
         raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
-    options.check_rates(o)
     table = options.read(o)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
@@ -268,19 +233,16 @@ class Given:
         return np.column_stack([1 - p, p])
 
 
-@cli.command()
-@options.FILE
-@options.LABEL
-@option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
-@option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes.")
-@option("--threshold", "P", "Alerts are rows of at least this probability.", type=float)
-@option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
-@options.OWNERS
-@options.WEIGHT
-@options.RATES
-@option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report")
-@options.output("Where to write the page, .html.", required=True)
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL,
+    option("--score", "COLUMN", "Predicted probability of label 1.", required=True),
+    option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes."),
+    option("--threshold", "P", "Alerts are rows of at least this probability.", type=float),
+    option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
+    options.OWNERS, options.WEIGHT, options.RATES,
+    option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report"),
+    options.output("Where to write the page, .html.", required=True),
+)  # fmt: skip
 def report(o: SimpleNamespace) -> None:
     """A page to look at: how a model does on new rows.
 
@@ -297,7 +259,6 @@ def report(o: SimpleNamespace) -> None:
     """
     if not o.output.endswith(".html"):
         raise InputError(f"--output {o.output} must be a page: give a name that ends in .html")
-    options.check_rates(o)
     table = options.read(o)
     known: dict[str, Any]
     if o.thresholds is None:
@@ -308,6 +269,7 @@ def report(o: SimpleNamespace) -> None:
         y = files.classes(table, "--label", o.y_true, model.classes_.tolist())
         known = {"sample_weight": options.weights_of_all(table, o, y)}
     segments = {name: table.columns[name] for name in o.segments} or None
+    doing(f"drawing the report of {table.rows} rows")
     go.evaluation.report(
         model, files.numbers(table, "--score", o.score), y, o.output, title=o.title,
         segments=segments, groups=options.read_groups(table, o), threshold=o.threshold, **known,
@@ -315,19 +277,15 @@ def report(o: SimpleNamespace) -> None:
     told(o.output, "the report")
 
 
-for command in (correct, calibrate, calibration, sample, shift):
-    cli.add_command(command)
-
-
-@cli.command()
-@click.argument("objective")
-@option("--loss", "MODULE:NAME", "The total that the gradient differentiates.")
-@option("--labels", "A,B,...", "Labels to draw from.")
-@option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float)
-@option("--hessian-kind", options.HESSIAN_KINDS, "What the hessian should be.")
-@option("--n-classes", "K", "For margins of K classes, (n, K).", type=int)
-@option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]")
-@refuse_in_one_line
+@options.command(
+    click.argument("objective"),
+    option("--loss", "MODULE:NAME", "The total that the gradient differentiates."),
+    option("--labels", "A,B,...", "Labels to draw from."),
+    option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float),
+    option("--hessian-kind", options.HESSIAN_KINDS, "What the hessian should be."),
+    option("--n-classes", "K", "For margins of K classes, (n, K).", type=int),
+    option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]"),
+)  # fmt: skip
 def check(o: SimpleNamespace) -> None:
     """Test a custom objective for what XGBoost and LightGBM assume of it.
 
@@ -413,3 +371,17 @@ def read_saved(path: str, kinds: Collection[str] = SAVED) -> Any:
         return getattr(getattr(go, SAVED[kind]), kind).from_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+@click.group(cls=Commands, commands=(
+    thresholds, apply, kappa, report, check, *probabilities.COMMANDS,
+))  # fmt: skip
+@click.version_option(__version__, prog_name="gbdt_objectives")
+def cli() -> None:
+    """Thresholds and true probabilities for scores in a file, and checks of objectives.
+
+    FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
+    .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
+    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
+    or check found a fault.
+    """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import click
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
@@ -26,19 +27,18 @@ TABLES = (".csv", ".tsv", ".parquet")
 LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
-class InputError(ValueError):
-    """Input that cannot be right, said in terms of files and options."""
+class InputError(click.ClickException):
+    """Input that cannot be right, said in one line in terms of files and options."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file.
-
-    ``arrow``: all that was read of a Parquet file, as it is; ``columns``: those that options name.
-    """
+    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
 
     columns: dict[str, Array]
-    arrow: Any = None
+    arrow: Any = None  # all that was read of a Parquet file; its columns are those of options
 
     @property
     def rows(self) -> int:
@@ -59,7 +59,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     if path.endswith(".parquet"):
         table = _read_parquet(path, wanted, used, others)
     else:
-        table = Table(_read_csv(path, delimiter, used, others))
+        table = _read_csv(path, delimiter, used, others)
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
@@ -162,10 +162,7 @@ def write_table(
     path: str | None, table: Table, names: Sequence[str], new: Mapping[str, Array] | None = None,
     *, rows: Array | None = None,
 ) -> None:  # fmt: skip
-    """Columns of a table, and new ones, as a file; as CSV to standard output for None.
-
-    ``rows``: the positions of those that are written, all if None.
-    """
+    """Rows of columns of a table, and new columns, to a file or, if it is None, standard output."""
     new, names = new or {}, list(dict.fromkeys(names))
     at = slice(None) if rows is None else rows
     kept = None if table.arrow is None else table.arrow.select(names)
@@ -222,9 +219,7 @@ def _open(path: str) -> Iterator[TextIO]:
         ) from None
 
 
-def _read_csv(
-    path: str, delimiter: str | None, used: Mapping[str, str], others: bool
-) -> dict[str, Array]:
+def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others: bool) -> Table:
     separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
     if len(separator) != 1:
         raise InputError(
@@ -251,7 +246,8 @@ def _read_csv(
                 f"{path} is no CSV file, line {reader.line_num}: {error}; give a table in which "
                 "quotes stand around whole values, or a file that ends in .parquet"
             ) from None
-    return {header[k]: np.array(column, object) for k, column in zip(places, columns, strict=True)}
+    names = [header[k] for k in places]
+    return Table({name: np.array(c, object) for name, c in zip(names, columns, strict=True)})
 
 
 def _full_rows(path: str, reader: Any, fields: int, separator: str) -> Iterator[list[str]]:

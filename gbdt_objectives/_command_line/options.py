@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.mistakes import SWAPPED
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.reports import told
+from gbdt_objectives._command_line.reports import doing, told
 
 FEWEST_GROUPS = 30
 COLUMNS = {
@@ -49,16 +49,25 @@ PHRASES = {
 """What functions call things that are no arguments of a command, and what they are called here."""
 
 
-class Refused(click.ClickException):
-    exit_code = 2
+@contextmanager
+def usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        said = " ".join(error.format_message().split()).rstrip(".")
+        said = re.sub(r"not a valid (float|integer)$", "no number", said)
+        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
+        raise InputError(f"{said}{where}") from error
 
 
 class Commands(click.Group):
     """A group that refuses bad usage in one line, too."""
 
+    @usage_in_one_line()
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with usage_in_one_line():
-            return super().make_context(*args, **more)
+        return super().make_context(*args, **more)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Refuse an option for one value that is given twice: click would use the last."""
@@ -71,22 +80,9 @@ class Commands(click.Group):
                 raise click.UsageError(f"{one.opts[-1]} is given twice, give it once", own)
         return name, command, rest
 
+    @usage_in_one_line()
     def invoke(self, context: click.Context) -> Any:
-        with usage_in_one_line():
-            return super().invoke(context)
-
-
-@contextmanager
-def usage_in_one_line() -> Iterator[None]:
-    try:
-        yield
-    except click.exceptions.NoArgsIsHelpError:
-        raise
-    except click.UsageError as error:
-        said = " ".join(error.format_message().split()).rstrip(".")
-        said = re.sub(r"not a valid (float|integer)$", "no number", said)
-        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
-        raise Refused(f"{said}{where}") from error
+        return super().invoke(context)
 
 
 def in_options(message: str, context: click.Context) -> str:
@@ -121,8 +117,7 @@ def in_options(message: str, context: click.Context) -> str:
 
 
 def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
-    """Errors of input as one line and exit code 2, warnings as one line each. Whether the output
-    can be written is checked first."""
+    """Errors of input, first of the output, as one line with exit code 2, warnings as one each."""
 
     @wraps(command)
     def run(**options: Any) -> None:
@@ -138,11 +133,9 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
                 left = exit
             except BrokenPipeError:
                 raise  # of `| head`: click ends in silence
-            except InputError as error:
-                raise Refused(str(error)) from error
             except (ImportError, OSError, TypeError, ValueError) as error:
                 said, _, _ = str(error).partition(SWAPPED)  # options have no order
-                raise Refused(in_options(said, context)) from error
+                raise InputError(in_options(said, context)) from error
         told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
         for text in dict.fromkeys(told):
             click.echo(f"Warning: {in_options(text, context)}", err=True)
@@ -153,12 +146,19 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
 
 
 def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """All of these decorators as one."""
+
     def decorate(command: Any) -> Any:
         for one in reversed(options):
             command = one(command)
         return command
 
     return decorate
+
+
+def command(*options: Callable[..., Any]) -> Callable[..., click.Command]:
+    """Make a command with these options of a function, whose errors of input are one line."""
+    return options_of(click.command(), *options, refuse_in_one_line)
 
 
 def option(
@@ -229,6 +229,11 @@ NEW_COLUMN = options_of(
 
 def read(o: SimpleNamespace, *, others: bool = False) -> Table:
     """The columns that the options name, of those that are given, and on request the others."""
+    if "keep_rate" in vars(o) and o.negative_keep_rate is not None:
+        if o.keep_rate is not None:
+            both = "--negative-keep-rate and --keep-rate-column"
+            raise InputError(f"{both} are both given: leave one out")
+        _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
     wanted = []
     for parameter in click.get_current_context().command.params:
         name = str(parameter.name)
@@ -236,6 +241,7 @@ def read(o: SimpleNamespace, *, others: bool = False) -> Table:
             given = getattr(o, name)
             given = [given] if isinstance(given, str) else given or ()
             wanted += [(parameter.opts[-1], column) for column in dict.fromkeys(given)]
+    doing(f"reading {o.file}")
     return files.read_table(o.file, o.delimiter, wanted, others=others)
 
 
@@ -249,15 +255,6 @@ def labels_01(table: Table, o: SimpleNamespace) -> Array:
     return files.numbers(table, "--label", o.y_true, hint)
 
 
-def check_rates(o: SimpleNamespace) -> None:
-    if o.negative_keep_rate is not None and o.keep_rate is not None:
-        raise InputError(
-            "--negative-keep-rate and --keep-rate-column are both given: leave one out"
-        )
-    if o.negative_keep_rate is not None:
-        _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
-
-
 def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
     """How the rows were sampled, as functions take it."""
     if o.keep_rate is not None:
@@ -267,15 +264,14 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
 
 
 class ScoredTable(NamedTuple):
-    """Rows of labels 0 and 1 and a score, their weights and groups, if there are any, how they were
-    sampled, as functions take it, and of how many identical rows each is, if that is given."""
+    """Rows of labels 0 and 1 and a score, and what else is known of them."""
 
     y: Array
     score: Array
     weight: Array | None
     groups: Array | None
-    rates: dict[str, Any]
-    counts: Array | None = None
+    rates: dict[str, Any]  # how they were sampled, as functions take it
+    counts: Array | None = None  # how many identical rows each is
 
     @property
     def sampled(self) -> dict[str, Any]:

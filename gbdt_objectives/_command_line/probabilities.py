@@ -1,9 +1,9 @@
-"""Commands on probabilities: correct, calibrate, and check whether they still hold."""
+"""Commands on probabilities: sample negatives, correct for that, calibrate, and check them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +14,9 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files, options
+from gbdt_objectives._command_line import files, options, reports
 from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.options import ScoredTable, option, refuse_in_one_line
-from gbdt_objectives._command_line.reports import as_json, columns_as_text, save, tell, told, word
+from gbdt_objectives._command_line.options import ScoredTable, option
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator", "logit": "LogitCalibrator", "beta": "BetaCalibrator",
@@ -33,14 +32,77 @@ OF_SEGMENTS = {
 """Keys of the report, and the names of their values in ``SegmentRatios``."""
 
 
-@click.command()
-@options.FILE
-@options.SCORE
-@options.SHIFT
-@options.INPUT_SPACE
-@options.NEW_COLUMN
-@options.OUTPUT
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL_01,
+    option("--negative-keep-rate", "RATE", "0.1: keep one in ten of label 0.", type=float,
+        required=True),
+    option("--key", "COLUMN", "Keep or drop rows of one key together, the same ones every time."),
+    option("--random-state", "SEED", "Another number keeps other rows.", default=0), options.KEEP,
+    options.FORMAT, options.output("Where to write the rows that are kept.", required=True),
+)  # fmt: skip
+def sample(o: SimpleNamespace) -> None:
+    """Every row of label 1 and some of label 0, to train on.
+
+    The rows stay in their order. Correct what a model trained on them predicts by the measured
+    rate, with the command shift or correct. With --key a row's fate depends on its key alone: the
+    same users are kept next month, and on other machines.
+
+    \b
+    Example:
+      python -m gbdt_objectives sample test.csv --label y --negative-keep-rate 0.1 -o kept.csv
+    """
+    files.check_ending(o.output, "CSV", *files.TABLES)
+    table = options.read(o, others=not o.keep)
+    y = options.labels_01(table, o)
+    if o.key is None:
+        rows = go.negative_downsample(y, o.negative_keep_rate, random_state=o.random_state)
+    else:
+        rows = go.priors.negative_downsample_by_key(
+            y, table.columns[o.key], o.negative_keep_rate, random_state=o.random_state
+        )
+    kept, rate = y[rows], float(go.priors.measured_keep_rates(y, y[rows])[0])
+    files.write_table(o.output, table, o.keep or table.names, rows=rows)
+    events = int(np.count_nonzero(y))
+    report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
+    text = reports.columns_as_text({
+        "label": [0, 1], "rows": [str(len(y) - events), str(events)],
+        "kept": [str(len(kept) - events), str(events)], "rate": [f"{rate:.6g}", "1"],
+    })  # fmt: skip
+    reports.tell(report, text, o.style)
+    reports.told(o.output, f"{len(kept)} rows")
+
+
+@options.command(
+    click.argument("model"), options.SHIFT, options.FORMAT,
+    options.output("Where to write the corrected model.", required=True),
+)  # fmt: skip
+def shift(o: SimpleNamespace) -> None:
+    """Correct a saved model for what it was trained on, for good.
+
+    MODEL is what XGBoost saved as .json or .ubj, or LightGBM as .txt, with margins that are
+    log-odds. Give the rates at which rows were kept, or the share of label 1 in the training data
+    and where the model is used. The new file predicts true probabilities wherever it is loaded.
+
+    \b
+    Example:
+      python -m gbdt_objectives shift model.txt --negative-keep-rate 0.1 -o served.txt
+    """
+    from gbdt_objectives.adapters._files import check_model_paths, read_model, write_model
+
+    delta = options.read_shift(o)
+    check_model_paths(o.model, o.output)
+    write_model(go.shift_intercept(read_model(o.model), delta), o.output)
+    value = float(delta)
+    report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
+    text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"
+    reports.tell(report, text, o.style)
+    reports.told(o.output, "the corrected model")
+
+
+@options.command(
+    options.FILE, options.SCORE, options.SHIFT, options.INPUT_SPACE, options.NEW_COLUMN,
+    options.OUTPUT,
+)  # fmt: skip
 def correct(o: SimpleNamespace) -> None:
     """True probabilities from a model trained on a sample of the negatives.
 
@@ -63,22 +125,12 @@ def correct(o: SimpleNamespace) -> None:
     click.echo(f"mean {o.input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
 
 
-@click.command()
-@options.FILE
-@options.LABEL_01
-@options.SCORE
-@options.WEIGHT
-@option(
-    "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
-    "auto: the best in cross-validated log loss.  [the spline, shrunk]",
+@options.command(
+    options.FILE, options.LABEL_01, options.SCORE, options.WEIGHT,
+    option("--method", f"[auto|{'|'.join(CALIBRATORS)}]",
+        "auto: the best in cross-validated log loss.  [the spline, shrunk]"),
+    options.RATES, options.INPUT_SPACE, options.CV, options.GROUPS, options.FORMAT, options.OUTPUT,
 )  # fmt: skip
-@options.RATES
-@options.INPUT_SPACE
-@options.CV
-@options.GROUPS
-@options.FORMAT
-@options.OUTPUT
-@refuse_in_one_line
 def calibrate(o: SimpleNamespace) -> None:
     """A map from scores to the probability of label 1.
 
@@ -100,12 +152,13 @@ def calibrate(o: SimpleNamespace) -> None:
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    options.check_rates(o)
     _checks.generator(o.random_state)
     table = options.read(o)
     rows = options.read_rows(table, o)
+    reports.doing(f"fitting the map to {table.rows} rows")
     calibrator, log_loss = fit_map(o, rows)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
+    reports.doing(f"judging it by {o.cv} folds")
     judged["calibrated"] = held_out_probabilities(o, rows, calibrator)
     quality = {name: quality_of(rows, p, o.random_state) for name, p in judged.items()}
     method = type(calibrator).__name__
@@ -113,11 +166,11 @@ def calibrate(o: SimpleNamespace) -> None:
     text = [f"{method} of {table.rows} rows, judged by {o.cv} folds"]
     if log_loss:
         losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
-        text += [columns_as_text(losses), ""]
+        text += [reports.columns_as_text(losses), ""]
     measures = {name: list(of.values()) for name, of in quality.items()}
-    text.append(columns_as_text({"": list(quality["calibrated"]), **measures}))
-    tell(report, "\n".join(text), o.style)
-    save(calibrator, o.output)
+    text.append(reports.columns_as_text({"": list(quality["calibrated"]), **measures}))
+    reports.tell(report, "\n".join(text), o.style)
+    reports.save(calibrator, o.output)
 
 
 def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float]]:
@@ -166,20 +219,14 @@ def quality_of(rows: ScoredTable, p: Array, seed: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-@click.command()
-@options.FILE
-@options.LABEL_01
-@options.PROBABILITY
-@option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
-@options.OWNERS
-@options.WEIGHT
-@options.COUNTS
-@options.RATES
-@option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float)
-@options.RANDOM_STATE
-@options.FORMAT
-@options.output("Where to write the report: .json, or its table as .csv or .parquet.")
-@refuse_in_one_line
+@options.command(
+    options.FILE, options.LABEL_01, options.PROBABILITY,
+    option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
+    options.OWNERS, options.WEIGHT, options.COUNTS, options.RATES,
+    option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float),
+    options.RANDOM_STATE, options.FORMAT,
+    options.output("Where to write the report: .json, or its table as .csv or .parquet."),
+)  # fmt: skip
 def calibration(o: SimpleNamespace) -> None:
     """Whether probabilities still hold, overall and by segment.
 
@@ -198,7 +245,6 @@ def calibration(o: SimpleNamespace) -> None:
             f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
             "for its table"
         )
-    options.check_rates(o)
     if o.alarm is not None and not 0 < o.alarm < 1:
         raise InputError(
             f"--alarm must be above 0 and below 1, found {o.alarm:g}: 0.01 raises a false alarm in "
@@ -209,11 +255,12 @@ def calibration(o: SimpleNamespace) -> None:
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
     if o.counts is not None:
         rows = rows._replace(counts=files.numbers(table, "--counts", o.counts))
+    reports.doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
-    tell(report, report_as_text(report), o.style)
+    reports.tell(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
         others = f"; {len(alarms) - 1} more are" if len(alarms) > 1 else ""
@@ -264,56 +311,51 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
     if level is None:
         return []
     ratio, error = report["ratio"], report["calibration_error"]
-    tested = [
-        (f"the ratio of all rows is {ratio['value']:.4g}", ratio),
-        (
-            f"the calibration error is {error['value']:.4g}, {error['by_chance']:.4g} by chance",
-            error,
-        ),
-    ]
-    tested += [
-        (
-            f"--segment {one['column']} has the ratio {one['ratio']:.4g} in "
-            f"{word(one['segment'])}, {one['rest_ratio']:.4g} in the rest",
-            one,
-        )
-        for one in report["segments"]
-    ]
-    adjusted = ((what, of["p_value_adjusted"]) for what, of in tested)
-    raised = sorted((pair for pair in adjusted if pair[1] < level), key=lambda pair: pair[1])
-    return [f"{what}: adjusted p-value {p:.3g}" for what, p in raised]
+    chance = f"{error['by_chance']:.4g} by chance"
+    tested = {
+        f"the ratio of all rows is {ratio['value']:.4g}": ratio,
+        f"the calibration error is {error['value']:.4g}, {chance}": error,
+    }
+    for one in report["segments"]:
+        place = f"--segment {one['column']} has the ratio {one['ratio']:.4g} in"
+        tested[f"{place} {reports.word(one['segment'])}, {one['rest_ratio']:.4g} in the rest"] = one
+    adjusted = {what: of["p_value_adjusted"] for what, of in tested.items()}
+    raised = sorted((what for what in adjusted if adjusted[what] < level), key=adjusted.__getitem__)
+    return [f"{what}: adjusted p-value {adjusted[what]:.3g}" for what in raised]
 
 
 def report_as_text(report: Mapping[str, Any]) -> str:
-    def text(value: float | None, digits: int = 4) -> str:
-        return "" if value is None else f"{value:.{digits}g}"
+    def texts(rows: Iterable[Mapping[str, Any]], key: str, digits: int = 4) -> list[str]:
+        return ["" if (x := row.get(key)) is None else f"{x:.{digits}g}" for row in rows]
 
-    ratio, error = report["ratio"], report["calibration_error"]
+    error, segments = report["calibration_error"], report["segments"]
     lines: dict[str, dict[str, float]] = {
         "mean prediction": {"value": report["mean_prediction"]},
         "mean outcome": {"value": report["mean_outcome"]},
-        "ratio": ratio, "calibration error": error,
+        "ratio": report["ratio"], "calibration error": error,
         "error by chance": {"value": error["by_chance"]},
         "normalized entropy": {"value": report["normalized_entropy"]},
     }  # fmt: skip
-    names = {"": "value", "low": "low", "high": "high", "p-value": "p_value"}
-    measures: dict[str, list[str]] = {"all rows": list(lines)}
-    for head, name in [*names.items(), ("adjusted", "p_value_adjusted")]:
-        measures[head] = [text(of.get(name)) for of in lines.values()]
-    told = [f"{report['rows']} rows, {report['events']} with label 1", columns_as_text(measures)]
-    segments = report["segments"]
+    measures = {"all rows": list(lines)} | {
+        head: texts(lines.values(), key)
+        for head, key in {
+            "": "value", "low": "low", "high": "high", "p-value": "p_value",
+            "adjusted": "p_value_adjusted",
+        }.items()
+    }  # fmt: skip
+    head = f"{report['rows']} rows, {report['events']} with label 1"
+    told = [head, reports.columns_as_text(measures)]
     if segments:
         shown = segments[:MOST_SEGMENTS]
+        names, values = ([reports.word(one[key]) for one in shown] for key in ("column", "segment"))
         several = len({one["column"] for one in segments}) > 1
-        table: dict[str, Any] = {"column": [one["column"] for one in shown]} if several else {}
-        segment = "segment" if several else segments[0]["column"]
-        table[segment] = [word(one["segment"]) for one in shown]
-        for head, name in {
-            "weight": "weight", "ratio": "ratio", "low": "low", "high": "high",
-            "rest": "rest_ratio", "adjusted": "p_value_adjusted",
-        }.items():  # fmt: skip
-            table[head] = [text(one[name], 6 if name == "weight" else 4) for one in shown]
-        told += ["", columns_as_text(table)]
+        table = {"column": names, "segment": values} if several else {names[0]: values}
+        table["weight"] = texts(shown, "weight", digits=6)
+        for key in ("ratio", "low", "high"):
+            table[key] = texts(shown, key)
+        table["rest"] = texts(shown, "rest_ratio")
+        table["adjusted"] = texts(shown, "p_value_adjusted")
+        told += ["", reports.columns_as_text(table)]
         if len(segments) > len(shown):
             told.append(f"... {len(segments) - len(shown)} more with less evidence ...")
     return "\n".join(told)
@@ -324,15 +366,16 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     if o.output is None:
         return
     if o.output.endswith(".json"):
-        Path(o.output).write_text(as_json(report) + "\n", encoding="utf-8")
-        told(o.output, "the report")
+        Path(o.output).write_text(reports.as_json(report) + "\n", encoding="utf-8")
+        reports.told(o.output, "the report")
         return
-    ratio = report["ratio"]
-    every = dict.fromkeys(("column", "segment"), "") | {key: report[key] for key in OF_ROWS}
-    every |= {"ratio": ratio["value"], "low": ratio["low"], "high": ratio["high"]}
-    every |= {"rest_ratio": math.nan} | {key: ratio[key] for key in ("p_value", "p_value_adjusted")}
-    rows = [every, *report["segments"]]
-    words = {name: np.array([word(row[name]) for row in rows], object) for name in list(every)[:2]}
-    numbers = {name: np.array([row[name] for row in rows], float) for name in list(every)[2:]}
-    files.write_table(o.output, Table(words), list(words), numbers)
-    told(o.output, f"{len(rows)} rows")
+    every = {"column": "", "segment": "", **report, **report["ratio"], "rest_ratio": math.nan}
+    rows = [every | {"ratio": report["ratio"]["value"]}, *report["segments"]]
+    words, numbers = ("column", "segment"), [*list(OF_SEGMENTS)[2:], "p_value_adjusted"]
+    texts = {name: np.array([reports.word(row[name]) for row in rows], object) for name in words}
+    values = {name: np.array([row[name] for row in rows], float) for name in numbers}
+    files.write_table(o.output, Table(texts), words, values)
+    reports.told(o.output, f"{len(rows)} rows")
+
+
+COMMANDS = (sample, shift, correct, calibrate, calibration)

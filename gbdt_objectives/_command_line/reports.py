@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def plain(value: Any) -> Any:
 
 
 def word(value: Any) -> str:
-    """The value on one line; times without the zeros behind."""
+    """The value on one line; times without zeros at the end."""
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, "auto"))
     return " ".join(str(value).split())
@@ -83,6 +84,12 @@ def save(estimator: Any, output: str | None) -> None:
     if output is not None:
         Path(output).write_text(estimator.to_json() + "\n", encoding="utf-8")
         told(output, type(estimator).__name__)
+
+
+def doing(step: str) -> None:
+    """Say on a terminal what takes a while now; a file or pipe of errors gets no such lines."""
+    if sys.stderr.isatty():
+        click.echo(f"{step} ...", err=True)
 
 
 def told(output: str | None, what: str) -> None:

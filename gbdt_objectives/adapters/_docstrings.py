@@ -147,7 +147,7 @@ objective : {objective}
     use :class:`{kind}Classifier`.
     What {title} would silently ignore under it is refused.{of_rows}
 **kwargs
-    Parameters of {title}'s own ``{kind}Regressor``.
+    Parameters of {title}'s own ``{kind}Regressor``. {progress}
 """
 
 QWK = """
@@ -184,7 +184,7 @@ objective : {objective}
     An Objective must have class probabilities; for label units use :class:`{kind}Regressor`.
     What {title} would silently ignore under it is refused.
 **kwargs
-    Parameters of {title}'s own ``{kind}Classifier``.
+    Parameters of {title}'s own ``{kind}Classifier``. {progress}
 
 Examples
 --------

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, positions, shown
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks.guards import Facts, thins_the_frequent_class
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 

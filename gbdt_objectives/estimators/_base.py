@@ -261,7 +261,9 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
-        raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
+        raise ImportError(
+            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]'"
+        ) from error
     bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
     return bar
 

@@ -47,7 +47,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
+        With ``predict_proba``. What it prints itself is all that is seen of the progress over the
+        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``; where all probabilities are the
         same ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.

@@ -60,9 +60,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
-        ``random_state`` is None, each bag sets its own. It must not weigh or resample the classes
-        itself (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
+        With ``predict_proba``. What it prints itself is all that is seen of the progress over the
+        bags. X is passed on unchanged, y as class positions 0..K-1. Where its ``random_state`` is
+        None, each bag sets its own. It must not weigh or resample the classes itself
+        (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
     negative_keep_rate : float or mapping
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; they should be more frequent, also after sampling, and must be a fifth of the rows

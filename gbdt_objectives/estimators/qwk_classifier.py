@@ -111,7 +111,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Number of folds trained at the same time, in processes of joblib, or in threads if folds
         stop together.
     verbose : bool or int
-        Whether to show a progress bar over the folds (needs tqdm).
+        Whether to show a progress bar over the folds, which needs tqdm:
+        ``pip install 'gbdt_objectives[progress]'``.
 
     Attributes
     ----------

@@ -148,8 +148,8 @@ def cross_validate_thresholds(
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
-        Number of resamples for the intervals of the thresholds; 0 for none. Resamples of a single
-        class are drawn again.
+        Number of resamples for the intervals of the thresholds; 0 for none. They take most of the
+        time, and nothing is printed meanwhile. Resamples of a single class are drawn again.
     confidence_level : float in (0, 1)
         Probability of the (percentile) intervals.
     random_state : int, numpy Generator or RandomState, optional

@@ -188,7 +188,8 @@ def estimate_performance(
     n_jobs : int, optional
         Number of repeats computed at the same time.
     verbose : bool or int
-        Whether to show a progress bar over the repeats (needs tqdm); a number above 0 is True.
+        Whether to show a progress bar over the repeats; a number above 0 is True. It needs tqdm,
+        ``pip install 'gbdt_objectives[progress]'``.
 
     Returns
     -------

@@ -27,8 +27,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.facts import Facts
-from gbdt_objectives._checks.guards import thins_the_frequent_class
+from gbdt_objectives._checks.guards import Facts, thins_the_frequent_class
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods

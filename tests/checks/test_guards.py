@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
-from gbdt_objectives._checks.facts import Facts
+from gbdt_objectives._checks.guards import Facts
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +22,8 @@ from tests.commands import run, write
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command_line.md"
 LONG = "a name of a column that some machine made of the names of three tables: "
 COLUMNS = ("label", "score", "prediction", "word", "land", "day", "user", "rate", "key")
 LABELS = [f"a class whose name nobody would like to type: number {k}" for k in range(12)]
@@ -176,6 +180,28 @@ def test_the_page_lists_the_keys(log) -> None:
                 assert isinstance(value, bool) == (keys[found] == "boolean")
                 seen.add(found)
         assert seen == set(keys), f"{name} prints no {set(keys) - seen}"
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminal can be opened here")
+@pytest.mark.parametrize("name", ["thresholds", "calibrate", "calibration"])
+def test_steps_are_told_on_a_terminal_only(log, name) -> None:
+    arguments = f"{name} {COMMANDS[name][0]}"
+    silent = run(arguments)
+    here, there = os.openpty()
+    command = [sys.executable, "-m", "gbdt_objectives", *shlex.split(arguments)]
+    places = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    with open(here, "rb", buffering=0) as terminal, open(there, "wb") as errors:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        )  # fmt: skip
+        told = terminal.read(100_000).decode().splitlines()
+    assert (done.returncode, done.stdout) == (silent.exit_code, silent.stdout)
+    steps = [line for line in told if line not in silent.stderr.splitlines()]
+    assert steps[0] == "reading log.csv ..."
+    assert len(steps) > 1
+    assert all(line.endswith(" ...") for line in steps)
+    assert "..." not in silent.stderr
 
 
 def test_the_saved_estimators_are_json(log) -> None:

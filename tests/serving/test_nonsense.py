@@ -490,6 +490,8 @@ def test_words_true_and_false_stay_words(tmp_path: Path) -> None:
     model = our_lightgbm.LGBMRegressor(**few).fit(X, np.arange(60) % 2)
     serving.export(model, tmp_path / "model", X)
     X.to_csv(tmp_path / "new.csv", index=False)
+    _, out = run_script(tmp_path / "model", "--help")
+    assert "The first line names, among any others, word, size." in out
     _, out = run_script(tmp_path / "model", str(tmp_path / "new.csv"))
     np.testing.assert_allclose(predicted(out), model.predict(X), rtol=1e-9)
     assert np.ptp(predicted(out)) > 0.1
@@ -527,8 +529,11 @@ def test_calls_of_the_program_that_are_none(tmp_path: Path) -> None:
         assert words in status
         assert "python predict.py data.csv" in status
         assert out + "".join(status.splitlines()) == status
-    status, out = run_script(folder, "--help")
-    assert (status, "python predict.py data.csv" in out) == (None, True)
+    for word in ("-h", "--help"):
+        status, out = run_script(folder, word)
+        assert (status, "python predict.py data.csv" in out) == (None, True)
+        assert f"The first line names {fitted.X.shape[1]} columns, in the order" in out
+        assert "It writes, as CSV too, prediction, score: python predict.py data.csv >" in out
     (folder / "check.npz").write_bytes(b"")
     assert run_script(folder, "--check") == ("not as exported: ['check.npz']", "")
     (folder / "booster_0.txt").unlink()

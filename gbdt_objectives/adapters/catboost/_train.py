@@ -28,6 +28,7 @@ WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
     theirs="``pool``, the objective in ``params`` and ``eval_metric``",
     trains='``objective(function, link="log")``', scores="``focal_objective(2)``",
+    progress="``verbose=10``\n    prints every tenth round.",
     max="iterations", parameters="verbose=0, allow_writing_files=False",
     stopping="``early_stopping_rounds`` or ``use_best_model``",
     of_rows=""" So are a GPU, a ``baseline``,
@@ -90,7 +91,7 @@ True
 """, WORDS, refused="a GPU.", starts=", 0 and 1 for two classes, and without ``baseline``.",
     instance="""``offset_logloss_objective(0.1)``. One whose gradient needs all rows, such as
     ``qwk_objective(y)``, or that has values of each row or several outputs, is refused.""",
-    kwargs="``init_model``, ``verbose``, ...",
+    kwargs="""``init_model``, ``verbose`` (10 prints every tenth round), ...""",
 )  # fmt: skip
 def train(
     params: Mapping[str, Any],

@@ -32,6 +32,8 @@ WORDS = words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
     of_fit=" of ``fit``",
     theirs="``train_set``, the objective in ``params`` and ``feval``",
+    progress="In ``fit``\n    "
+    "``callbacks=[lightgbm.log_evaluation(10)]`` prints every tenth round.",
 )  # fmt: skip
 
 
@@ -39,7 +41,8 @@ WORDS = words_of(
     TRAIN + BOOSTER, WORDS, refused="``boosting='rf'``.",
     starts=STARTS.format(start="an ``init_score``")
     + "\n    Threads may share it, if their ``params`` agree on how it is binned.",
-    rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
+    rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="""``init_model``, and ``callbacks``:
+    ``[lightgbm.log_evaluation(10)]`` prints every tenth round.""",
     booster="""
     Predict from the first iteration on: ``start_iteration`` > 0 leaves the intercept out.
     Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
@@ -67,6 +70,7 @@ def train(
 @documented(
     CV, WORDS, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
+    ``callbacks=[lightgbm.log_evaluation(10)]`` prints every tenth round.
     LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
     boosters="""
     The boosters of ``return_cvbooster=True`` are like those of :func:`train`, with the intercept

@@ -35,6 +35,7 @@ WORDS = words_of(
     held_out="the rows that ``fit`` splits\noff or gets as ``X_val`` and ``y_val`` (from "
     "scikit-learn 1.7)",
     stops="early_stopping=True", fit="X, y", max="max_iter",
+    progress="``verbose=2``\n    prints each round.",
 )  # fmt: skip
 
 OF_MARGINS = (

@@ -29,6 +29,7 @@ from gbdt_objectives.objectives.base import Start
 WORDS = words_of(
     XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
     theirs="``dtrain``, ``obj`` and ``custom_metric``", labels="Labels are 0 to K-1",
+    progress="``fit`` prints each round,\n    unless ``verbose=False``.",
 )  # fmt: skip
 
 
@@ -37,10 +38,11 @@ WORDS = words_of(
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
-    kwargs="""``callbacks``, ``evals_result``, ``verbose_eval`` (False by
-    default) and ``xgb_model`` (a booster, fitted estimator, path or bytes). XGBoost's
-    ``EarlyStopping`` among the callbacks does what ``early_stopping_rounds`` does, whatever its
-    ``save_best``; one of a class of your own, derived from it, keeps what its ``save_best`` says.
+    kwargs="""``callbacks``, ``evals_result``, ``verbose_eval`` (True
+    prints each round, 10 every tenth) and ``xgb_model`` (a booster, fitted estimator, path or
+    bytes). XGBoost's ``EarlyStopping`` among the callbacks does what ``early_stopping_rounds``
+    does, whatever its ``save_best``; one of a class of your own, derived from it, keeps what its
+    ``save_best`` says.
 
     On several workers, joined by XGBoost's collective, each calls it with its own rows, perhaps
     none; objective and metric must be the same. All get the model, the values of the metric and
@@ -66,7 +68,8 @@ def train(
 
 @documented(
     CV, WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
-    kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
+    kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...\n    "
+    "``verbose_eval=True`` prints each round.",
 )  # fmt: skip
 def cv(
     params: Mapping[str, Any],

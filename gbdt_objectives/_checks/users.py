@@ -1,10 +1,16 @@
-"""Functions of the user's, whose parameters say in which order they are."""
+"""The user's code: the frames that call this package, and functions that it calls."""
 
 from __future__ import annotations
 
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from types import FrameType
 from typing import Any
+
+from gbdt_objectives._rows import workers as _workers
 
 LABELS = {
     "y", "y_true", "true", "t", "label", "labels", "target", "targets", "truth", "actual", "gt",
@@ -15,20 +21,37 @@ PREDICTIONS = {
     "pred", "preds", "predt", "predicted", "prediction", "predictions", "y_score", "y_prob", "prob",
     "proba", "probability", "logit", "logits",
 }  # fmt: skip
+Stack = list[tuple[str, FrameType]]
+"""Frames, the nearest first, each with the package that its code belongs to; "" if to none."""
+
+
+def stack() -> Stack:
+    found: Stack = []
+    frame = sys._getframe(1)
+    while (above := frame.f_back) is not None:
+        frame = above
+        found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
+    return found
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the code which called this package; of several workers one tells, Dask's client."""
+    if not _workers.tells():
+        return
+    if _workers.engine() == "Dask":
+        sys.modules["distributed"].warn(message, category)
+        return
+    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
+    warnings.warn(message, category, stacklevel=2 + sum(1 for _ in ours))
 
 
 def check_takes(
-    what: str,
-    function: Callable[..., Any],
-    called: str,
-    must: Callable[[inspect.Signature, TypeError], str],
-    *,
-    by_name: Sequence[str] = (),
+    what: str, function: Callable[..., Any], called: str,
+    must: Callable[[inspect.Signature, TypeError], str], *, by_name: Sequence[str] = (),
     wrong: str = "train backwards",
-) -> None:
+) -> None:  # fmt: skip
     """Raise for parameters that do not take what it is called with, by position and ``by_name``,
-    with the message of ``must``, or whose names say that predictions come first, as in boosters'
-    own calls."""
+    with the message of ``must``, or whose names say that predictions come first."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # it has no signature to look at
