@@ -77,10 +77,7 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     own = library.functions_are_log_odds and callable(value)
     if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
         own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
-    loss = getattr(value, "equations", None)
-    if isinstance(loss, LoglossLoss) and (
-        loss.named or (loss.negative_weight, loss.offset) != (1, 0)
-    ):
+    if corrects_sampling(value):
         why = "which already corrects for sampling"
     elif not (own or value in library.correctable):
         why = "whose predictions are not log-odds and cannot be corrected"
@@ -89,6 +86,41 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     raise ValueError(
         f"estimator has {name}={value!r}, {why}: leave it out, or pass correction=None"
     )
+
+
+def check_rate_of_objective(
+    estimator: Any, rates: Mapping[str, Any], positive: Array, w: Array | None
+) -> None:
+    """Raise if it trains for rows sampled at one rate, and what calibrates them is told another."""
+    booster = last_step(estimator)
+    if library_in_role(booster, "Classifier") is None or "keep_rate" in rates:
+        return
+    by_class = [*rates.get("class_keep_rates", {}).values()]
+    told = [by_class[0] / by_class[-1] if by_class else rates.get("negative_keep_rate", 1.0)]
+    if w is not None:  # which may be 1 / rate themselves
+        told.append(told[0] * w[positive].mean() / w[~positive].mean())
+    for written, name, value in all_parameters(booster):
+        if name == "objective" and corrects_sampling(value):
+            loss = value.equations
+            rate = float(np.exp(-loss.offset)) / loss.negative_weight
+            if loss.named or not any(1 / MEASURED < one / rate < MEASURED for one in told):
+                own = "keep_rate=, of each row" if loss.named else f"negative_keep_rate={rate:.6g}"
+                raise ValueError(
+                    f"estimator has {written}={value!r}, for rows that were sampled, but fit is "
+                    f"given {dict(rates) or 'no rate'}: pass {own} to fit too, so that it "
+                    "calibrates to the full population"
+                )
+
+
+def corrects_sampling(objective: object) -> bool:
+    loss = getattr(objective, "equations", None)
+    return isinstance(loss, LoglossLoss) and (
+        bool(loss.named) or (loss.negative_weight, loss.offset) != (1, 0)
+    )
+
+
+MEASURED = 1.25
+"""The most by which a rate that was measured may differ from the one that was meant."""
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:

@@ -18,7 +18,11 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
+from gbdt_objectives.adapters._wrapped import (
+    Data,
+    check_rate_of_objective,
+    find_stopping_rounds,
+)
 from gbdt_objectives.calibration import calibrator_choice, rows as _rows
 from gbdt_objectives.calibration.calibrators import one_shift
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
@@ -181,6 +185,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
             keep_rate=keep_rate, class_keep_rates=class_keep_rates,
         )  # fmt: skip
+        if not prefit and val is None:
+            check_rate_of_objective(self.estimator, rates, rows.position > 0, rows.w)
         found, p, held = self._train(rows, val)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]

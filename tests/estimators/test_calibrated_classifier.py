@@ -41,7 +41,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from gbdt_objectives import CalibratedClassifier, DownsampledClassifier
+from gbdt_objectives import (
+    CalibratedClassifier,
+    DownsampledClassifier,
+    negative_downsample,
+    offset_logloss_objective,
+    weighted_logloss_objective,
+)
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.calibration import (
     InterceptCalibrator,
     LogitCalibrator,
@@ -909,3 +916,28 @@ def test_one_rate_of_named_classes() -> None:
         calibrated.fit(X, y == "fraud", negative_keep_rate=0.1)
         said = np.where(y == "fraud", "yes", "No")  # which is no event, whatever the order
         calibrated.fit(X, said, negative_keep_rate=0.1)
+
+
+def test_the_rate_of_a_correcting_objective_is_the_calibrators() -> None:
+    """Forgotten, the calibrator takes the correction back: 0.09 for an event of 0.006."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2))
+    y = (rng.random(20_000) < 1 / (1 + np.exp(5 - X[:, 0]))).astype(int)
+    rows = negative_downsample(y, 0.1, random_state=0)
+    for objective in (offset_logloss_objective(0.1), weighted_logloss_objective(0.1)):
+        booster = lightgbm_adapter.LGBMClassifier(
+            objective=objective, n_estimators=20, num_leaves=4, n_jobs=1, verbose=-1
+        )
+        model = CalibratedClassifier(make_pipeline(booster))
+        for rates in ({}, {"negative_keep_rate": 0.5}, {"class_keep_rates": {0: 0.5, 1: 1}}):
+            with pytest.raises(ValueError, match="pass negative_keep_rate=0.1 to fit too"):
+                model.fit(X[rows], y[rows], **rates)
+        weighed = CalibratedClassifier(booster, IsotonicRegression(out_of_bounds="clip"))
+        weights = np.where(y[rows] == 1, 1, 10.0)
+        for fitted in (
+            model.fit(X[rows], y[rows], negative_keep_rate=0.11),  # as it was measured
+            weighed.fit(X[rows], y[rows], weights),
+        ):
+            assert 0.8 < fitted.predict_proba(X)[:, 1].mean() / y.mean() < 1.25
+        booster.fit(X[rows], y[rows])
+        CalibratedClassifier(booster, cv="prefit").fit(X, y)  # of the full population
