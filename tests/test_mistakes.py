@@ -293,6 +293,8 @@ def test_no_call_that_does_not_fit_ends_in_words_of_python() -> None:
 F, S = np.linspace(0.05, 0.95, 60), np.tile([0, 1, 1], 20)
 FOLLOWED: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
     (go.quadratic_weighted_kappa, {"rater_a": S, "rater_b": S}, {"y_true": S, "y_pred": S}),
+    (partial(go.quadratic_weighted_kappa, S, S), {"negative_keep_rate": 0.1},
+     {"sample_weight": np.where(S == 1, 1, 10)}),
     (go.qwk_metric, {"n_classes": 5}, {"label_range": (0, 4)}),
     (go.qwk_objective, {"min_rating": 0, "max_rating": 4}, {"label_range": (0, 4)}),
     (go.focal_objective, {"focal_gamma": 2.0}, {"gamma": 2.0}),

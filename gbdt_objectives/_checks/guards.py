@@ -636,5 +636,6 @@ def function_answers_positions(facts: Facts) -> None:
             warn(
                 f"{facts.name} has a function as {written}, whose answer depends on where labels "
                 f"start, and gets their positions from 0, not {facts.classes}: write it for these, "
-                "or pass target=, the numbers that it is for, to fit"
+                "or pass target=, the numbers that it is for, to fit; kappa itself is "
+                "QWKClassifier(..., objective='qwk')"
             )

@@ -109,13 +109,13 @@ class PerformanceDifference(Shown):
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"first better by {self.difference:.4g} +- {self.standard_error:.2g}, "
+            f"gain of the first: {self.difference:.4g} +- {self.standard_error:.2g}, "
             f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
             f"first: {self.first!r}\nsecond: {self.second!r}"
         )
 
     def _shown(self) -> tuple[str, dict[str, Any]]:
-        names = {"": ["first", "second", "first better by"]}
+        names = {"": ["first", "second", "gain of the first"]}
         values = [self.first.estimate, self.second.estimate, self.difference]
         columns = _estimates(values, self.first, self.second, self)
         return f"{self.first.metric} of new rows, compared", names | columns

@@ -331,7 +331,7 @@ def test_it_prints() -> None:
         TREE, Given(), np.abs(X), y, "mae", n_repeats=2, confidence_level=0.95
     )
     lines = repr(found).splitlines()
-    assert lines[0].startswith("first better by ")
+    assert lines[0].startswith("gain of the first: ")
     assert "95 % interval" in lines[0]
     assert lines[1].startswith("first: mae ")
     assert lines[2].endswith("5 folds, 2 times)")
