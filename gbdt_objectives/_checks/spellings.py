@@ -323,7 +323,7 @@ def unknown_argument(
     if word in outer:
         return f"write it where the object is made, {kind}({word}=...)"
     if word in ("negative_keep_rate", "keep_rate") and "sample_weight" in parameters:
-        return "weigh the rows of a sample: write sample_weight=, 1 / the rate at which each was kept"
+        return "weigh the rows of a sample: write sample_weight=, 1 / the rate of each"
     near = get_close_matches(word, parameters, n=1, cutoff=0.75)
     if word in LEAVE_OUT and not near:
         return LEAVE_OUT[word]
