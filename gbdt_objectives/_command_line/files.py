@@ -27,7 +27,7 @@ TABLES = (".csv", ".tsv", ".parquet")
 LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
-class InputError(click.ClickException):
+class InputError(click.ClickException, ValueError):
     """Input that cannot be right, said in one line in terms of files and options."""
 
     exit_code = 2

@@ -131,8 +131,8 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
                 command(SimpleNamespace(**options))
             except click.exceptions.Exit as exit:
                 left = exit
-            except BrokenPipeError:
-                raise  # of `| head`: click ends in silence
+            except (InputError, BrokenPipeError):
+                raise  # click ends in one line, and at `| head` in silence
             except (ImportError, OSError, TypeError, ValueError) as error:
                 said, _, _ = str(error).partition(SWAPPED)  # options have no order
                 raise InputError(in_options(said, context)) from error
