@@ -283,10 +283,11 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
     columns = plan.makes_columns or not plan.is_score
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
+    named = isinstance(document["features"][0]["name"], str)
     parts = {
         "boosters": boosters, "scores": not boosters,
         "plain": "segment_shift" not in names, "codes": codes, "numbers": boosters and not codes,
-        "unnamed": not isinstance(document["features"][0]["name"], str),
+        "named": named, "unnamed": not named,
         "score": is_score, "proba": not is_score,
         "columns": columns, "positive": not (columns or is_score),
         "thresholds": decides and not rule, "rule": rule, "calibrated": rule and rule._steps,
