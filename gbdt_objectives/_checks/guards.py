@@ -167,7 +167,7 @@ def stops_in_its_direction(facts: Facts) -> None:
 
 
 def metric_sees_all_rows(facts: Facts) -> None:
-    """Of several workers a metric within a user's function would see the rows of one."""
+    """A metric within a user's function would see one worker's rows, not those of all."""
     if facts.within:
         raise ValueError(
             f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "

@@ -39,7 +39,7 @@ def refuse_parameters(
 
 
 def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
-    """As written, the main name, the value: also of parts, and of what a search tries."""
+    """Names as written, main names and values, also of parts, and of what a search tries."""
     given = estimator.get_params()
     mains: dict[str, str] = {}
     for part in (estimator, *given.values()):

@@ -116,7 +116,7 @@ class Loss:
         return shown_name(type(self))
 
     def measured(self: Self, rows: Rows) -> Self:
-        """With what follows from all workers' labels filled in, and what it fits to margins."""
+        """The loss with what follows from all workers' labels, and what it fits to margins."""
         return self
 
     def row_loss(self, y: Any, f: Any, xp: Any) -> Any:

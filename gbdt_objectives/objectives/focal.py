@@ -186,7 +186,7 @@ class MulticlassFocalLoss(Loss):
 
 
 def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """For z (n, K): indicators of each row's own class and the softmax r of the other margins, 0
+    """Indicators of each row's own class and the softmax r of the other margins of z (n, K), 0
     for its own, both (K, n), as columns are fast; and log(sum of their exp) - z[y], (n,)."""
     z = xp.stack([z[:, k] for k in range(z.shape[1])])
     own = xp.asarray(xp.stack([y == k for k in range(z.shape[0])]), dtype=z.dtype)

@@ -365,7 +365,7 @@ class StopEarly:
             lgb.basic._log_info(text)
 
     def _value(self, results: list[Any]) -> float:
-        """Of (data, metric, value, ...), in old versions of cv ("cv_agg", "data metric", ...)."""
+        """The value in (data, metric, value, ...); old versions of cv join the first two names."""
         for result in reversed(results):
             if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])
