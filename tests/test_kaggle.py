@@ -1,4 +1,4 @@
-"""docs/kaggle.md: the wheel is installed without a network, and both sides of the diff run."""
+"""docs/kaggle.md: the wheel is installed without a network, and what its notebook shows runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
+
+from tests.pages.outputs import blocks, copy_data
 
 pytestmark = pytest.mark.ci
 
@@ -27,16 +30,18 @@ def side(sign: str) -> str:
 
 
 @pytest.fixture
-def competition(tmp_path: Path) -> tuple[Path, pd.Series]:
-    """A folder with the files of the competition, and the hidden labels."""
-    table = pd.read_csv(ROOT / "notebooks/data/skill.csv").sample(frac=1, random_state=0)
-    table.insert(0, "id", range(len(table)))
-    train, test = table[:2500], table[2500:]
-    folder = tmp_path / "notebooks" / "data"
-    folder.mkdir(parents=True)
-    train.to_csv(folder / "train.csv", index=False)
-    test.drop(columns="league").to_csv(folder / "test.csv", index=False)
-    return tmp_path, test.set_index("id")["league"]
+def competition(tmp_path: Path, monkeypatch) -> tuple[Path, pd.Series]:
+    """A folder with the files that the page makes, and the hidden labels."""
+    ((block, _),) = blocks(ROOT / "docs/kaggle.md")
+    copy_data(block, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    exec(block, namespace)
+    table = namespace["table"].set_index("id")["league"]
+    test = pd.read_csv("test.csv")
+    assert "league" not in test
+    assert len(table) == len(pd.read_csv("train.csv")) + len(test)
+    return tmp_path, table.loc[test["id"]]
 
 
 def test_the_page_runs_as_written(competition) -> None:
@@ -64,6 +69,32 @@ def test_the_page_runs_as_written(competition) -> None:
         kappa[sign] = cohen_kappa_score(hidden, found, weights="quadratic")
     assert kappa["+"] > kappa["-"] - 0.01  # level, on rows that neither has seen
     assert kappa["+"] > 0.7
+
+
+def test_what_follows_runs_and_the_folder_makes_the_same_submission(competition) -> None:
+    folder, _ = competition
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+    }
+    calls = re.findall(r"`((?:lgb\.|cross_validate_|model\.export)[^`]*)`", PAGE)
+    assert len(calls) == 3
+    imports = "from gbdt_objectives import cross_validate_thresholds"
+    program = "\n".join([side("+"), imports, *calls])
+    done = [sys.executable, "-W", "error", "-c", program]
+    subprocess.run(done, check=True, cwd=folder, env=environment)
+    wanted = (folder / "submission.csv").rename(folder / "wanted.csv")
+
+    (cell,) = re.findall(r"^<!-- cell -->\n```text\n(.*?)^```", PAGE, flags=re.M | re.S)
+    for there, here in (("name-of-the-competition", ""), ("model", "model")):
+        cell = cell.replace(f"/kaggle/input/{there}", str(folder / here))
+    ((line, command),) = re.findall(r"(?m)^(!python (.*))$", cell)
+    shell = f'subprocess.run(f"{{sys.executable}} {command}", shell=True, check=True)'
+    program = "import subprocess, sys\n" + cell.replace(line, shell)
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, cwd=folder)
+    pd.testing.assert_frame_equal(pd.read_csv(folder / "submission.csv"), pd.read_csv(wanted))
 
 
 def test_the_versions_are_those_of_pyproject() -> None:
