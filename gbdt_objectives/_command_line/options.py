@@ -33,6 +33,7 @@ PHRASES = {
     "pass -score": "give a column of -score",
     r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
     ", as pilot_keep_rates does": "",
+    r", numpy.repeat\(rows, counts\)": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
     " and no such weights": ", and leave --weight out",
@@ -248,6 +249,10 @@ def read(o: SimpleNamespace, *, others: bool = False) -> Table:
 def weights(table: Table, o: SimpleNamespace) -> Array | None:
     name = o.sample_weight
     return None if name is None else files.numbers(table, "--weight", name)
+
+
+def read_counts(table: Table, o: SimpleNamespace) -> Array | None:
+    return None if o.counts is None else files.numbers(table, "--counts", o.counts)
 
 
 def labels_01(table: Table, o: SimpleNamespace) -> Array:

@@ -253,8 +253,7 @@ def calibration(o: SimpleNamespace) -> None:
     _checks.generator(o.random_state)
     table = options.read(o)
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
-    if o.counts is not None:
-        rows = rows._replace(counts=files.numbers(table, "--counts", o.counts))
+    rows = rows._replace(counts=options.read_counts(table, o))
     reports.doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}

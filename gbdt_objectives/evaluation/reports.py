@@ -69,6 +69,7 @@ def report(
     *,
     title: str = "Report",
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     threshold: float | None = None,
@@ -102,6 +103,9 @@ def report(
         Heading of the page; the place for a month or a date.
     sample_weight, groups : array-like of shape (n,), optional
         Weights >= 0, and whose row it is: outcomes of one group may depend on each other.
+    counts : array-like of shape (n,), optional
+        How many identical rows each row stands for, as in :func:`calibration_ratio_by_segment`, for
+        a model of probabilities.
     segments : array-like of shape (n,), mapping or data frame of such, optional
         The segment of each row, for a model of probabilities.
     threshold : float in [0, 1], optional
@@ -144,6 +148,11 @@ def report(
         "keep_rate": keep_rate,
     }  # fmt: skip
     if isinstance(model, QWKClassifier | ThresholdClassifier):
+        if counts is not None:
+            raise ValueError(
+                f"counts is for a model of probabilities, but {type(model).__name__} places "
+                "ordered classes: write the rows out, numpy.repeat(rows, counts)"
+            )
         if given := [name for name, value in others.items() if value is not None]:
             raise ValueError(
                 f"{given[0]} is for a model of probabilities, but {type(model).__name__} places "
@@ -151,7 +160,7 @@ def report(
             )
         parts = _ordinal(model, *of_rows)
     else:
-        parts = _probability(model, *of_rows, **others)
+        parts = _probability(model, *of_rows, counts=counts, **others)
     boxes = "\n".join(f"<div>{part}</div>" for part in parts)
     page = Path(path)
     page.write_text(PAGE.format(title=escape(str(title)), parts=boxes), encoding="utf-8")
@@ -207,8 +216,8 @@ def _limits(
 
 
 def _probability(
-    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, segments: Any, threshold: Any,
-    **rates: Any,
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, counts: Any, segments: Any,
+    threshold: Any, **rates: Any,
 ) -> list[str]:  # fmt: skip
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
@@ -225,8 +234,10 @@ def _probability(
         )
     labels = getattr(model, "classes_", None)
     labels = np.arange(2) if labels is None else np.asarray(labels)
-    true, w = _read(y, labels, len(p), sample_weight)
-    p = p[:, 1]
+    copies = _checks.counts("counts", counts, len(p))
+    copies = np.ones(len(p), np.int64) if copies is None else copies
+    true, w = _read(y, labels, len(p), sample_weight, copies)
+    rows, p = copies * (w > 0), p[:, 1]
     given = [name for name, rate in rates.items() if rate is not None]
     if given:
         first, second = labels.tolist()
@@ -234,7 +245,7 @@ def _probability(
             name=", ".join(given), classes=[first, second],
             to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
         ))  # fmt: skip
-    known: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups, **rates}
+    known = {"sample_weight": sample_weight, "counts": counts, "groups": groups, **rates}
 
     def ratios(by: Any, **bins: Any) -> SegmentRatios:
         return calibration_ratio_by_segment(true, p, by, **known, **bins)
@@ -244,7 +255,7 @@ def _probability(
     drawn = ReliabilityDisplay.from_predictions
     parts = [
         html_table(f"All rows: ratio is mean prediction / mean outcome{of_event}", {
-            "rows": [np.count_nonzero(w)], "label 1": [np.count_nonzero(w[true == 1])],
+            "rows": [rows.sum()], "label 1": [rows[true == 1].sum()],
             **_ratio_columns(every), "p of ratio = 1": every.p_value,
         }),
         _picture(
@@ -272,14 +283,16 @@ def _ratio_columns(found: SegmentRatios) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def _read(y: Any, labels: Array, n: int, sample_weight: Any) -> tuple[Array, Array]:
+def _read(
+    y: Any, labels: Array, n: int, sample_weight: Any, copies: Any = 1
+) -> tuple[Array, Array]:
     """Positions of the classes, and weights, of rows of two classes at least."""
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)
     _checks.same_length("y", true, "the rows of X", n)
     w = _base.check_weights(sample_weight, n)
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
-    _base.check_several_classes(labels[np.unique(true[w > 0])], "rows of weight above 0")
+    _base.check_several_classes(labels[np.unique(true[w * copies > 0])], "rows of weight above 0")
     return true, w
 
 

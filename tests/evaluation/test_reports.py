@@ -169,6 +169,24 @@ class TestProbability:
         assert (others[""], others["share of label 1"]) == ("others", "1")
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counted_rows_have_the_page_of_the_rows_written_out(tmp_path, weighted) -> None:
+    keys = np.round(X[NEW, 0]), EVENT[NEW], SITE[NEW] == "news"
+    (x, y, news), n = np.unique(np.stack(keys).astype(float), axis=1, return_counts=True)
+    assert len(n) < 40
+    w = np.where(y == 1, 2.0, 1.5)
+    n = np.where(np.arange(len(n)) == 3, 0, n)  # a row that is not there
+    model = LogisticRegression().fit(X[OLD, :1], EVENT[OLD])
+
+    def found(at: np.ndarray, **counts: Any) -> dict[str, list[dict[str, str]]]:
+        known = {"sample_weight": w[at]} if weighted else {}
+        rows = x[at, np.newaxis], y[at]
+        by = {"segments": {"news": news[at]}, "groups": np.arange(len(n))[at], "threshold": 0.2}
+        return page(tmp_path, model, *rows, **known, **by, **counts).tables
+
+    assert found(np.arange(len(n)), counts=n) == found(np.repeat(np.arange(len(n)), n))
+
+
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
@@ -197,6 +215,7 @@ def test_the_page_loads_nothing_and_is_the_same_each_time(tmp_path, rows, option
     assert again.read_text(encoding="utf-8") == text
 
 
+COUNTS = {"counts": np.ones(400)}
 WEIGHTS = {"sample_weight": np.zeros(400)}
 SEARCH = GridSearchCV(LinearRegression(), {"fit_intercept": [True]}).fit(X[OLD], EVENT[OLD])
 PIPELINE = make_pipeline(StandardScaler().fit(X[OLD]), GRADES)
@@ -214,6 +233,10 @@ GIVEN, OTHER = (X[NEW], EVENT[NEW]), (X[NEW], GRADE[NEW])
     (CUT, GIVEN, "p.html", {}, r"score must have shape \(n,\) or \(n, 1\), found \(400, 3\)"),
     (GRADES, OTHER, "p.html", {"threshold": 0.5}, "threshold is for a model of probabilities"),
     (GRADES, OTHER, "p.html", {"negative_keep_rate": 0.5}, "negative_keep_rate is for a model of"),
+    (GRADES, OTHER, "p.html", COUNTS, r"counts is for a .*: write the rows out, numpy\.repeat"),
+    (EVENTS, GIVEN, "p.html", {"counts": np.full(400, 2.5)}, "counts must be whole .* found 2.5"),
+    (EVENTS, GIVEN, "p.html", {"counts": np.zeros(400)}, "counts is 0 in all 400 rows"),
+    (EVENTS, GIVEN, "p.html", {"counts": 1 - EVENT[NEW]}, "of one class only, found .0."),
     (GRADES, (X[NEW], POSITION[NEW]), "p.html", {}, "y has dtype int64, but the mod", TypeError),
     (GRADES, (X[NEW], GRADE[OLD]), "p.html", {}, "y has 500 rows, but the rows of X have 400"),
     (GRADES, OTHER, "p.html", {"groups": np.zeros(400)}, "groups must be at least 2 different"),
