@@ -34,7 +34,7 @@ SAVED = {
 
 
 @options.command(
-    options.FILE, options.LABEL, options.SCORE, options.WEIGHT, options.COUNTS, options.RATES,
+    options.FILE, options.LABEL, options.SCORE, options.WEIGHT_OR_COUNTS, options.RATES,
     options.LABELS, option("--method", "[plugin|curved|exact|nelder-mead|rounding]",
         "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True),
     option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk"),
@@ -196,7 +196,8 @@ def apply(o: SimpleNamespace) -> None:
 @options.command(
     options.FILE, options.LABEL, option("--prediction", "COLUMN", "Predicted classes.", "y_pred"),
     option("--score", "COLUMN", "Or scores, to be cut by --thresholds."),
-    option("--thresholds", "PATH", "What the command thresholds wrote."), options.WEIGHT,
+    option("--thresholds", "PATH", "What the command thresholds wrote."),
+    options.weight("How important each row is, or how many rows it stands for."),
     options.RATES, options.LABELS,
     option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True),
     options.FORMAT,
@@ -254,7 +255,7 @@ class Given:
     option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes."),
     option("--threshold", "P", "Alerts are rows of at least this probability.", type=float),
     option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
-    options.OWNERS, options.WEIGHT, options.COUNTS, options.RATES,
+    options.OWNERS, options.WEIGHT_OR_COUNTS, options.RATES,
     option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report"),
     options.output("Where to write the page, .html.", required=True),
 )  # fmt: skip

@@ -222,7 +222,7 @@ def quality_of(rows: ScoredTable, p: Array, seed: int) -> dict[str, float]:
 @options.command(
     options.FILE, options.LABEL_01, options.PROBABILITY,
     option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
-    options.OWNERS, options.WEIGHT, options.COUNTS, options.RATES,
+    options.OWNERS, options.WEIGHT_OR_COUNTS, options.RATES,
     option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float),
     options.RANDOM_STATE, options.FORMAT,
     options.output("Where to write the report: .json, or its table as .csv or .parquet."),

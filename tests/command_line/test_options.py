@@ -294,6 +294,14 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "calibration" in result.output
 
 
+@each("name", ["calibrate", "calibration", "kappa", "report", "thresholds"])
+def test_a_weight_is_no_count(name) -> None:
+    text = " ".join(run(f"{name} --help").stdout.split())
+    assert "--weight COLUMN How important each row is" in text
+    assert ("rows of a GROUP BY need --counts" in text) == (" --counts COLUMN " in text)
+    assert (" --counts " in text) == (name not in ("calibrate", "kappa"))
+
+
 def test_help_names_no_booster(log, monkeypatch) -> None:
     for library in ("lightgbm", "xgboost"):
         monkeypatch.setitem(sys.modules, library, None)
