@@ -262,7 +262,8 @@ def calibration(o: SimpleNamespace) -> None:
     reports.tell(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
-        others = f"; {len(alarms) - 1} more are" if len(alarms) > 1 else ""
+        more = len(alarms) - 1
+        others = f", and {more} more test{'s' if more > 1 else ''}" if more else ""
         click.echo(f"Alarm: {alarms[0]}, below --alarm {o.alarm:g}{others}", err=True)
         click.get_current_context().exit(1)
 
