@@ -35,6 +35,7 @@ from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import row_losses
 
 LEVEL = 0.95
+MARKED = 0.01  # segments are, of an adjusted p-value below it
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -48,7 +49,9 @@ PAGE = """<!DOCTYPE html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
 body {{ padding: 0 1rem }}
 img {{ max-width: 100%; background: white }}
-div {{ overflow-x: auto; margin: 1.5rem 0 }}
+h2 {{ font-size: 1.1rem; margin: 2rem 0 0 }}
+p {{ margin: 0.2rem 0 }}
+div {{ overflow-x: auto; margin: 0.5rem 0 }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
 th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
 </style>
@@ -161,9 +164,9 @@ def report(
         parts = _ordinal(model, *of_rows)
     else:
         parts = _probability(model, *of_rows, counts=counts, **others)
-    boxes = "\n".join(f"<div>{part}</div>" for part in parts)
     page = Path(path)
-    page.write_text(PAGE.format(title=escape(str(title)), parts=boxes), encoding="utf-8")
+    text = PAGE.format(title=escape(str(title)), parts="\n".join(parts))
+    page.write_text(text, encoding="utf-8")
     return page
 
 
@@ -186,19 +189,23 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     value, low, high = zip(*found, strict=True)
     names, drawn = list(map(str, labels)), ThresholdDisplay.from_predictions
     return [
-        html_table("How good the classes are", {
+        _table("How good the classes are", "Each line is a metric of the predicted classes with "
+            "its limits of 95 %, which are left out if all rows are right.", {
             "metric": ["quadratic weighted kappa", *list(judged)[1:]], "value": value,
             "95 % from": low, "to": high, "rows": [np.count_nonzero(counts)] * len(value),
         }),
         _picture(
             lambda ax: drawn(y, score, thresholds=cuts, sample_weight=sample_weight, ax=ax),
-            "The scores of each class, and the thresholds",
+            "The scores of each class, and the thresholds", "The bars are the scores of the rows, "
+            "coloured by their true class; a row gets the class in whose interval its score is.",
         ),
-        html_table("Classes: from which score, and how frequent", {
+        _table("Classes: from which score, and how frequent", "A row gets the last class whose "
+            "score it reaches; both shares are close where no class is predicted too often.", {
             "class": names, "from score": cuts._columns()["low"],
             "share of rows": C.sum(axis=1) / C.sum(), "share predicted": C.sum(axis=0) / C.sum(),
         }),
-        html_table(f"Confusion matrix: {'rows' if sample_weight is None else 'weight'}", {
+        _table(f"Confusion matrix: {'rows' if sample_weight is None else 'weight'}", "Each line is "
+            "a true class, each column what was predicted; the diagonal is right.", {
             "true class": names,
             **{f"predicted {name}": column for name, column in zip(names, C.T, strict=True)},
         }),
@@ -254,21 +261,35 @@ def _probability(
     of_event = "" if event == "1" else f"; label 1 is {event}"
     drawn = ReliabilityDisplay.from_predictions
     parts = [
-        html_table(f"All rows: ratio is mean prediction / mean outcome{of_event}", {
+        _table(f"All rows: ratio is mean prediction / mean outcome{of_event}", "Predictions are "
+            "too high on average if the ratio is above 1; the p-value, of the hypothesis that it "
+            "is 1, is not adjusted.", {
             "rows": [rows.sum()], "label 1": [rows[true == 1].sum()],
             **_ratio_columns(every), "p of ratio = 1": every.p_value,
         }),
         _picture(
             lambda ax: drawn(true, {"model": p}, ax=ax, **known),
-            "Predicted against observed probability, with limits",
+            "Predicted against observed probability, with limits", "Each point is a bin of "
+            "similar predictions with its limits of 95 %; predictions are too high where the point "
+            "lies below the dashed diagonal.",
         ),
     ]  # fmt: skip
     if segments is not None:
-        parts.append(html_table(*ratios(segments)._shown()))
+        by = ratios(segments).by_evidence()
+        p_value = by.rest_p_value_holm
+        parts.append(_table("By segment", "The ratio of each segment with its limits is compared "
+            "with that of all other rows, the rest; the p-value, of the hypothesis that both are "
+            "equal, is adjusted (Holm) for the number of segments in this table. A mark stands "
+            f"where it is below {MARKED}: the segment differs from the rest.", {
+            **{k: v for k, v in by._shown()[1].items() if k not in ("p_value", "holm")},
+            "rest": by.rest_ratio, "adjusted p": p_value,
+            f"below {MARKED}": np.where(p_value < MARKED, "\u25c0", ""),
+        }))  # fmt: skip
     if threshold is not None:
         both = ratios({"": np.where(p >= threshold, "alerts", "others")})
         events = both.weight * both.frequency
-        parts.append(html_table(f"Alerts: rows of probability {threshold:g} or more", {
+        parts.append(_table(f"Alerts: rows of probability {threshold:g} or more", "Of the alerts, "
+            "the mean outcome is the precision, and the share of label 1 is the recall.", {
             "": both.segment, "share of rows": both.weight / both.weight.sum(),
             "share of label 1": events / events.sum(), **_ratio_columns(both),
         }))  # fmt: skip
@@ -296,7 +317,16 @@ def _read(
     return true, w
 
 
-def _picture(draw: Callable[[Any], Any], words: str) -> str:
-    """What is drawn, within the page; ``words`` say it to those who cannot see it."""
+def _part(title: str, how_to_read: str, body: str) -> str:
+    return f"<h2>{escape(title)}</h2><p>{escape(how_to_read)}</p><div>{body}</div>"
+
+
+def _table(title: str, how_to_read: str, columns: Mapping[str, Any]) -> str:
+    return _part(title, how_to_read, html_table("", columns))
+
+
+def _picture(draw: Callable[[Any], Any], title: str, how_to_read: str) -> str:
+    """What is drawn, within the page; the title says it to those who cannot see it."""
     data = b64encode(svg(draw)).decode()
-    return f"<img alt='{escape(words)}' src='data:image/svg+xml;base64,{data}'>"
+    img = f"<img alt='{escape(title)}' src='data:image/svg+xml;base64,{data}'>"
+    return _part(title, how_to_read, img)

@@ -143,8 +143,7 @@ class TestProbability:
         assert (int(every["rows"]), int(every["label 1"])) == (400, y.sum())
         assert float(every["ratio"]) == pytest.approx((v @ p) / (v @ y), rel=SHOWN)
         assert float(every["mean outcome"]) == pytest.approx(np.average(y, weights=v), rel=SHOWN)
-        (title,) = (name for name in found.tables if name.startswith("SegmentRatios"))
-        for row in found.tables[title]:
+        for row in found.tables["By segment"]:
             here = SITE[NEW] == row["segment"]
             expected = (v[here] @ p[here]) / (v[here] @ y[here])
             assert float(row["ratio"]) == pytest.approx(expected, rel=SHOWN)
@@ -167,6 +166,36 @@ class TestProbability:
         assert float(every["mean outcome"]) == pytest.approx(EVENT[NEW].mean(), rel=SHOWN)
         (others,) = found.tables["Alerts: rows of probability 1 or more"]
         assert (others[""], others["share of label 1"]) == ("others", "1")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_segments_that_differ_are_marked(tmp_path, several) -> None:
+    y, p = EVENT[NEW], PROBABILITY[NEW]
+    off = np.where(y & (RNG.random(400) < 0.6), "off", SITE[NEW])
+    segments = {"site": off, "half": np.arange(400) % 2} if several else off
+    found = page(tmp_path, EVENTS, X[NEW], y, segments=segments)
+    by = go.calibration.calibration_ratio_by_segment(y, p, segments).by_evidence()
+    rows = found.tables["By segment"]
+    assert [row["segment"] for row in rows] == [str(value) for value in by.segment]
+    assert [bool(row["below 0.01"]) for row in rows] == (by.rest_p_value_holm < 0.01).tolist()
+    assert rows[0]["below 0.01"] != rows[-1]["below 0.01"] or not several
+    shown = [float(row["adjusted p"]) for row in rows]
+    np.testing.assert_allclose(shown, by.rest_p_value_holm, rtol=SHOWN)
+    assert "adjusted (Holm) for the number of segments" in found.text
+    assert "SegmentRatios" not in found.text
+    one = page(tmp_path, EVENTS, X[NEW], y, segments=np.zeros(400)).tables["By segment"]
+    assert (one[0]["rest"], one[0]["adjusted p"], one[0]["below 0.01"]) == ("", "", "")
+
+
+def test_each_heading_is_explained(tmp_path) -> None:
+    options = {"segments": SITE[NEW], "threshold": 0.2}
+    for rows, given, headings in (
+        ((GRADES, X[NEW], GRADE[NEW]), {}, 4), ((EVENTS, X[NEW], EVENT[NEW]), options, 4)
+    ):  # fmt: skip
+        path = report(*rows, tmp_path / "page.html", **given)
+        text = path.read_text(encoding="utf-8")
+        assert len(re.findall(r"<h2>[^<]+</h2><p>[A-Z][^<]{40,}\.</p><div>", text)) == headings
+        assert text.count("<h2>") == headings
 
 
 @pytest.mark.parametrize("weighted", [False, True])
