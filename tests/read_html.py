@@ -44,7 +44,7 @@ class Read(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
-        if "caption" in self.open:
+        if {"caption", "h2"} & {*self.open}:
             self.title = data
         elif self.open and self.open[-1] in ("td", "th"):
             self.rows[-1][-1] += data

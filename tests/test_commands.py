@@ -102,13 +102,24 @@ class TestThresholds:
         options = {"metric": "f1", "constraints": {"recall": 0.5}, "confidence_level": 0.9}
         grouped = go.optimize_thresholds(y, p, groups=np.arange(600) // 4, **options)
         assert promised["thresholds"] == grouped.tolist()
+        rows, n = np.unique(np.stack([y, p.round(1), w]), axis=1, return_counts=True)
+        write("table.csv", dict(zip("ypw", rows, strict=True)) | {"n": n})
+        write("every.csv", {"y": y, "p": p.round(1), "w": w})
+        known = "--label y --score p --weight w --metric f1 --confidence-level 0.9"
+        known += " --constraint recall=0.5"
+        counted = report(f"thresholds table.csv {known} --counts n")
+        every = report(f"thresholds every.csv {known}")
+        assert counted.pop("in_sample") == pytest.approx(every.pop("in_sample"), rel=1e-12)
+        assert counted == every
         for wrong, words in {
+            f"{level} --counts v".replace(" --confidence-level 0.9", ""):
+                "--counts is for --constraint: copies cannot be split over",
             f"{level} --constraint precision=high": "must be METRIC=BOUND",
             f"{level} --constraint precision=0.3 --interval": "leave --interval out",
             f"{level} --constraint f1=0.3": "f_beta is no share of rows",
             f"{level} --constraint precision=0.99": "--constraint precision >= 0.99 cannot be kept",
             level: "--confidence-level is for what --constraint promises",
-        }.items():
+        }.items():  # fmt: skip
             assert words in refused(wrong)
 
     @pytest.mark.parametrize("metric", ["linear", "mae", "accuracy"])

@@ -34,8 +34,8 @@ SAVED = {
 
 
 @options.command(
-    options.FILE, options.LABEL, options.SCORE, options.WEIGHT, options.RATES, options.LABELS,
-    option("--method", "[plugin|curved|exact|nelder-mead|rounding]",
+    options.FILE, options.LABEL, options.SCORE, options.WEIGHT_OR_COUNTS, options.RATES,
+    options.LABELS, option("--method", "[plugin|curved|exact|nelder-mead|rounding]",
         "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True),
     option("--metric", options.METRICS, "What the thresholds are to be best at.", default="qwk"),
     options.CV, options.GROUPS,
@@ -74,6 +74,10 @@ def thresholds(o: SimpleNamespace) -> None:
         return
     if o.confidence_level is not None:
         raise InputError("--confidence-level is for what --constraint promises: give both")
+    if o.counts is not None:
+        raise InputError(
+            "--counts is for --constraint: copies cannot be split over folds, write the rows out"
+        )
     w = options.weights_of_all(table, o, y)
     doing(f"cross-validating thresholds of {table.rows} rows, {o.cv} folds")
     found = go.cross_validate_thresholds(
@@ -111,13 +115,24 @@ def limited(
     alone = o.negative_keep_rate is not None  # a rate of each row is a weight
     w = options.weights(table, o) if alone else options.weights_of_all(table, o, y)
     doing(f"trying every cut of {table.rows} rows")
-    classifier = go.ThresholdClassifier(
-        next(iter(o.method), None), labels=order, metric=o.metric, constraints=bounds,
-        negative_keep_rate=o.negative_keep_rate, confidence_level=o.confidence_level,
-    ).fit(s, y, w, None if o.confidence_level is None else g)  # fmt: skip
-    whole, p = options.weights_of_all(table, o, y), classifier.predict(s)
+    how: dict[str, Any] = {
+        "method": next(iter(o.method), None), "labels": order, "metric": o.metric,
+        "constraints": bounds, "negative_keep_rate": o.negative_keep_rate,
+        "confidence_level": o.confidence_level,
+    }  # fmt: skip
+    g = None if o.confidence_level is None else g
+    classifier = go.ThresholdClassifier(**how)
+    whole, n = options.weights_of_all(table, o, y), options.read_counts(table, o)
+    if n is None:
+        classifier.fit(s, y, w, g)
+    else:
+        found = go.optimize_thresholds(y, s, sample_weight=w, counts=n, groups=g, **how)
+        classifier._set(found, "exact")
+        whole = n if whole is None else whole * n
+    p = classifier.predict(s)
     return classifier, {
-        "rows": table.rows, "metric": o.metric, "method": classifier.thresholds_method_,
+        "rows": table.rows if n is None else int(n.sum()), "metric": o.metric,
+        "method": classifier.thresholds_method_,
         "labels": classifier.classes_, "thresholds": classifier.thresholds_.values,
         "in_sample": {
             name: go.metrics.threshold_metric(name)(y, p, whole, classifier.classes_)
@@ -181,7 +196,8 @@ def apply(o: SimpleNamespace) -> None:
 @options.command(
     options.FILE, options.LABEL, option("--prediction", "COLUMN", "Predicted classes.", "y_pred"),
     option("--score", "COLUMN", "Or scores, to be cut by --thresholds."),
-    option("--thresholds", "PATH", "What the command thresholds wrote."), options.WEIGHT,
+    option("--thresholds", "PATH", "What the command thresholds wrote."),
+    options.weight("How important each row is, or how many rows it stands for."),
     options.RATES, options.LABELS,
     option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True),
     options.FORMAT,
@@ -239,7 +255,7 @@ class Given:
     option("--thresholds", "PATH", "What the command thresholds wrote, for ordered classes."),
     option("--threshold", "P", "Alerts are rows of at least this probability.", type=float),
     option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
-    options.OWNERS, options.WEIGHT, options.RATES,
+    options.OWNERS, options.WEIGHT_OR_COUNTS, options.RATES,
     option("--title", "TEXT", "Heading of the page, for instance the month.", default="Report"),
     options.output("Where to write the page, .html.", required=True),
 )  # fmt: skip
@@ -272,7 +288,8 @@ def report(o: SimpleNamespace) -> None:
     doing(f"drawing the report of {table.rows} rows")
     go.evaluation.report(
         model, files.numbers(table, "--score", o.score), y, o.output, title=o.title,
-        segments=segments, groups=options.read_groups(table, o), threshold=o.threshold, **known,
+        segments=segments, counts=options.read_counts(table, o),
+        groups=options.read_groups(table, o), threshold=o.threshold, **known,
     )  # fmt: skip
     told(o.output, "the report")
 

@@ -68,17 +68,20 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
         column = table.columns[name]
         missing = [row for row, value in enumerate(column) if value is None or value == ""]
         if missing:
+            remedy = "fill such rows in, or remove them"
+            if option == "--segment":
+                remedy = f"name them, COALESCE({name}, 'missing') or fillna('missing')"
             raise InputError(
                 f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
-                f"{table.rows}): fill such rows in, or remove them"
+                f"{table.rows}): {remedy}"
             )
     return table
 
 
 def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
     column = table.columns[name]
-    if table.arrow is None and all(value in ("True", "False") for value in column):
-        column = column == "True"  # as pandas writes them
+    if table.arrow is None and all(value.lower() in ("true", "false") for value in column):
+        column = np.array([value.lower() == "true" for value in column])
     if column.dtype.kind == "b":
         return column.astype(np.int64)
     if column.dtype.kind in "iuf":

@@ -33,6 +33,7 @@ PHRASES = {
     "pass -score": "give a column of -score",
     r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
     ", as pilot_keep_rates does": "",
+    r", numpy.repeat\(rows, counts\)": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
     " and no such weights": ", and leave --weight out",
@@ -183,8 +184,17 @@ LABEL = option("--label", "COLUMN", "True classes.", "y_true", required=True)
 LABEL_01 = option("--label", "COLUMN", "0 or 1.", "y_true", required=True)
 SCORE = option("--score", "COLUMN", "What the model predicts.", required=True)
 PROBABILITY = option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
-WEIGHT = option("--weight", "COLUMN", "How many rows each row stands for.", "sample_weight")
-COUNTS = option("--counts", "COLUMN", "How many identical rows it is, as of a GROUP BY.", "counts")
+
+
+def weight(help: str) -> Callable[..., Any]:
+    return option("--weight", "COLUMN", help, "sample_weight")
+
+
+WEIGHT = weight("How important each row is.")
+WEIGHT_OR_COUNTS = options_of(
+    weight("How important each row is; rows of a GROUP BY need --counts."),
+    option("--counts", "COLUMN", "How many identical rows it is, as of a GROUP BY.", "counts"),
+)
 LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
 GROUPS = option("--groups", "COLUMN", "Whose row it is; rows of one group stay in one fold.")
 OWNERS = option("--groups", "COLUMN", "Whose row it is; outcomes of one group may depend.")
@@ -248,6 +258,10 @@ def read(o: SimpleNamespace, *, others: bool = False) -> Table:
 def weights(table: Table, o: SimpleNamespace) -> Array | None:
     name = o.sample_weight
     return None if name is None else files.numbers(table, "--weight", name)
+
+
+def read_counts(table: Table, o: SimpleNamespace) -> Array | None:
+    return None if o.counts is None else files.numbers(table, "--counts", o.counts)
 
 
 def labels_01(table: Table, o: SimpleNamespace) -> Array:

@@ -222,7 +222,7 @@ def quality_of(rows: ScoredTable, p: Array, seed: int) -> dict[str, float]:
 @options.command(
     options.FILE, options.LABEL_01, options.PROBABILITY,
     option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True),
-    options.OWNERS, options.WEIGHT, options.COUNTS, options.RATES,
+    options.OWNERS, options.WEIGHT_OR_COUNTS, options.RATES,
     option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float),
     options.RANDOM_STATE, options.FORMAT,
     options.output("Where to write the report: .json, or its table as .csv or .parquet."),
@@ -253,8 +253,7 @@ def calibration(o: SimpleNamespace) -> None:
     _checks.generator(o.random_state)
     table = options.read(o)
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
-    if o.counts is not None:
-        rows = rows._replace(counts=files.numbers(table, "--counts", o.counts))
+    rows = rows._replace(counts=options.read_counts(table, o))
     reports.doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
@@ -263,7 +262,8 @@ def calibration(o: SimpleNamespace) -> None:
     reports.tell(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
-        others = f"; {len(alarms) - 1} more are" if len(alarms) > 1 else ""
+        more = len(alarms) - 1
+        others = f", and {more} more test{'s' if more > 1 else ''}" if more else ""
         click.echo(f"Alarm: {alarms[0]}, below --alarm {o.alarm:g}{others}", err=True)
         click.get_current_context().exit(1)
 

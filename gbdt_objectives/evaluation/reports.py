@@ -35,6 +35,7 @@ from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import row_losses
 
 LEVEL = 0.95
+MARKED = 0.01  # segments are, of an adjusted p-value below it
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -48,7 +49,9 @@ PAGE = """<!DOCTYPE html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
 body {{ padding: 0 1rem }}
 img {{ max-width: 100%; background: white }}
-div {{ overflow-x: auto; margin: 1.5rem 0 }}
+h2 {{ font-size: 1.1rem; margin: 2rem 0 0 }}
+p {{ margin: 0.2rem 0 }}
+div {{ overflow-x: auto; margin: 0.5rem 0 }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
 th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
 </style>
@@ -69,6 +72,7 @@ def report(
     *,
     title: str = "Report",
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     threshold: float | None = None,
@@ -102,6 +106,9 @@ def report(
         Heading of the page; the place for a month or a date.
     sample_weight, groups : array-like of shape (n,), optional
         Weights >= 0, and whose row it is: outcomes of one group may depend on each other.
+    counts : array-like of shape (n,), optional
+        How many identical rows each row stands for, as in :func:`calibration_ratio_by_segment`, for
+        a model of probabilities.
     segments : array-like of shape (n,), mapping or data frame of such, optional
         The segment of each row, for a model of probabilities.
     threshold : float in [0, 1], optional
@@ -144,6 +151,11 @@ def report(
         "keep_rate": keep_rate,
     }  # fmt: skip
     if isinstance(model, QWKClassifier | ThresholdClassifier):
+        if counts is not None:
+            raise ValueError(
+                f"counts is for a model of probabilities, but {type(model).__name__} places "
+                "ordered classes: write the rows out, numpy.repeat(rows, counts)"
+            )
         if given := [name for name, value in others.items() if value is not None]:
             raise ValueError(
                 f"{given[0]} is for a model of probabilities, but {type(model).__name__} places "
@@ -151,10 +163,10 @@ def report(
             )
         parts = _ordinal(model, *of_rows)
     else:
-        parts = _probability(model, *of_rows, **others)
-    boxes = "\n".join(f"<div>{part}</div>" for part in parts)
+        parts = _probability(model, *of_rows, counts=counts, **others)
     page = Path(path)
-    page.write_text(PAGE.format(title=escape(str(title)), parts=boxes), encoding="utf-8")
+    text = PAGE.format(title=escape(str(title)), parts="\n".join(parts))
+    page.write_text(text, encoding="utf-8")
     return page
 
 
@@ -177,19 +189,23 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     value, low, high = zip(*found, strict=True)
     names, drawn = list(map(str, labels)), ThresholdDisplay.from_predictions
     return [
-        html_table("How good the classes are", {
+        _table("How good the classes are", "Each line is a metric of the predicted classes with "
+            "its limits of 95 %, which are left out if all rows are right.", {
             "metric": ["quadratic weighted kappa", *list(judged)[1:]], "value": value,
             "95 % from": low, "to": high, "rows": [np.count_nonzero(counts)] * len(value),
         }),
         _picture(
             lambda ax: drawn(y, score, thresholds=cuts, sample_weight=sample_weight, ax=ax),
-            "The scores of each class, and the thresholds",
+            "The scores of each class, and the thresholds", "The bars are the scores of the rows, "
+            "coloured by their true class; a row gets the class in whose interval its score is.",
         ),
-        html_table("Classes: from which score, and how frequent", {
+        _table("Classes: from which score, and how frequent", "A row gets the last class whose "
+            "score it reaches; both shares are close where no class is predicted too often.", {
             "class": names, "from score": cuts._columns()["low"],
             "share of rows": C.sum(axis=1) / C.sum(), "share predicted": C.sum(axis=0) / C.sum(),
         }),
-        html_table(f"Confusion matrix: {'rows' if sample_weight is None else 'weight'}", {
+        _table(f"Confusion matrix: {'rows' if sample_weight is None else 'weight'}", "Each line is "
+            "a true class, each column what was predicted; the diagonal is right.", {
             "true class": names,
             **{f"predicted {name}": column for name, column in zip(names, C.T, strict=True)},
         }),
@@ -207,8 +223,8 @@ def _limits(
 
 
 def _probability(
-    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, segments: Any, threshold: Any,
-    **rates: Any,
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, counts: Any, segments: Any,
+    threshold: Any, **rates: Any,
 ) -> list[str]:  # fmt: skip
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
@@ -225,8 +241,10 @@ def _probability(
         )
     labels = getattr(model, "classes_", None)
     labels = np.arange(2) if labels is None else np.asarray(labels)
-    true, w = _read(y, labels, len(p), sample_weight)
-    p = p[:, 1]
+    copies = _checks.counts("counts", counts, len(p))
+    copies = np.ones(len(p), np.int64) if copies is None else copies
+    true, w = _read(y, labels, len(p), sample_weight, copies)
+    rows, p = copies * (w > 0), p[:, 1]
     given = [name for name, rate in rates.items() if rate is not None]
     if given:
         first, second = labels.tolist()
@@ -234,7 +252,7 @@ def _probability(
             name=", ".join(given), classes=[first, second],
             to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
         ))  # fmt: skip
-    known: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups, **rates}
+    known = {"sample_weight": sample_weight, "counts": counts, "groups": groups, **rates}
 
     def ratios(by: Any, **bins: Any) -> SegmentRatios:
         return calibration_ratio_by_segment(true, p, by, **known, **bins)
@@ -243,21 +261,35 @@ def _probability(
     of_event = "" if event == "1" else f"; label 1 is {event}"
     drawn = ReliabilityDisplay.from_predictions
     parts = [
-        html_table(f"All rows: ratio is mean prediction / mean outcome{of_event}", {
-            "rows": [np.count_nonzero(w)], "label 1": [np.count_nonzero(w[true == 1])],
+        _table(f"All rows: ratio is mean prediction / mean outcome{of_event}", "Predictions are "
+            "too high on average if the ratio is above 1; the p-value, of the hypothesis that it "
+            "is 1, is not adjusted.", {
+            "rows": [rows.sum()], "label 1": [rows[true == 1].sum()],
             **_ratio_columns(every), "p of ratio = 1": every.p_value,
         }),
         _picture(
             lambda ax: drawn(true, {"model": p}, ax=ax, **known),
-            "Predicted against observed probability, with limits",
+            "Predicted against observed probability, with limits", "Each point is a bin of "
+            "similar predictions with its limits of 95 %; predictions are too high where the point "
+            "lies below the dashed diagonal.",
         ),
     ]  # fmt: skip
     if segments is not None:
-        parts.append(html_table(*ratios(segments)._shown()))
+        by = ratios(segments).by_evidence()
+        p_value = by.rest_p_value_holm
+        parts.append(_table("By segment", "The ratio of each segment with its limits is compared "
+            "with that of all other rows, the rest; the p-value, of the hypothesis that both are "
+            "equal, is adjusted (Holm) for the number of segments in this table. A mark stands "
+            f"where it is below {MARKED}: the segment differs from the rest.", {
+            **{k: v for k, v in by._shown()[1].items() if k not in ("p_value", "holm")},
+            "rest": by.rest_ratio, "adjusted p": p_value,
+            f"below {MARKED}": np.where(p_value < MARKED, "\u25c0", ""),
+        }))  # fmt: skip
     if threshold is not None:
         both = ratios({"": np.where(p >= threshold, "alerts", "others")})
         events = both.weight * both.frequency
-        parts.append(html_table(f"Alerts: rows of probability {threshold:g} or more", {
+        parts.append(_table(f"Alerts: rows of probability {threshold:g} or more", "Of the alerts, "
+            "the mean outcome is the precision, and the share of label 1 is the recall.", {
             "": both.segment, "share of rows": both.weight / both.weight.sum(),
             "share of label 1": events / events.sum(), **_ratio_columns(both),
         }))  # fmt: skip
@@ -272,18 +304,29 @@ def _ratio_columns(found: SegmentRatios) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def _read(y: Any, labels: Array, n: int, sample_weight: Any) -> tuple[Array, Array]:
+def _read(
+    y: Any, labels: Array, n: int, sample_weight: Any, copies: Any = 1
+) -> tuple[Array, Array]:
     """Positions of the classes, and weights, of rows of two classes at least."""
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)
     _checks.same_length("y", true, "the rows of X", n)
     w = _base.check_weights(sample_weight, n)
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
-    _base.check_several_classes(labels[np.unique(true[w > 0])], "rows of weight above 0")
+    _base.check_several_classes(labels[np.unique(true[w * copies > 0])], "rows of weight above 0")
     return true, w
 
 
-def _picture(draw: Callable[[Any], Any], words: str) -> str:
-    """What is drawn, within the page; ``words`` say it to those who cannot see it."""
+def _part(title: str, how_to_read: str, body: str) -> str:
+    return f"<h2>{escape(title)}</h2><p>{escape(how_to_read)}</p><div>{body}</div>"
+
+
+def _table(title: str, how_to_read: str, columns: Mapping[str, Any]) -> str:
+    return _part(title, how_to_read, html_table("", columns))
+
+
+def _picture(draw: Callable[[Any], Any], title: str, how_to_read: str) -> str:
+    """What is drawn, within the page; the title says it to those who cannot see it."""
     data = b64encode(svg(draw)).decode()
-    return f"<img alt='{escape(words)}' src='data:image/svg+xml;base64,{data}'>"
+    img = f"<img alt='{escape(title)}' src='data:image/svg+xml;base64,{data}'>"
+    return _part(title, how_to_read, img)

@@ -242,7 +242,10 @@ def source_of(document: dict[str, Any], plan: Plan) -> str:
             lines.append(line)
     source = "\n".join(lines) + "\n"
     score = "predict_score" if plan.is_score else "predict_classes"
-    return source.replace("@score@", score).replace("@t@", f"{document['tolerance']:g}")
+    unnamed = "unnamed" in wanted
+    table = "pd.read_parquet(path).to_numpy()" if unnamed else "pandas.read_parquet(path)"
+    source = source.replace("@score@", score).replace("@parquet@", table)
+    return source.replace("@t@", f"{document['tolerance']:g}")
 
 
 def formulas_of(wanted: set[str]) -> list[str]:
@@ -282,6 +285,7 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     rule = plan.thresholds if isinstance(plan.thresholds, DecisionRule) else None
     names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
     columns = plan.makes_columns or not plan.is_score
+    named = isinstance(document["features"][0]["name"], str)
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
     named = isinstance(document["features"][0]["name"], str)
     parts = {

@@ -83,6 +83,39 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
         """The class of each score, (n,), as :func:`apply_thresholds`."""
         return apply_thresholds(score, self)
 
+    def to_sql(self, score: str) -> str:
+        """The class of each score as an expression of SQL, NULL where the score is NULL.
+
+        Parameters
+        ----------
+        score : str
+            The column, or an expression, as it stands in SQL. Cuts have an exponent, so that
+            databases compare a FLOAT as a DOUBLE, too.
+
+        Examples
+        --------
+        >>> from gbdt_objectives.thresholds import Thresholds
+        >>> Thresholds([0.5], ["low", "high"]).to_sql("p")
+        "CASE WHEN p IS NULL THEN NULL WHEN p < 5.0000000000000000e-01 THEN 'low' ELSE 'high' END"
+        """
+        if not isinstance(score, str):
+            raise TypeError(f"score must be the name of a column, found {shown(score)}")
+        names = self.labels.tolist()
+        if not any({*map(type, names)} <= kinds for kinds in ({int, float}, {str}, {bool})):
+            raise TypeError(
+                f"labels must be all numbers, all strings or all booleans in SQL, found "
+                f"{shown(names)}: give others, Thresholds(thresholds.values, labels)"
+            )
+        words = [str(name).replace("'", "''") for name in names]
+        names = [f"'{word}'" for word in words] if isinstance(names[0], str) else words
+        parts = [
+            f"WHEN {score} < {cut:.16e} THEN {name}"
+            for before, cut, name in zip([-np.inf, *self.values], self.values, names, strict=False)
+            if before < cut < np.inf
+        ]
+        parts = [f"CASE WHEN {score} IS NULL THEN NULL", *parts]
+        return f"{' '.join(parts)} ELSE {names[np.count_nonzero(self.values < np.inf)]} END"
+
     def __len__(self) -> int:
         return len(self.values)
 

@@ -257,6 +257,23 @@ def test_models_that_cannot_be_shifted(log) -> None:
         assert line.startswith(said)
 
 
+def test_segments_without_a_name_get_one(log) -> None:
+    line = refused("report gap.csv --label y --score p --segment land -o a.html")
+    assert line.endswith("of 200): name them, COALESCE(land, 'missing') or fillna('missing')")
+
+
+@each("yes, no", [("true", "false"), ("TRUE", "FALSE"), ("True", "False")])
+def test_booleans_as_databases_write_them(log, yes, no) -> None:
+    lines = Path("log.csv").read_text().splitlines()
+    words = [f"{yes if line[0] == '1' else no}{line[1:]}" for line in lines[1:]]
+    Path("words.csv").write_text("\n".join([lines[0], *words]) + "\n")
+    assert run(CHECK.replace("log", "words")).stdout == run(CHECK).stdout
+    assert run(THRESHOLDS.replace("log", "words")).stdout == run(THRESHOLDS).stdout
+    Path("mixed.csv").write_text(f"y,p\n{yes},0.1\n0,0.2\n{no},0.3\n")
+    line = refused(CHECK.replace("log", "mixed"))
+    assert line.startswith(f"--label y must hold numbers, found '{yes}' at row 0: write 1 for")
+
+
 def test_parquet_that_is_none(log) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     Path("text.parquet").write_text("y,p\n1,2\n")
@@ -292,6 +309,14 @@ def test_without_a_command_the_help_is_shown() -> None:
     result = run("")
     assert "Commands:" in result.output
     assert "calibration" in result.output
+
+
+@each("name", ["calibrate", "calibration", "kappa", "report", "thresholds"])
+def test_a_weight_is_no_count(name) -> None:
+    text = " ".join(run(f"{name} --help").stdout.split())
+    assert "--weight COLUMN How important each row is" in text
+    assert ("rows of a GROUP BY need --counts" in text) == (" --counts COLUMN " in text)
+    assert (" --counts " in text) == (name not in ("calibrate", "kappa"))
 
 
 def test_help_names_no_booster(log, monkeypatch) -> None:

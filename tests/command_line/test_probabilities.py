@@ -125,7 +125,7 @@ class TestCalibration:
         alarm = json.loads(result.stdout)["alarm"]
         assert line.startswith("Alarm: --segment country has the ratio 0.2")
         assert " in FR, 0.9" in line
-        assert line.endswith(f"below --alarm 0.01; {len(alarm['reasons']) - 1} more are")
+        assert line.endswith(f"below --alarm 0.01, and {len(alarm['reasons']) - 1} more tests")
         assert (alarm["level"], alarm["raised"]) == (0.01, True)
         assert alarm["reasons"][0] in line
         everything = run(f"{CHECK} --alarm 0.01")

@@ -51,6 +51,11 @@ def test_it_is_the_page_of_the_function(rows) -> None:
     assert result.stderr == "wrote may.html (the report)\n"
     report(Given(), rows["p"], rows["y"], "own.html", **known)
     assert Path("may.html").read_bytes() == Path("own.html").read_bytes()
+    counted = {**known, "sample_weight": None, "counts": rows["w"]}
+    report(Given(), rows["p"], rows["y"], "own.html", **counted)
+    assert run(f"{command} --force".replace("--weight", "--counts")).exit_code == 0
+    assert Path("may.html").read_bytes() == Path("own.html").read_bytes()
+    assert run(f"{command} --force").exit_code == 0
     assert "exists" in refused(command)
     assert run(f"{command} --force").exit_code == 0
 
@@ -74,6 +79,11 @@ def test_it_is_the_page_of_the_function(rows) -> None:
         (
             "--label word --score s --thresholds t.json --segment site -o a.html",
             "--segment is for a model of probabilities",
+        ),
+        ("--label y --score p --counts s -o a.html", "--counts s must be whole numbers >= 0, fou"),
+        (
+            "--label word --score s --thresholds t.json --counts w -o a.html",
+            "--counts w is for a model of probabilities, .*: write the rows out$",
         ),
         (
             "--label word --score s --thresholds t.json --negative-keep-rate 0.5 -o a.html",

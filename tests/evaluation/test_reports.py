@@ -143,8 +143,7 @@ class TestProbability:
         assert (int(every["rows"]), int(every["label 1"])) == (400, y.sum())
         assert float(every["ratio"]) == pytest.approx((v @ p) / (v @ y), rel=SHOWN)
         assert float(every["mean outcome"]) == pytest.approx(np.average(y, weights=v), rel=SHOWN)
-        (title,) = (name for name in found.tables if name.startswith("SegmentRatios"))
-        for row in found.tables[title]:
+        for row in found.tables["By segment"]:
             here = SITE[NEW] == row["segment"]
             expected = (v[here] @ p[here]) / (v[here] @ y[here])
             assert float(row["ratio"]) == pytest.approx(expected, rel=SHOWN)
@@ -167,6 +166,54 @@ class TestProbability:
         assert float(every["mean outcome"]) == pytest.approx(EVENT[NEW].mean(), rel=SHOWN)
         (others,) = found.tables["Alerts: rows of probability 1 or more"]
         assert (others[""], others["share of label 1"]) == ("others", "1")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_segments_that_differ_are_marked(tmp_path, several) -> None:
+    y, p = EVENT[NEW], PROBABILITY[NEW]
+    off = np.where(y & (RNG.random(400) < 0.6), "off", SITE[NEW])
+    segments = {"site": off, "half": np.arange(400) % 2} if several else off
+    found = page(tmp_path, EVENTS, X[NEW], y, segments=segments)
+    by = go.calibration.calibration_ratio_by_segment(y, p, segments).by_evidence()
+    rows = found.tables["By segment"]
+    assert [row["segment"] for row in rows] == [str(value) for value in by.segment]
+    assert [bool(row["below 0.01"]) for row in rows] == (by.rest_p_value_holm < 0.01).tolist()
+    assert rows[0]["below 0.01"] != rows[-1]["below 0.01"] or not several
+    shown = [float(row["adjusted p"]) for row in rows]
+    np.testing.assert_allclose(shown, by.rest_p_value_holm, rtol=SHOWN)
+    assert "adjusted (Holm) for the number of segments" in found.text
+    assert "SegmentRatios" not in found.text
+    one = page(tmp_path, EVENTS, X[NEW], y, segments=np.zeros(400)).tables["By segment"]
+    assert (one[0]["rest"], one[0]["adjusted p"], one[0]["below 0.01"]) == ("", "", "")
+
+
+def test_each_heading_is_explained(tmp_path) -> None:
+    options = {"segments": SITE[NEW], "threshold": 0.2}
+    for rows, given, headings in (
+        ((GRADES, X[NEW], GRADE[NEW]), {}, 4), ((EVENTS, X[NEW], EVENT[NEW]), options, 4)
+    ):  # fmt: skip
+        path = report(*rows, tmp_path / "page.html", **given)
+        text = path.read_text(encoding="utf-8")
+        assert len(re.findall(r"<h2>[^<]+</h2><p>[A-Z][^<]{40,}\.</p><div>", text)) == headings
+        assert text.count("<h2>") == headings
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counted_rows_have_the_page_of_the_rows_written_out(tmp_path, weighted) -> None:
+    keys = np.round(X[NEW, 0]), EVENT[NEW], SITE[NEW] == "news"
+    (x, y, news), n = np.unique(np.stack(keys).astype(float), axis=1, return_counts=True)
+    assert len(n) < 40
+    w = np.where(y == 1, 2.0, 1.5)
+    n = np.where(np.arange(len(n)) == 3, 0, n)  # a row that is not there
+    model = LogisticRegression().fit(X[OLD, :1], EVENT[OLD])
+
+    def found(at: np.ndarray, **counts: Any) -> dict[str, list[dict[str, str]]]:
+        known = {"sample_weight": w[at]} if weighted else {}
+        rows = x[at, np.newaxis], y[at]
+        by = {"segments": {"news": news[at]}, "groups": np.arange(len(n))[at], "threshold": 0.2}
+        return page(tmp_path, model, *rows, **known, **by, **counts).tables
+
+    assert found(np.arange(len(n)), counts=n) == found(np.repeat(np.arange(len(n)), n))
 
 
 @pytest.mark.parametrize(
@@ -197,6 +244,7 @@ def test_the_page_loads_nothing_and_is_the_same_each_time(tmp_path, rows, option
     assert again.read_text(encoding="utf-8") == text
 
 
+COUNTS = {"counts": np.ones(400)}
 WEIGHTS = {"sample_weight": np.zeros(400)}
 SEARCH = GridSearchCV(LinearRegression(), {"fit_intercept": [True]}).fit(X[OLD], EVENT[OLD])
 PIPELINE = make_pipeline(StandardScaler().fit(X[OLD]), GRADES)
@@ -214,6 +262,10 @@ GIVEN, OTHER = (X[NEW], EVENT[NEW]), (X[NEW], GRADE[NEW])
     (CUT, GIVEN, "p.html", {}, r"score must have shape \(n,\) or \(n, 1\), found \(400, 3\)"),
     (GRADES, OTHER, "p.html", {"threshold": 0.5}, "threshold is for a model of probabilities"),
     (GRADES, OTHER, "p.html", {"negative_keep_rate": 0.5}, "negative_keep_rate is for a model of"),
+    (GRADES, OTHER, "p.html", COUNTS, r"counts is for a .*: write the rows out, numpy\.repeat"),
+    (EVENTS, GIVEN, "p.html", {"counts": np.full(400, 2.5)}, "counts must be whole .* found 2.5"),
+    (EVENTS, GIVEN, "p.html", {"counts": np.zeros(400)}, "counts is 0 in all 400 rows"),
+    (EVENTS, GIVEN, "p.html", {"counts": 1 - EVENT[NEW]}, "of one class only, found .0."),
     (GRADES, (X[NEW], POSITION[NEW]), "p.html", {}, "y has dtype int64, but the mod", TypeError),
     (GRADES, (X[NEW], GRADE[OLD]), "p.html", {}, "y has 500 rows, but the rows of X have 400"),
     (GRADES, OTHER, "p.html", {"groups": np.zeros(400)}, "groups must be at least 2 different"),

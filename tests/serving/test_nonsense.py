@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -495,6 +497,43 @@ def test_words_true_and_false_stay_words(tmp_path: Path) -> None:
     _, out = run_script(tmp_path / "model", str(tmp_path / "new.csv"))
     np.testing.assert_allclose(predicted(out), model.predict(X), rtol=1e-9)
     assert np.ptp(predicted(out)) > 0.1
+
+
+@each("kind", ["categories", "array"])
+def test_the_program_says_what_it_reads(kind: str, tmp_path: Path) -> None:
+    """A new category by row, column and value; a Parquet file by the call that reads it."""
+    fitted, folder = classifier("xgboost", kind), tmp_path / kind
+    serving.export(fitted.model, folder, fitted.X)
+    status, out = run_script(folder, "new.parquet")
+    call = {"categories": "pandas.read_parquet(path)", "array": "pd.read_parquet(path).to_numpy()"}
+    assert (status, out) == (f"call Model().predict({call[kind]})", "")
+    _, out = run_script(folder, "--help")
+    assert "It writes, as CSV too, prediction, and the probability of each class, [0, 1]." in out
+    names = ", ".join(map(str, getattr(fitted.X, "columns", ())))
+    assert f"The first line names{f', among any others, {names}.' if names else ' 4 col'}" in out
+    if kind == "categories":
+        X = fitted.X.astype({"colour": object})
+        X.iloc[[1, 3], list(X.columns).index("colour")] = "violet"
+        X.to_csv(tmp_path / "new.csv", index=False)
+        status, out = run_script(folder, str(tmp_path / "new.csv"))
+        known = fitted.X["colour"].cat.categories.tolist()
+        words = f"new value of colour, violet: write one of {known}"
+        assert status.endswith(f"new.csv: row 1, counted from 0, has a {words}")
+        assert out == ""
+
+
+def test_a_reader_that_stops_ends_the_program_in_silence(tmp_path: Path) -> None:
+    serving.export(go.ThresholdClassifier().fit([0.1, 0.4, 0.6, 0.9], [1, 1, 2, 2]), tmp_path / "m")
+    path = tmp_path / "new.csv"
+    path.write_text("score\n" + "0.25\n" * 100_000)
+    command = [sys.executable, str(tmp_path / "m" / "predict.py"), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        assert program.stdout.readline().strip() == b"prediction,score"
+        program.stdout.close()
+        assert program.stderr.read() == b""
+    assert program.returncode == 1
 
 
 def test_scores_that_are_none(tmp_path: Path) -> None:

@@ -36,6 +36,48 @@ def thresholds():
     return Thresholds([-0.5, 0.75], WORDS)
 
 
+@each("dtype", ["float64", "float32"])
+@each("cuts, labels", [
+    ([0.1, 1 / 3, 0.7], ["it's", "a 'b'", "%s", "-"]),
+    ([-np.inf, 0.1, 0.1, 0.7, np.inf, np.inf], range(-3, 4)),
+    ([0.7], [False, True]), ([0.7], [0.5, 1e-7]), ([-np.inf], ["a", "b"]), ([np.inf], ["a", "b"]),
+    ([-np.inf, 0.3, np.inf], [1, 2, 3, 4]), ([-np.inf, np.inf], [1, 2, 3]),
+])  # fmt: skip
+def test_sql_gives_the_classes_of_apply(cuts, labels, dtype):
+    duckdb = pytest.importorskip("duckdb")
+    thresholds = Thresholds(cuts, list(labels))
+    near = np.array([-1e9, -0.1, 0.1, 0.3, 1 / 3, 0.7, 1e-300, 1e9])
+    score = np.concatenate([near, np.nextafter(near, -9), np.nextafter(near, 9)])
+    score = np.concatenate([score, near.astype("float32")]).astype(dtype)
+    table = {"order": np.arange(len(score)), "my score": score}
+    case = thresholds.to_sql('"my score"')
+    found = duckdb.sql(
+        f'SELECT {case}, typeof("my score") FROM "table" ORDER BY "order"'
+    ).fetchall()
+    assert [one for one, _ in found] == thresholds.apply(score).tolist()
+    assert {kind for _, kind in found} == {"FLOAT" if dtype == "float32" else "DOUBLE"}
+    assert len(table) == 2
+    null = thresholds.to_sql(f"CAST(NULL AS {'FLOAT' if dtype == 'float32' else 'DOUBLE'})")
+    assert duckdb.sql(f"SELECT {null}").fetchall() == [(None,)]
+
+
+def test_sql_has_no_class_that_is_never_predicted():
+    text = Thresholds([-np.inf, 0.5, 0.5, np.inf], list("abcde")).to_sql("s")
+    assert text == (
+        "CASE WHEN s IS NULL THEN NULL WHEN s < 5.0000000000000000e-01 THEN 'b' ELSE 'd' END"
+    )
+
+
+@each("labels, score, words", [
+    ([np.datetime64("2026-01-01"), np.datetime64("2026-02-01")], "s", "strings or all booleans"),
+    (["low", "high"], np.ones(2), "score must be the name of a column, found array"),
+    (["low", "high"], None, "score must be the name of a column, found None"),
+])  # fmt: skip
+def test_what_sql_cannot_say(labels, score, words):
+    with pytest.raises(TypeError, match=words):
+        Thresholds([0.5], labels).to_sql(score)
+
+
 @each("low", [0, 1, -3])
 @each("how", [
     {"method": "plugin"}, {"method": "exact"}, {"method": "nelder-mead", "n_starts": 1},
