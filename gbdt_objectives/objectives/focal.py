@@ -237,7 +237,8 @@ def focal_objective(
 
         loss      sum w c(y) q^g (-log p),   q = 1 - p
 
-    where p is the probability that the margins give the label. Two classes, z (n,)::
+    where p is the probability that the margins give the label, w the row's ``sample_weight`` and
+    ``|gradient|`` the gradient's absolute value. Two classes, z (n,)::
 
         p         sigma((2y-1) z)
         gradient  -(2y-1) w c(y) A,   A = q^g (q - g p log p)
