@@ -265,6 +265,8 @@ class SegmentStatistics:
                 f"segments must be a column, (n,), or several by name, found {segments!r}: for "
                 "bins of the prediction call calibration_ratio_by_segment"
             )
+        if np.shape(y_true) == (0,):
+            raise ValueError("y_true is a part without rows: skip it, which changes no sum")
         names, values = segment_columns(segments)
         columns = _rows.label_1_columns(y_true, probability, sample_weight, counts) | values
         with some_rows():
@@ -284,6 +286,10 @@ class SegmentStatistics:
             tuple(one + another for one, another in columns),
             self.kinds | other.kinds,
         )
+
+    def __radd__(self, other: object) -> SegmentStatistics:
+        """``sum`` starts at 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def ratios(self, *, confidence_level: float = 0.95) -> SegmentRatios:
         """The ratios that ``calibration_ratio_by_segment`` gives for the rows added so far.

@@ -292,6 +292,9 @@ def test_statistics_of_parts_add_up_to_the_ratios_of_all_rows() -> None:
     found = pickle.loads(pickle.dumps(chunks[0])) + chunks[1] + chunks[2] + chunks[3]
     assert (found.rows, found.weight) == (np.count_nonzero(w), w.sum())
     assert_same(found.ratios(confidence_level=0.9), expected)
+    assert_same(sum(chunks).ratios(confidence_level=0.9), expected)
+    with pytest.raises(ValueError, match="y_true is a part without rows: skip it"):
+        SegmentStatistics.of(y[:0], p[:0], country[:0])
     lazy = collected("series", columns)
     found = SegmentStatistics.of(
         lazy["y"], lazy["p"], lazy["country"], sample_weight=lazy["weight"]
