@@ -80,7 +80,10 @@ def shift_intercept(
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
-    ``docs/intercept.md`` says where in the model it is.
+    ``docs/intercept.md`` says where in the model it is. A model that was trained with
+    ``offset_logloss_objective`` or ``weighted_logloss_objective`` needs no shift for its sampling:
+    a rate raises, unless the library's own ``train`` made the model, or LightGBM copied or loaded
+    it.
 
     Parameters
     ----------
@@ -104,7 +107,8 @@ def shift_intercept(
     ------
     TypeError, ValueError
         If it is not a booster, there is not exactly one description of the shift, with one number
-        per output, no leaf can hold it, or margins are neither in label units nor log-odds.
+        per output, no leaf can hold it, margins are neither in label units nor log-odds, or the
+        booster's own objective corrects for the sampling.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -144,11 +148,34 @@ def shift_intercept(
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, EVERY)
+    if delta is None:
+        _check_corrected_once(booster, library, d, by_rate=shift is None)
     moved: BoosterT = library.shift_intercept(booster, d)
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
         shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
     return moved
+
+
+def _check_corrected_once(booster: Any, library: Any, d: LogOddsShift, *, by_rate: bool) -> None:
+    """Raise if the shift undoes sampling for which the booster's objective corrects already."""
+    from gbdt_objectives.adapters._train import MARK, MEASURED, corrected_rate
+
+    mark = booster.attr(MARK) if hasattr(booster, "attr") else getattr(booster, MARK, None)
+    if mark is None:
+        mark = corrected_rate(getattr(booster, library.fitting.fitted, None))
+    values = np.append(0, d) if np.ndim(d) == 0 else np.asarray(d)
+    total = float(values[-1] - values[0])
+    if mark is None or abs(total) < 1e-9:
+        return
+    same = abs(total - math.log(float(mark))) < math.log(MEASURED) and d.standard_error is None
+    if by_rate or same:
+        of_rows = "rates of their own" if math.isnan(float(mark)) else f"the rate {float(mark):.6g}"
+        raise ValueError(
+            f"the booster's objective corrects for negatives kept at {of_rows}: its log-odds are "
+            "those of the population, and a shift would correct twice. Leave the booster as it "
+            "is, or pass another shift as delta="
+        )
 
 
 def _in_order(rates: Any, classes: Any) -> Any:
