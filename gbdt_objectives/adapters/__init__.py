@@ -107,8 +107,7 @@ def shift_intercept(
     ------
     TypeError, ValueError
         If it is not a booster, there is not exactly one description of the shift, with one number
-        per output, no leaf can hold it, margins are neither in label units nor log-odds, or the
-        booster's own objective corrects for the sampling.
+        per output, no leaf can hold it, or margins are neither in label units nor log-odds.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -162,19 +161,16 @@ def _check_corrected_once(booster: Any, library: Any, d: LogOddsShift, *, by_rat
     from gbdt_objectives.adapters._train import MARK, MEASURED, corrected_rate
 
     mark = booster.attr(MARK) if hasattr(booster, "attr") else getattr(booster, MARK, None)
-    if mark is None:
-        mark = corrected_rate(getattr(booster, library.fitting.fitted, None))
-    values = np.append(0, d) if np.ndim(d) == 0 else np.asarray(d)
-    total = float(values[-1] - values[0])
-    if mark is None or abs(total) < 1e-9:
+    own = corrected_rate(getattr(booster, library.fitting.fitted, None)) if mark is None else mark
+    total = float(np.diff(np.append(0, d))[-1])  # of label 1 against label 0
+    if own is None or total == 0:
         return
-    same = abs(total - math.log(float(mark))) < math.log(MEASURED) and d.standard_error is None
-    if by_rate or same:
-        of_rows = "rates of their own" if math.isnan(float(mark)) else f"the rate {float(mark):.6g}"
+    same = abs(total - math.log(rate := float(own))) < math.log(MEASURED)
+    if by_rate or (same and d.standard_error is None):
         raise ValueError(
-            f"the booster's objective corrects for negatives kept at {of_rows}: its log-odds are "
-            "those of the population, and a shift would correct twice. Leave the booster as it "
-            "is, or pass another shift as delta="
+            "the booster's objective corrects for negatives kept at a rate of "
+            f"{'each row' if math.isnan(rate) else f'{rate:.6g}'}: a shift would correct twice. "
+            "Leave the booster as it is, or pass another shift as delta="
         )
 
 

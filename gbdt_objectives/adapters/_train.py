@@ -33,10 +33,8 @@ def start_of_rows(objective: Objective, rows: int) -> Array:
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 
 
-MARK = "corrects_sampling"
-"""The attribute of a trained booster that holds the rate for which its objective corrects."""
-MEASURED = 1.25
-"""The most by which a rate that was measured may differ from the one that was meant."""
+MARK = "corrects_sampling"  # the attribute of a booster for the rate of its objective
+MEASURED = 1.25  # the most by which a rate that was measured may differ from the one meant
 
 
 def corrected_rate(objective: object) -> float | None:

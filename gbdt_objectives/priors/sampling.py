@@ -156,7 +156,7 @@ def negative_downsample_by_key(
     if np.ndim(rate) == 0:
         _checks.keep_rate(RATE, rate)
     part = isinstance(negative_keep_rate, Mapping)
-    if part and np.shape(y) == np.shape(key) == (0,):
+    if part and not is_dask(y) and np.shape(y) == np.shape(key) == (0,):
         return np.empty(0, np.int64)
     columns = {"y": y, "key": key, RATE: rate}
     kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)

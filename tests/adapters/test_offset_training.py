@@ -241,7 +241,7 @@ def test_a_booster_is_not_corrected_twice(tmp_path) -> None:
             lib.params, lib.data(X, y), 3, objective=go.offset_logloss_objective(RATE)
         )
         for shift in (rate, go.log_odds_shift(class_keep_rates={0: 1.1 * RATE, 1: 1})):
-            with pytest.raises(ValueError, match=f"at the rate {RATE}: .* or pass .* as delta="):
+            with pytest.raises(ValueError, match=f"at a rate of {RATE}: .* or pass .* as delta="):
                 go.shift_intercept(first, shift)
         plain = go.offset_logloss_objective(1)
         uncorrected = [

@@ -37,8 +37,7 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     moved = lgb.Booster(model_str=add_to_leaves(text, raw))
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
-    if (rate := getattr(booster, _train.MARK, None)) is not None:
-        setattr(moved, _train.MARK, rate)
+    setattr(moved, _train.MARK, getattr(booster, _train.MARK, None))
     before = _first_margin(booster)
     tolerance = 1e-9 * (1 + np.abs(before) + np.abs(raw))
     _arguments.check_moved(_first_margin(moved), before + raw, tolerance)
