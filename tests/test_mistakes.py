@@ -291,6 +291,7 @@ def test_no_call_that_does_not_fit_ends_in_words_of_python() -> None:
 
 
 F, S = np.linspace(0.05, 0.95, 60), np.tile([0, 1, 1], 20)
+RATES = {0: 0.1, 1: 1.0}
 FOLLOWED: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
     (go.quadratic_weighted_kappa, {"rater_a": S, "rater_b": S}, {"y_true": S, "y_pred": S}),
     (partial(go.quadratic_weighted_kappa, S, S), {"negative_keep_rate": 0.1},
@@ -300,6 +301,8 @@ FOLLOWED: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
     (go.focal_objective, {"focal_gamma": 2.0}, {"gamma": 2.0}),
     (go.weighted_logloss_objective, {"pos_weight": 10}, {"negative_keep_rate": 0.1}),
     (go.offset_logloss_objective, {"rate": 0.1}, {"negative_keep_rate": 0.1}),
+    (go.offset_logloss_objective, {"class_keep_rates": RATES}, {"negative_keep_rate": RATES[0]}),
+    (go.weighted_logloss_objective, {"negative_keep_rate": RATES}, {"negative_keep_rate": 0.1}),
     (go.ordinal_logit_objective, {"K": 5}, {"n_classes": 5}),
     (go.metrics.class_logloss_metric, {"num_class": 3}, {"n_classes": 3}),
     (go.optimize_thresholds, {"target": S, "y_prob": F}, {"y_true": S, "score": F}),

@@ -115,6 +115,7 @@ SENTENCES = each_row({
             "scale_pos_weight pos_weight class_weight",
         "it starts at the labels' own log-odds; the sampling rate is negative_keep_rate=":
             "init_score base_score offset shift",
+        "write negative_keep_rate=rates[0], the rate of label 0": "class_keep_rates",
     },
     "target_prior": {
         "as the share of the positives in the population write target_prior=": "prior",

@@ -127,6 +127,10 @@ def generator(random_state: RandomState) -> np.random.Generator | np.random.Rand
 
 def keep_rate(name: str, value: object) -> float:
     """A sampling rate in (0, 1]."""
+    if isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must be a number, found dict {shown(value)}: write {name}=rates[0]"
+        )
     rate = number(name, value)
     if not 0 < rate <= 1:
         raise ValueError(

@@ -80,7 +80,10 @@ def shift_intercept(
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
-    ``docs/intercept.md`` says where in the model it is.
+    ``docs/intercept.md`` says where in the model it is. A model that was trained with
+    ``offset_logloss_objective`` or ``weighted_logloss_objective`` needs no shift for its sampling:
+    a rate raises, unless the library's own ``train`` made the model, or LightGBM copied or loaded
+    it.
 
     Parameters
     ----------
@@ -144,11 +147,31 @@ def shift_intercept(
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, EVERY)
+    if delta is None:
+        _check_corrected_once(booster, library, d, by_rate=shift is None)
     moved: BoosterT = library.shift_intercept(booster, d)
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
         shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
     return moved
+
+
+def _check_corrected_once(booster: Any, library: Any, d: LogOddsShift, *, by_rate: bool) -> None:
+    """Raise if the shift undoes sampling for which the booster's objective corrects already."""
+    from gbdt_objectives.adapters._train import MARK, MEASURED, corrected_rate
+
+    mark = booster.attr(MARK) if hasattr(booster, "attr") else getattr(booster, MARK, None)
+    own = corrected_rate(getattr(booster, library.fitting.fitted, None)) if mark is None else mark
+    total = float(np.diff(np.append(0, d))[-1])  # of label 1 against label 0
+    if own is None or total == 0:
+        return
+    same = abs(total - math.log(rate := float(own))) < math.log(MEASURED)
+    if by_rate or (same and d.standard_error is None):
+        raise ValueError(
+            "the booster's objective corrects for negatives kept at a rate of "
+            f"{'each row' if math.isnan(rate) else f'{rate:.6g}'}: a shift would correct twice. "
+            "Leave the booster as it is, or pass another shift as delta="
+        )
 
 
 def _in_order(rates: Any, classes: Any) -> Any:

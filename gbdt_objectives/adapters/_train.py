@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +18,7 @@ from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
+from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
 def start_margin(objective: Objective) -> Start:
@@ -29,6 +31,19 @@ def start_of_rows(objective: Objective, rows: int) -> Array:
     """Margin at which boosting starts in each row, (n,) or (n, K)."""
     start = start_margin(objective)
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
+
+
+MARK = "corrects_sampling"  # the attribute of a booster for the rate of its objective
+MEASURED = 1.25  # the most by which a rate that was measured may differ from the one meant
+
+
+def corrected_rate(objective: object) -> float | None:
+    """The rate of kept negatives for which an objective corrects, nan for one of each row."""
+    loss = getattr(objective, "equations", None)
+    if not isinstance(loss, LoglossLoss):
+        return None
+    rate = math.nan if loss.named else math.exp(-loss.offset) / loss.negative_weight
+    return None if rate == 1 else rate
 
 
 def read_starts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ from gbdt_objectives._checks import Array, Facts, guards
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._estimators import METRICS
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._train import MEASURED, corrected_rate
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.objectives.ratio import RatioLoss
 
 Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
@@ -77,7 +78,7 @@ def check_log_odds(name: str, value: Any, library: Library) -> None:
     own = library.functions_are_log_odds and callable(value)
     if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
         own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
-    if corrects_sampling(value):
+    if corrected_rate(value) is not None:
         why = "which already corrects for sampling"
     elif not (own or value in library.correctable):
         why = "whose predictions are not log-odds and cannot be corrected"
@@ -100,27 +101,15 @@ def check_rate_of_objective(
     if w is not None:  # which may be 1 / rate themselves
         told.append(told[0] * w[positive].mean() / w[~positive].mean())
     for written, name, value in all_parameters(booster):
-        if name == "objective" and corrects_sampling(value):
-            loss = value.equations
-            rate = float(np.exp(-loss.offset)) / loss.negative_weight
-            if loss.named or not any(1 / MEASURED < one / rate < MEASURED for one in told):
-                own = "keep_rate=, of each row" if loss.named else f"negative_keep_rate={rate:.6g}"
-                raise ValueError(
-                    f"estimator has {written}={value!r}, for rows that were sampled, but fit is "
-                    f"given {dict(rates) or 'no rate'}: pass {own} to fit too, so that it "
-                    "calibrates to the full population"
-                )
-
-
-def corrects_sampling(objective: object) -> bool:
-    loss = getattr(objective, "equations", None)
-    return isinstance(loss, LoglossLoss) and (
-        bool(loss.named) or (loss.negative_weight, loss.offset) != (1, 0)
-    )
-
-
-MEASURED = 1.25
-"""The most by which a rate that was measured may differ from the one that was meant."""
+        rate = corrected_rate(value) if name == "objective" else None
+        if rate is not None and not any(1 / MEASURED < one / rate < MEASURED for one in told):
+            own = f"negative_keep_rate={rate:.6g}"
+            raise ValueError(
+                f"estimator has {written}={value!r}, for rows that were sampled, but fit is "
+                f"given {dict(rates) or 'no rate'}: pass "
+                f"{'keep_rate=, of each row' if math.isnan(rate) else own} to fit too, so that it "
+                "calibrates to the full population"
+            )
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:

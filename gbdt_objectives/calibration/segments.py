@@ -199,20 +199,22 @@ def calibration_ratio_by_segment(
         if by_prediction and strategy != "uniform":
             ends = there.ends(n_bins, strategy)
         if dropped:
-            similar_ends = there.ends(SIMILAR, "events")
-            _, p, y = there.bin_sums(similar_ends)
-            one = float(there.weight.sum()) / there.rows
-            similar = similar_ends, (y + one) / (p + one)
+            similar = similar_outcomes(there)
         del there  # three columns
     names: dict[str, str] = {}
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
     found = total(partial(statistics_of, names, ends, similar, groups), columns)
-    if found.kinds:
-        kinds = np.array([*found.kinds])
-        _checks.rates_by_row_alone("keep_rate", kinds >= 2, kinds % 2 == 1, "negative_keep_rate=")
     return found.ratios(confidence_level=level)
+
+
+def similar_outcomes(there: bins.PredictionCounts) -> tuple[Array, Array]:
+    """The ends of bins of similar predictions, and the outcomes over predictions in each."""
+    ends = there.ends(SIMILAR, "events")
+    _, p, y = there.bin_sums(ends)
+    one = float(there.weight.sum()) / there.rows
+    return ends, (y + one) / (p + one)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,6 +244,7 @@ class SegmentStatistics:
     weight: float
     columns: tuple[ColumnSums, ...]
     kinds: frozenset[int]  # of rows with own rates: 1 of a positive, and 2 more if the rate is < 1
+    held: Array | None = None  # if there is a rate, y, p, w, the rate and the count of each row
 
     @staticmethod
     def of(
@@ -249,6 +252,9 @@ class SegmentStatistics:
         probability: ArrayLike,
         segments: ArrayLike | Mapping[Any, ArrayLike],
         *,
+        negative_keep_rate: float | None = None,
+        keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None,
         sample_weight: ArrayLike | None = None,
         counts: ArrayLike | None = None,
     ) -> SegmentStatistics:
@@ -259,16 +265,23 @@ class SegmentStatistics:
         y_true, probability, segments, sample_weight, counts
             The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins of the
             prediction: only all rows together have them.
+        negative_keep_rate, keep_rate, class_keep_rates : optional
+            The same, for every part or none. Each row is then kept, in some 50 bytes, for limits.
         """
         if isinstance(segments, str):
             raise ValueError(
                 f"segments must be a column, (n,), or several by name, found {segments!r}: for "
                 "bins of the prediction call calibration_ratio_by_segment"
             )
+        if not is_dask(y_true) and np.shape(y_true) == (0,):
+            raise ValueError("y_true is a part without rows: skip it, which changes no sum")
         names, values = segment_columns(segments)
         columns = _rows.label_1_columns(y_true, probability, sample_weight, counts) | values
+        rates = negative_keep_rate, keep_rate, class_keep_rates
+        columns["keep_rate"] = _rows.read_rates(*rates)
+        hold = any(rate is not None for rate in rates)
         with some_rows():
-            return total(partial(statistics_of, names, None, None, None), columns)
+            return total(partial(statistics_of, names, None, None, None, hold=hold), columns)
 
     def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
         if not isinstance(other, SegmentStatistics):
@@ -277,13 +290,20 @@ class SegmentStatistics:
         if a != b:
             both = f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)}"
             raise ValueError(f"{both} do not add up: give segments of the same names")
+        if (self.held is None) != (other.held is None):
+            raise ValueError("give each part its rate, 1 for a part that is whole, or none a rate")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
             self.rows + other.rows,
             self.weight + other.weight,
             tuple(one + another for one, another in columns),
             self.kinds | other.kinds,
+            None if self.held is None else np.hstack((self.held, other.held)),  # type: ignore[arg-type]
         )
+
+    def __radd__(self, other: object) -> SegmentStatistics:
+        """``sum`` starts at 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def ratios(self, *, confidence_level: float = 0.95) -> SegmentRatios:
         """The ratios that ``calibration_ratio_by_segment`` gives for the rows added so far.
@@ -296,7 +316,10 @@ class SegmentStatistics:
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if not self.rows:
             raise ValueError("the statistics hold no rows of weight above 0: add some first")
-        listed = [column.listed() for column in self.columns]
+        if self.kinds:
+            kinds, by_rate = np.array([*self.kinds]), "negative_keep_rate="
+            _checks.rates_by_row_alone("keep_rate", kinds >= 2, kinds % 2 == 1, by_rate)
+        listed = [column.listed() for column in self._expected()]
         names = np.array([column.name for column in self.columns], object)
         sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
@@ -318,6 +341,18 @@ class SegmentStatistics:
             rest_p_value_holm=holm(rest_p_value), rest_p_value_bh=benjamini_hochberg(rest_p_value),
         )  # fmt: skip
 
+    def _expected(self) -> list[ColumnSums]:
+        """The columns, with the squares that are expected of the rows that are held."""
+        if self.held is None or (self.held[3] == 1).all():
+            return [*self.columns]
+        y, p, w, rate, c = self.held
+        rows = LabelledRows(y, p, w, slice(None), rate, c)
+        similar = similar_outcomes(bins.PredictionCounts.of(rows.standing()))
+        return [
+            replace(one, sums=segment_sums(rows, similar, None, one.codes, len(one.values)))
+            for one in self.columns
+        ]
+
 
 def statistics_of(
     names: Mapping[str, str],
@@ -329,6 +364,8 @@ def statistics_of(
     sample_weight: Any,
     keep_rate: Any = 1.0,
     counts: Any = None,
+    *,
+    hold: bool = False,
     **segments: Any,
 ) -> SegmentStatistics:
     """The statistics of a part of the rows. ``names``: the names of the columns of segments, by
@@ -347,35 +384,44 @@ def statistics_of(
         np.minimum.at(low, b, own.p)
         np.maximum.at(high, b, own.p)
         sums = segment_sums(own, similar, owner, b, B)
-        found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
+        found.append(
+            PredictionSums("segments", "prediction", [*range(B)], [], sums, b[:0], low, high)
+        )
     for argument, name in names.items():
         distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
         sums = segment_sums(own, similar, owner, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
-        found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
-    return SegmentStatistics(own.number, float(own.weight.sum()), tuple(found), frozenset(kinds))
+        codes = np.searchsorted(filled, g[own.kept]) if hold else g[:0]
+        found.append(ColumnSums(argument, name, occurring, order, sums[:, filled], codes))
+    c = 1.0 if own.c is None else own.c
+    held = np.array(np.broadcast_arrays(own.y, own.p, own.w, r, c)) if hold else None
+    W = float(own.weight.sum())
+    return SegmentStatistics(own.number, W, tuple(found), frozenset(kinds), held)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
     """Sums by segment of one column, (15, G); ``order`` has all categories, if they have their
-    own."""
+    own, ``codes`` the segment of each row that is held."""
 
     argument: str
     name: str
     values: list[Any]
     order: list[Any]
     sums: Array
+    codes: Array
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
         at = {value: k for k, value in enumerate(self.values)}
         for value in other.values:
             at.setdefault(value, len(at))
         sums = np.pad(self.sums, ((0, 0), (0, len(at) - len(self.values))))
-        sums[:, [at[value] for value in other.values]] += other.sums
-        return replace(self, values=list(at), order=self.order or other.order, sums=sums)
+        places = np.array([at[value] for value in other.values], np.intp)
+        sums[:, places] += other.sums
+        codes, order = np.append(self.codes, places[other.codes]), self.order or other.order
+        return replace(self, values=list(at), order=order, sums=sums, codes=codes)
 
     def listed(self) -> tuple[Array, Array]:
         """The segments and their sums, in the order of the categories, or sorted."""

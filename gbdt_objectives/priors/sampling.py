@@ -22,6 +22,7 @@ from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampl
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 RATE = "negative_keep_rate"
+CHUNK = f"for a chunk of a larger log write {RATE}={{0: rate}}"
 IN_ORDER = "First the labels before sampling, then those after"
 Rate = float | ArrayLike | Mapping[Any, Any]
 
@@ -40,12 +41,12 @@ def negative_downsample(
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels 0 and 1, both occurring.
+        Labels 0 and 1, both occurring unless the rate is {0: rate}.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,), or {0: rate}
         Probability of keeping a negative; one for all, or one for each row, as
         :func:`pilot_keep_rates` makes them. No shift can undo rates by row: train on them with
         ``offset_logloss_objective(rates[rows])``. ``{0: rate}`` says that negatives are meant also
-        where they are few, as in a chunk of a larger log.
+        where they are few, as in a chunk of a larger log, which may be without one of the labels.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -77,7 +78,8 @@ def negative_downsample(
     labels = check_zero_one_labels(y)
     kept = _checks.one_rate_or_many(RATE, of_negatives(negative_keep_rate), len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
-    rows = sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+    part = isinstance(negative_keep_rate, Mapping)
+    rows = sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint, CHUNK, part=part)
     check_thins_negatives(labels, negative_keep_rate)
     return rows
 
@@ -153,15 +155,18 @@ def negative_downsample_by_key(
     rate = of_negatives(negative_keep_rate)
     if np.ndim(rate) == 0:
         _checks.keep_rate(RATE, rate)
+    part = isinstance(negative_keep_rate, Mapping)
+    if part and not is_dask(y) and np.shape(y) == np.shape(key) == (0,):
+        return np.empty(0, np.int64)
     columns = {"y": y, "key": key, RATE: rate}
     kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
     for label in (0, 1):
-        if not (labels == label).any():
-            raise ValueError(f"y has no row of the label {label}: every label must occur")
-    if not kept[labels == 0].any():
+        if not part and not (labels == label).any():
+            raise ValueError(f"y has no row of the label {label}: every label must occur; {CHUNK}")
+    if not part and not kept[labels == 0].any():
         raise ValueError("y has negatives, of which the sample has none: raise its rate")
     check_thins_negatives(labels, negative_keep_rate)
     return np.flatnonzero(kept)
@@ -171,7 +176,7 @@ def kept_by_key(
     seed: int, y: ArrayLike, key: ArrayLike, negative_keep_rate: ArrayLike
 ) -> NDArray[np.bool_]:
     """Which rows of a part are kept; a part may be without one of the labels."""
-    labels = check_zero_one_labels(y)
+    labels = check_zero_one_labels(y, also="; y comes first, the key second")
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
     rates = _checks.one_rate_or_many(RATE, negative_keep_rate, len(labels))
@@ -439,10 +444,12 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
 
 def sample_rows(
-    y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str
-) -> NDArray[np.int64]:
+    y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str,
+    chunk: str = "", *, part: bool = False,
+) -> NDArray[np.int64]:  # fmt: skip
     """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r),
-    with r the rate of its label, a number or (n,). ``hint``: about a label without a rate."""
+    with r the rate of its label, a number or (n,). ``hint``: about a label without a rate;
+    ``chunk``: about one without rows, which a ``part`` of the rows may have."""
     rng = _checks.generator(random_state)
     seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
     sample = []
@@ -463,18 +470,22 @@ def sample_rows(
         found = f"found {shown(y[row])} at row {row}"
         raise ValueError(f"y must hold the labels {shown(list(rates))}, {found}: {hint}")
     for label, count in seen.items():
-        if taken[label] == 0:
+        if taken[label] == 0 and not part:
             raise ValueError(
                 f"y has {count} rows of the label {shown(label)}, of which the sample has none: "
-                + ("every label must occur" if count == 0 else "raise its rate")
+                + ("raise its rate" if count else f"every label must occur; {chunk}".rstrip("; "))
             )
     return np.concatenate(sample)
 
 
-def check_zero_one_labels(y: ArrayLike, name: str = "y") -> Array:
+def check_zero_one_labels(y: ArrayLike, name: str = "y", also: str = "") -> Array:
     labels = check_labels(name, y)
     if labels.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
+        raise TypeError(
+            f"{name} must be 0 (negative) or 1 (positive), found dtype {labels.dtype}, such as "
+            f"{shown(labels[0])}: write ({name} == label).astype(int), label that of the positives"
+            f"{also}"
+        )
     return labels
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -196,3 +198,59 @@ def test_an_intercept_beyond_base_score_is_refused_and_the_way_around_works(rare
         assert roc_auc_score(y, z) > 0.9
         # sampled-space log-odds: what the loss saw
         assert expit(z - np.log(1e-6)).mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+def sampled_models():
+    """Models whose objective corrects for sampling, by library, as trained, pickled and shifted."""
+    from gbdt_objectives.adapters import catboost, sklearn as histogram
+
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 2)), rng.integers(0, 2, 300)
+    for objective in (
+        go.offset_logloss_objective(RATE), go.weighted_logloss_objective(RATE),
+        go.offset_logloss_objective(np.full(300, RATE)),
+    ):  # fmt: skip
+        for lib in (XGB, LGB):
+            booster = lib.train(lib.params, lib.data(X, y), 3, objective=objective)
+            copied = pickle.loads(pickle.dumps(booster))
+            yield from (booster, copied, go.shift_intercept(booster, delta=0.1))
+            fitted = lib.adapter.__dict__[f"{lib.prefix}Classifier"](
+                **lib.estimator, objective=objective
+            ).fit(X, y)
+            yield fitted.get_booster() if lib is XGB else fitted.booster_
+        yield histogram.HistGradientBoostingClassifier(objective=objective).fit(X, y)
+    few = {"iterations": 3, "verbose": 0, "allow_writing_files": False}
+    objective = go.offset_logloss_objective(RATE)
+    yield catboost.CatBoostClassifier(loss_function=objective, **few).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_booster_is_not_corrected_twice(tmp_path) -> None:
+    rate, twice = go.log_odds_shift(negative_keep_rate=RATE), "a shift would correct twice. Leave"
+    for model in sampled_models():
+        for given in ({"negative_keep_rate": RATE}, {"class_keep_rates": [0.1, 1]}):
+            with pytest.raises(ValueError, match=twice):
+                go.shift_intercept(model, **given)
+        for right in ({"delta": float(rate)}, {"delta": rate}, {"negative_keep_rate": 1.0},
+                      {"shift": go.log_odds_shift(positive_keep_rate=3)}):  # fmt: skip
+            go.shift_intercept(model, **right)
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 2)), rng.integers(0, 2, 300)
+    for lib in (XGB, LGB):
+        first = lib.train(
+            lib.params, lib.data(X, y), 3, objective=go.offset_logloss_objective(RATE)
+        )
+        for shift in (rate, go.log_odds_shift(class_keep_rates={0: 1.1 * RATE, 1: 1})):
+            with pytest.raises(ValueError, match=f"at a rate of {RATE}: .* or pass .* as delta="):
+                go.shift_intercept(first, shift)
+        plain = go.offset_logloss_objective(1)
+        uncorrected = [
+            lib.train(lib.params, lib.data(X, y), 3, objective=plain),
+            lib.train(lib.params, lib.data(X, y), 3, objective=plain, **{lib.earlier: first}),
+        ]
+        for booster in uncorrected:
+            go.shift_intercept(booster, negative_keep_rate=RATE)
+    first = XGB.train(XGB.params, XGB.data(X, y), 3, objective=go.offset_logloss_objective(RATE))
+    first.save_model(tmp_path / "model.ubj")
+    with pytest.raises(ValueError, match=twice):
+        go.shift_intercept(xgb.Booster(model_file=tmp_path / "model.ubj"), rate)

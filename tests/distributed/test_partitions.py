@@ -292,6 +292,9 @@ def test_statistics_of_parts_add_up_to_the_ratios_of_all_rows() -> None:
     found = pickle.loads(pickle.dumps(chunks[0])) + chunks[1] + chunks[2] + chunks[3]
     assert (found.rows, found.weight) == (np.count_nonzero(w), w.sum())
     assert_same(found.ratios(confidence_level=0.9), expected)
+    assert_same(sum(chunks).ratios(confidence_level=0.9), expected)
+    with pytest.raises(ValueError, match="y_true is a part without rows: skip it"):
+        SegmentStatistics.of(y[:0], p[:0], country[:0])
     lazy = collected("series", columns)
     found = SegmentStatistics.of(
         lazy["y"], lazy["p"], lazy["country"], sample_weight=lazy["weight"]
@@ -303,6 +306,50 @@ def test_statistics_of_parts_add_up_to_the_ratios_of_all_rows() -> None:
         SegmentStatistics.of(y, p, country, sample_weight=np.zeros(N)).ratios()
     with pytest.raises(ValueError, match="for bins of the prediction call calibration_ratio_by"):
         SegmentStatistics.of(y, p, "prediction")
+
+
+@pytest.mark.parametrize("rate", [
+    {"negative_keep_rate": 0.1}, {"class_keep_rates": {0: 0.1, 1: 1.0}}, {"negative_keep_rate": 1},
+    {"keep_rate": np.linspace(0.05, 1, N)},
+])  # fmt: skip
+def test_statistics_of_sampled_parts_add_up_to_the_ratios_of_all_rows(rate) -> None:
+    """With their limits, for which similar predictions of all parts are looked at."""
+    columns = sample()
+    columns["weight"][41:300] = 0
+    columns["counts"] = np.arange(N) % 3
+    names = ("y", "p", "country", "weight", "counts")
+    y, p, country, w, counts = (columns[name] for name in names)
+    names_of = {"country": country, "third": np.arange(N) % 3}
+    expected = calibration_ratio_by_segment(
+        y, p, names_of, sample_weight=w, counts=counts, confidence_level=0.9, **rate
+    )
+    parts = [slice(0, 300), slice(300, 301), slice(301, 640), slice(640, N)]
+    chunks = [
+        SegmentStatistics.of(
+            y[s], p[s], {name: values[s] for name, values in names_of.items()},
+            sample_weight=w[s], counts=counts[s],
+            **{name: r[s] if isinstance(r, np.ndarray) else r for name, r in rate.items()},
+        )
+        for s in parts
+    ]  # fmt: skip
+    assert_same(sum(chunks).ratios(confidence_level=0.9), expected)
+    assert_same(sum(chunks[::-1]).ratios(confidence_level=0.9), expected)
+    without = SegmentStatistics.of(y, p, names_of)
+    for one, other in ((without, chunks[0]), (chunks[0], without)):
+        with pytest.raises(ValueError, match="give each part its rate, 1 for a part that is whole"):
+            one + other
+
+
+def test_rates_that_follow_the_label_are_refused_where_parts_are_summed() -> None:
+    columns = sample()
+    y, p, country = (columns[name] for name in ("y", "p", "country"))
+    found = SegmentStatistics.of(y, p, country, keep_rate=np.where(y == 1, 1, 0.1))
+    with pytest.raises(ValueError, match="keep_rate is 1 in every row with label 1"):
+        found.ratios()
+    lazy = collected("series", columns)
+    rate = {"negative_keep_rate": 0.1}
+    found = SegmentStatistics.of(lazy["y"], lazy["p"], lazy["country"], **rate).ratios()
+    assert_same(found, calibration_ratio_by_segment(y, p, country, **rate))
 
 
 def test_small_files_stay_partitions(tmp_path) -> None:
@@ -407,6 +454,8 @@ def test_prior_weights_and_keys_are_lazy() -> None:
             assert np.flatnonzero(np.asarray(found)).tolist() == expected.tolist()
     frame = in_parts(pd.DataFrame({name: columns[name] for name in ("y", "key")}))
     kept = frame[go.priors.negative_downsample_by_key(frame["y"], frame["key"], 0.3)]
+    named = frame[go.priors.negative_downsample_by_key(frame["y"], frame["key"], {0: 0.3})]
+    pd.testing.assert_frame_equal(named.compute(), kept.compute())
     expected = go.priors.negative_downsample_by_key(columns["y"], columns["key"], 0.3)
     assert len(kept) == len(expected)
     rates = go.priors.measured_keep_rates(frame["y"], kept["y"])

@@ -400,11 +400,13 @@ def segments(
         confidence_level=confidence_level, **keep,
     )  # fmt: skip
     again = found
-    if not keep and groups is None:  # the same of two parts, at random
+    if groups is None:  # the same of two parts, at random
         of = calibration.SegmentStatistics.of
         halves = [
             of(y_true[s], probability[s], segments[s],
-               sample_weight=None if sample_weight is None else sample_weight[s])
+               sample_weight=None if sample_weight is None else sample_weight[s],
+               **{name: rate[s] if isinstance(rate, np.ndarray) else rate
+                  for name, rate in keep.items()})
             for s in (slice(0, cut), slice(cut, None)) if len(y_true[s])
         ]  # fmt: skip
         again = sum(halves[1:], halves[0]).ratios(confidence_level=confidence_level)

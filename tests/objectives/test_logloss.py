@@ -85,6 +85,7 @@ def test_intercept_is_the_best_constant_in_the_full_population(factory) -> None:
     ("0.1", "must be a number, found str", TypeError),
     (None, "must be a number, found NoneType", TypeError),
     (True, "must be a number, found bool", TypeError),
+    ({0: 0.1, 1: 1.0}, r"found dict \{0: .*: write negative_keep_rate=rates\[0\]", TypeError),
     (np.array(0.1), "must be a number, found ndarray", TypeError),
 )
 def test_bad_rates(factory, rate) -> None:

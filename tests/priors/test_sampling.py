@@ -282,6 +282,7 @@ test_bad_labels = refusals_of(
     ([-1, 1], r"y must hold the labels \[0, 1\], found -1 at row 0"),
     ([1, 1], "y has 0 rows of the label 0, of which the sample has none: every label must"),
     ([0, 0], "y has 0 rows of the label 1, of which the sample has none: every label must"),
+    ([0, 0], r"for a chunk of a larger log write negative_keep_rate=\{0: rate\}"),
     ([], "y must be one-dimensional and not empty"),
     ([[0, 1]], "y must be one-dimensional and not empty"),
 )
@@ -532,9 +533,12 @@ def test_a_key_of_any_type_is_the_same_key() -> None:
     ([0, 1], [[1], [2]], {}, r"one-dimensional, found shape \(2, 1\)"),
     ([0, 1], [1], {}, "key has 1 rows, but the labels have 2"),
     ([0, 2], [1, 2], {}, r"must be 0 \(negative\) or 1 \(positive\), found 2"),
-    ([0, 0], [1, 2], {}, "no row of the label 1"),
+    ([0, 0], [1, 2], {}, r"no row of the label 1.* chunk .* write negative_keep_rate=\{0: rate\}"),
     ([1, 1], [1, 2], {}, "no row of the label 0"),
     (["a", "b"], [1, 2], {}, r"y must be 0 \(negative\) or 1 \(positive\)", TypeError),
+    (np.array(["a", "b"], object), [0, 1], {},
+     r"object, such as 'a': write \(y == label\)\.astype\(int\).*; y comes first, the key second",
+     TypeError),
     ([0, 1], [1, 2], {"negative_keep_rate": 0.0}, r"must be in \(0, 1\], found 0\.0"),
     ([0, 1], [1, 2], {"negative_keep_rate": 1e-9}, "the sample has none: raise"),
     ([0, 1], [1, 2], {"negative_keep_rate": [0.5]}, "negative_keep_rate has 1"),
@@ -543,6 +547,20 @@ def test_a_key_of_any_type_is_the_same_key() -> None:
 )  # fmt: skip
 def test_bad_input(y, key, options) -> None:
     negative_downsample_by_key(y, key, **{"negative_keep_rate": 0.5} | options)
+
+
+def test_chunks_of_a_log_may_lack_a_label_or_a_row() -> None:
+    """Their samples are that of the whole log; with one seed each draws numbers of its own."""
+    y, key = np.zeros(300, int), np.arange(300)
+    y[[7, 250, 251, 252]] = 1
+    kept = kept_of(y, key, 0.05)
+    ends = [(0, 100), (100, 200), (200, 250), (250, 253), (253, 255), (255, 255), (255, 300)]
+    chunks = [kept_of(y[a:b], key[a:b], {0: 0.05}) for a, b in ends]
+    np.testing.assert_array_equal(np.concatenate(chunks), kept)
+    assert [chunk.any() for chunk in chunks[3:6]] == [True, False, False]
+    assert len(negative_downsample(y[100:200], {0: 0.05}, random_state=0)) < 20
+    assert len(negative_downsample(y[250:253], {0: 0.05}, random_state=0)) == 3
+    assert len(negative_downsample(y[253:254], {0: 1e-9}, random_state=0)) == 0
 
 
 FEW_NEGATIVES = np.repeat([0, 1], [100, 900])

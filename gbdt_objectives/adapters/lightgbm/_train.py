@@ -266,6 +266,7 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     complete = lgb.Booster(model_str=add_to_leaves(text, intercepts))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text
+    setattr(complete, _train.MARK, _train.corrected_rate(objective))
     return complete
 
 

@@ -14,7 +14,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, _train
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
 SHIFTABLE_OBJECTIVES = (
@@ -37,6 +37,7 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     moved = lgb.Booster(model_str=add_to_leaves(text, raw))
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
+    setattr(moved, _train.MARK, getattr(booster, _train.MARK, None))
     before = _first_margin(booster)
     tolerance = 1e-9 * (1 + np.abs(before) + np.abs(raw))
     _arguments.check_moved(_first_margin(moved), before + raw, tolerance)

@@ -128,6 +128,8 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
     """A complete model: the intercepts of several outputs go into its leaves."""
     if np.any(shift):
         intercept.add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
+    rate = _train.corrected_rate(objective)  # None removes that of an earlier model
+    booster.set_attr(**{_train.MARK: None if rate is None else f"{rate:.6g}"})
     return booster
 
 
