@@ -235,6 +235,14 @@ def check_weights(
                 f"{name} is given, but {type(thing).__name__} does not accept it: leave it "
                 "out or use another; of a pipeline, make this the last step"
             )
+        inner = last_step(thing)
+        request = getattr(getattr(inner, "_metadata_request", None), "fit", None)
+        wants = None if request is None else request.requests.get("sample_weight")
+        if wants not in (None, True, "$WARN$"):
+            raise ValueError(
+                f"{name} is given, but {type(inner).__name__} has set_fit_request(sample_weight="
+                f"{wants!r}): set it to True, or leave {name} out"
+            )
     if not _checks.as_array(name, sample_weight).any():
         raise ValueError(f"{name} is zero in all rows: at least one row must count")
     return _checks.weights(name, sample_weight, rows)
