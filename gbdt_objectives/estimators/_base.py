@@ -96,6 +96,12 @@ def read_rows(
 ) -> Training:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
     X, target = check_rows(estimator, X, y)
+    missing = _checks.missing(target)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"Input y contains NaN: found {target[row]} at row {row}, leave such rows out"
+        )
     check_classification_targets(target)
     classes = np.unique(target) if classes is None else np.asarray(classes)
     check_several_classes(classes)
@@ -270,7 +276,7 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
-            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]'"
+            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]', or pip install tqdm"
         ) from error
     bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
     return bar
