@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, number_values
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
@@ -24,7 +25,7 @@ FEW = 50  # rows, of which predictions may all differ
 
 
 @dataclass(frozen=True)
-class CalibrationRefinement:
+class CalibrationRefinement(Table):
     """The half Brier score or the log loss in parts; made by :func:`calibration_refinement`.
 
     Every part is a mean over rows.
@@ -48,8 +49,14 @@ class CalibrationRefinement:
     uncertainty: float
 
     def __str__(self) -> str:
+        return table(**self._columns())
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
+        return "CalibrationRefinement", self._columns()
+
+    def _columns(self) -> dict[str, Array]:
         names = ["total", *vars(self), "miscalibration", "discrimination"]
-        return table(**{name: np.array([getattr(self, name)]) for name in names})
+        return {name: np.array([getattr(self, name)]) for name in names}
 
     @property
     def total(self) -> float:
