@@ -33,6 +33,10 @@ COMPARED = compare_performance(
     DummyClassifier(strategy="stratified", random_state=0), DummyClassifier(),
     LATENT[:, None], GRADE, "accuracy", n_repeats=2,
 )  # fmt: skip
+CHOICE = calibration.choose_calibrator(Y, P)
+ERROR = calibration.calibration_error_test(Y, P, n_resamples=100, random_state=0)
+PARTS = calibration.calibration_refinement(Y, P, partition="isotonic")
+HULL = calibration.roc_convex_hull(Y, P)
 
 
 def evil_name(y_true, margin, sample_weight):
@@ -46,7 +50,7 @@ SHOWN = [
     THRESHOLDS, RATIOS, BINS, FOLDS, COMPARED, COMPARED.first, OBJECTIVE, go.qwk_objective(GRADE),
     go.focal_objective(2.0, n_classes=3), go.qwk_metric(), go.loss_metric(go.focal_objective(2.0)),
     metrics.cost_metric([[0, 1], [9, 0]]), go.qwk_metric().loss,
-    go.check_objective(go.focal_objective(2.0)),
+    go.check_objective(go.focal_objective(2.0)), CHOICE, ERROR, PARTS, HULL,
 ]  # fmt: skip
 
 
@@ -122,8 +126,10 @@ def test_of_many_rows_the_first_and_the_last_are_shown() -> None:
 def test_frames_hold_everything() -> None:
     frame = RATIOS.to_frame()
     assert list(frame) == list(vars(RATIOS))
-    for name, values in vars(RATIOS).items():
+    for name, values in vars(RATIOS.by_evidence()).items():  # as they are printed
         np.testing.assert_array_equal(frame[name], values)
+    by_prediction = calibration.calibration_ratio_by_segment(Y, P, "prediction", n_bins=4)
+    assert by_prediction.to_frame().segment.tolist() == by_prediction.segment.tolist()
     assert BINS.to_frame().weight.tolist() == BINS.weight.tolist()
     frame = THRESHOLDS.to_frame().set_index("label")
     assert frame.low[EVIL] == -np.inf
@@ -132,6 +138,21 @@ def test_frames_hold_everything() -> None:
     assert frame.in_sample_score["exact"] == FOLDS.in_sample_score[1]
     assert frame.threshold_3["plugin"] == FOLDS.thresholds[0, 2]
     assert frame.fold_sd["exact"] == FOLDS.spread[1]
+    frame = CHOICE.to_frame().set_index("calibrator")
+    assert frame.log_loss.to_dict() == CHOICE.log_loss
+    (row,) = ERROR.to_frame().to_dict("records")
+    assert row.pop("low") == ERROR.interval[0]
+    assert row.pop("high") == ERROR.interval[1]
+    assert row == {name: getattr(ERROR, name) for name in ("error", "null_error", "p_value")}
+    (row,) = PARTS.to_frame().to_dict("records")
+    assert row == {name: getattr(PARTS, name) for name in row}
+    assert set(row) == {*vars(PARTS), "total", "miscalibration", "discrimination"}
+    frame = HULL.to_frame()
+    assert frame.low.tolist() == HULL.low.tolist()
+    assert frame.probability.tolist() == HULL.probability().tolist()
+    frame = COMPARED.to_frame().set_index("")
+    assert frame.estimate["gain of the first"] == COMPARED.difference
+    assert frame.to.tolist() == [x.interval[1] for x in (COMPARED.first, COMPARED.second, COMPARED)]
     numbered = go.thresholds.Thresholds([0.5], [1, 2]).to_frame()
     assert numbered.label.tolist() == [1, 2]
 

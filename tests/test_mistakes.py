@@ -136,6 +136,17 @@ def test_what_objects_say_of_other_attributes(new) -> None:
     assert copy.copy(judge).cost == pickle.loads(pickle.dumps(go.qwk_metric())).greater_is_better
 
 
+def test_classes_of_an_estimator_that_is_not_fitted() -> None:
+    for model in (
+        go.QWKClassifier(Ridge()),
+        go.CalibratedClassifier(LogisticRegression()),
+    ):
+        with pytest.raises(
+            AttributeError, match=r"'classes_': it is not fitted, call fit\(\.\.\.\)"
+        ):
+            model.classes_  # noqa: B018
+
+
 def test_models_paths_and_numbers_between_columns_are_in_order() -> None:
     tree, X, y = LogisticRegression(), np.zeros((4, 1)), [0, 1, 0, 1]
     for call, order in (

@@ -450,9 +450,11 @@ def about_attribute(thing: Any, name: str) -> str:
     has = {key for key in [*dir(kind), *getattr(thing, "__dict__", ())] if not key.startswith("_")}
     said = next((OBJECTS[base.__name__][name] for base in kind.__mro__
                  if name in OBJECTS.get(base.__name__, {})), "")  # fmt: skip
-    ours = next((k for k, words in ATTRIBUTES.items() if k in has and name in words.split()), None)
-    near = get_close_matches(name, sorted(has), n=1, cutoff=0.75)
     fitted = [key for key in sorted(getattr(thing, "__dict__", ())) if key.endswith("_")]
+    unfitted = hasattr(kind, "fit") and not fitted  # parameters are no answer then
+    ours = next((k for k, words in ATTRIBUTES.items() if k in has and name in words.split()
+                 and not (unfitted and k == "labels")), None)  # fmt: skip
+    near = get_close_matches(name, sorted(has), n=1, cutoff=0.75)
     if not said and ours:
         takes = getattr(kind, ours, None)
         said = f"here that is .{ours}{'(...)' if isinstance(takes, FunctionType) else ''}"

@@ -167,7 +167,8 @@ def place_of(*values: Any) -> Place:
         import array_api_compat as compat
     except ImportError as error:
         raise ImportError(
-            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
+            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]', "
+            "or pip install array-api-compat"
         ) from error
     try:
         xp = compat.array_namespace(*found)

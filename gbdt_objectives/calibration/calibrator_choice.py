@@ -16,6 +16,7 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._checks.folds import Split, held_out_once
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.calibrators import (
     BetaCalibrator,
@@ -43,7 +44,7 @@ CLEARLY = 3.0  # standard errors by which another must be better
 
 
 @dataclass(frozen=True)
-class CalibratorChoice:
+class CalibratorChoice(Table):
     """Result of :func:`choose_calibrator`.
 
     Attributes
@@ -57,6 +58,12 @@ class CalibratorChoice:
 
     calibrator: Calibrator
     log_loss: dict[str, float]
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        return f"CalibratorChoice: {type(self.calibrator).__name__}", self._columns()
+
+    def _columns(self) -> dict[str, Any]:
+        return {"calibrator": list(self.log_loss), "log_loss": list(self.log_loss.values())}
 
 
 def fit_default(

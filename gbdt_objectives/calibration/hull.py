@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import dot, from_zero
-from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ROCConvexHull:
+class ROCConvexHull(Table):
     """Segments of the ROC curve's convex hull, from the lowest score to the highest.
 
     Made by :func:`roc_convex_hull`. S segments; in the ROC plane they join S+1 points, which are
@@ -43,11 +43,13 @@ class ROCConvexHull:
     negative: Array
     auc: float
 
-    def __repr__(self) -> str:
-        columns = {name: values for name, values in vars(self).items() if name != "auc"}
-        rows = table(**columns, probability=self.probability())
+    def _shown(self) -> tuple[str, dict[str, Array]]:
         areas = f"AUC {self.auc:.4f}, under the hull {self.hull_auc:.4f}"
-        return f"ROCConvexHull: {len(self.low)} segments, {areas}\n{rows}"
+        return f"ROCConvexHull: {len(self.low)} segments, {areas}", self._columns()
+
+    def _columns(self) -> dict[str, Array]:
+        columns = {name: values for name, values in vars(self).items() if name != "auc"}
+        return columns | {"probability": self.probability()}
 
     @property
     def hull_auc(self) -> float:

@@ -15,14 +15,17 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, number_values
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import ONE_CLASS, group_ties, probability_rows, sums_by
 
+FEW = 50  # rows, of which predictions may all differ
+
 
 @dataclass(frozen=True)
-class CalibrationRefinement:
+class CalibrationRefinement(Table):
     """The half Brier score or the log loss in parts; made by :func:`calibration_refinement`.
 
     Every part is a mean over rows.
@@ -46,8 +49,14 @@ class CalibrationRefinement:
     uncertainty: float
 
     def __str__(self) -> str:
+        return table(**self._columns())
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
+        return "CalibrationRefinement", self._columns()
+
+    def _columns(self) -> dict[str, Array]:
         names = ["total", *vars(self), "miscalibration", "discrimination"]
-        return table(**{name: np.array([getattr(self, name)]) for name in names})
+        return {name: np.array([getattr(self, name)]) for name in names}
 
     @property
     def total(self) -> float:
@@ -109,6 +118,12 @@ def calibration_refinement(
     -------
     CalibrationRefinement
 
+    Warns
+    -----
+    UserWarning
+        ``partition="prediction"`` with more than half as many predictions as rows: with a group for
+        each row the calibration loss is the whole loss, however good the probabilities are.
+
     References
     ----------
     Murphy (1973), Journal of Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe (2008),
@@ -128,6 +143,8 @@ def calibration_refinement(
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
             p, positive, negative = group_ties(rows)
+            if partition == "prediction":
+                warn_if_continuous(len(p), len(rows.y), "pass partition='isotonic'")
             del rows
             g = None
             if partition == "isotonic":
@@ -139,6 +156,8 @@ def calibration_refinement(
             what = "partition='isotonic' is for probability (n,), of label 1"
             raise ValueError(f"{what}: {ONE_CLASS}")
         g = number_equal_rows(rows.p)
+        remedy = "pass one class at a time with partition='isotonic', or the group of each row"
+        warn_if_continuous(int(g.max()) + 1, len(rows.y), remedy)
     else:
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
@@ -146,6 +165,15 @@ def calibration_refinement(
     if rows.p.ndim == 1:
         return split(loss, [(rows.w * rows.y, rows.p)], rows.w, g)
     return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
+
+
+def warn_if_continuous(different: int, rows: int, remedy: str) -> None:
+    if rows >= FEW and 2 * different > rows:
+        _checks.warn(
+            f"{rows} rows have {different} different predictions, and partition='prediction' makes "
+            "each of those a group: the calibration loss is then mostly chance, also that of true "
+            f"probabilities; {remedy}"
+        )
 
 
 def split(

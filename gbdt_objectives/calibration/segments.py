@@ -34,7 +34,8 @@ DEGREES = np.array([1, 1] + [2] * 12)  # how many weights each of segment_sums m
 class SegmentRatios(Table):
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
 
-    Each array has an element per segment; ``to_frame()`` makes a pandas DataFrame of them.
+    Each array has an element per segment; ``to_frame()`` makes a pandas DataFrame of them, in the
+    order that is printed.
 
     Attributes
     ----------
@@ -80,9 +81,15 @@ class SegmentRatios(Table):
         order = np.lexsort((self.p_value, equal))
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
-    def _shown(self) -> tuple[str, dict[str, Array]]:
+    def _as_printed(self) -> SegmentRatios:
         by_prediction = (self.column == "prediction").all()
-        shown = self if by_prediction or len(self.segment) == 1 else self.by_evidence()
+        return self if by_prediction or len(self.segment) == 1 else self.by_evidence()
+
+    def _columns(self) -> dict[str, Array]:
+        return vars(self._as_printed())
+
+    def _shown(self) -> tuple[str, dict[str, Array]]:
+        shown = self._as_printed()
         words = np.array([  # of times without the zeros behind
             np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else str(value)
             for value in shown.segment

@@ -18,6 +18,7 @@ from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
@@ -33,7 +34,7 @@ HALVINGS = 10  # how often the range in which an end of the confidence interval 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CalibrationErrorTest:
+class CalibrationErrorTest(Table):
     """Result of :func:`calibration_error_test`.
 
     Parameters
@@ -54,6 +55,14 @@ class CalibrationErrorTest:
     null_error: float
     p_value: float
     interval: Array
+
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        return "CalibrationErrorTest", self._columns()
+
+    def _columns(self) -> dict[str, Any]:
+        low, high = self.interval
+        found = {"error": self.error, "null_error": self.null_error, "p_value": self.p_value}
+        return {name: [value] for name, value in (found | {"low": low, "high": high}).items()}
 
 
 def calibration_error_test(

@@ -96,6 +96,12 @@ def read_rows(
 ) -> Training:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
     X, target = check_rows(estimator, X, y)
+    missing = _checks.missing(target)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"Input y contains NaN: found {target[row]} at row {row}, leave such rows out"
+        )
     check_classification_targets(target)
     classes = np.unique(target) if classes is None else np.asarray(classes)
     check_several_classes(classes)
@@ -235,6 +241,14 @@ def check_weights(
                 f"{name} is given, but {type(thing).__name__} does not accept it: leave it "
                 "out or use another; of a pipeline, make this the last step"
             )
+        inner = last_step(thing)
+        request = getattr(getattr(inner, "_metadata_request", None), "fit", None)
+        wants = None if request is None else request.requests.get("sample_weight")
+        if wants not in (None, True, "$WARN$"):
+            raise ValueError(
+                f"{name} is given, but {type(inner).__name__} has set_fit_request(sample_weight="
+                f"{wants!r}): set it to True, or leave {name} out"
+            )
     if not _checks.as_array(name, sample_weight).any():
         raise ValueError(f"{name} is zero in all rows: at least one row must count")
     return _checks.weights(name, sample_weight, rows)
@@ -262,7 +276,7 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
-            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]'"
+            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]', or pip install tqdm"
         ) from error
     bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
     return bar

@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.folds import held_out_once
-from gbdt_objectives._rows.html import Shown
+from gbdt_objectives._rows.html import Shown, Table
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
 from gbdt_objectives.metrics import ClassMetric
@@ -85,7 +85,7 @@ class PerformanceEstimate(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerformanceDifference(Shown):
+class PerformanceDifference(Table):
     """Result of :func:`compare_performance`.
 
     Attributes
@@ -115,10 +115,12 @@ class PerformanceDifference(Shown):
         )
 
     def _shown(self) -> tuple[str, dict[str, Any]]:
+        return f"{self.first.metric} of new rows, compared", self._columns()
+
+    def _columns(self) -> dict[str, Any]:
         names = {"": ["first", "second", "gain of the first"]}
         values = [self.first.estimate, self.second.estimate, self.difference]
-        columns = _estimates(values, self.first, self.second, self)
-        return f"{self.first.metric} of new rows, compared", names | columns
+        return names | _estimates(values, self.first, self.second, self)
 
 
 def _estimates(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal
+from functools import wraps
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +18,18 @@ from gbdt_objectives._rows.html import Shown, facts
 from gbdt_objectives._rows.rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def scores_models(call: Call) -> Call:
+    """The call of a metric, called by ``scoring=`` too: (model, X, y[, sample_weight=])."""
+
+    @wraps(call)  # boosters count the parameters of a metric
+    def either(self: Metric, *args: Any, **others: Any) -> Any:
+        is_scorer = args and hasattr(type(args[0]), "predict")
+        return (self._of_model if is_scorer else call.__get__(self))(*args, **others)
+
+    return cast(Call, either)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +65,10 @@ class Metric(Shown):
     no_jit: ClassVar[bool] = True  # for CatBoost, which then asks for ``is_max_optimal``
     input_space: InputSpace = "margin"
 
+    @scores_models
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
-        if hasattr(type(y_true), "predict"):  # a model, of scoring=
-            return self._of_model(y_true, y_pred, sample_weight)
         stack = frames()
         form = _calls.form_of(y_pred, stack)
         if form is not None:
@@ -75,7 +88,15 @@ class Metric(Shown):
         reads_label_units = link is None or not (link.is_transformed or link.is_of_objective)
         return "predict" if reads_label_units else "decision_function"
 
-    def _of_model(self, model: Any, X: Any, y: Any) -> float:
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn's metadata routing asks: ``scoring=`` takes ``sample_weight``."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=True)
+        return request
+
+    def _of_model(self, model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """What scikit-learn's ``scoring=`` asks of a fitted model: the higher the better."""
         asks = self.response_method
         if y is None or not hasattr(model, asks):
@@ -88,7 +109,7 @@ class Metric(Shown):
         several = self.link is not None and self.link.takes_several
         if np.shape(y_pred)[1:] == (2,) and not several:
             y_pred = y_pred[:, 1]
-        value = float(self(y, y_pred))
+        value = float(self(y, y_pred, sample_weight))
         return value if self.greater_is_better else -value
 
     def _answer(

@@ -21,7 +21,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import carried_labels, same_labels
 from gbdt_objectives.metrics import kappa
-from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
+from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
 
 MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
@@ -87,6 +87,7 @@ class ClassMetric(Metric):
             )
         return self.of_counts(rows.total(kappa.class_counts(rows, low, K)))
 
+    @scores_models
     def __call__(
         self,
         y_true: ArrayLike,
@@ -94,7 +95,7 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        if hasattr(y_pred, "get_label") or hasattr(type(y_true), "predict"):  # boosters, scorers
+        if hasattr(y_pred, "get_label"):  # boosters
             return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":

@@ -139,7 +139,8 @@ def _import_jax() -> Any:
         import jax
     except ImportError as error:
         raise ImportError(
-            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]'"
+            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]', or "
+            "pip install jax"
         ) from error
     return jax
 

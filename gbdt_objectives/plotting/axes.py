@@ -75,7 +75,8 @@ def matplotlib(module: str) -> Any:
         return load(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError(
-            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]', or "
+            "pip install matplotlib"
         ) from error
 
 

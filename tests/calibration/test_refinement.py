@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,3 +140,19 @@ def test_prints_as_a_table() -> None:
     assert len(names) == len(values) <= 100
     for name, value in zip(names.split(), values.split(), strict=True):
         assert getattr(parts, name) == pytest.approx(float(value), rel=1e-3)
+
+
+def test_groups_of_nearly_a_row_each_are_warned_of() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 30, 3_000)
+    y = (rng.random(3_000) < p).astype(int)
+    with pytest.warns(UserWarning, match="3000 different predictions.*; pass partition='isotonic'"):
+        assert calibration_refinement(y, p).calibration > 0.02  # of true probabilities
+    with pytest.warns(UserWarning, match="pass one class at a time with partition='isotonic', or"):
+        calibration_refinement(y, np.column_stack([1 - p, p]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert calibration_refinement(y, p, partition="isotonic").calibration < 0.002
+        calibration_refinement(y, p, partition=np.arange(3_000) % 1_600)
+        calibration_refinement(y, p.round(3))
+        calibration_refinement(y[:49], p[:49])

@@ -32,4 +32,5 @@ def test_it_names_the_command() -> None:
     assert [library for library, _ in said] == ["pandas", "pyarrow", "pyspark", "xgboost"]
     for library, text in said:
         assert text.startswith(library)
-        assert "is not installed: pip install 'gbdt_objectives[spark]'" in text
+        remedy = f"pip install 'gbdt_objectives[spark]', or pip install {library}"
+        assert f"is not installed: {remedy}" in text

@@ -164,6 +164,15 @@ class Columns(LogitCalibrator):
         return np.column_stack([1 - score, score])
 
 
+@each("last", [np.nan, None])
+def test_a_missing_label_is_named_with_its_row(last) -> None:
+    y = np.array([0, 1] * 20 + [last])
+    X = np.arange(41.0)[:, None]
+    for make in (CalibratedClassifier, partial(DownsampledClassifier, negative_keep_rate=0.5)):
+        with pytest.raises(ValueError, match=f"y contains NaN: found {last} at row 40, leave such"):
+            make(LogisticRegression()).fit(X, y)
+
+
 def test_what_is_no_probability_is_refused(data, new) -> None:
     def predicted(calibrator, X_new=new[0]):
         model = CalibratedClassifier(LogisticRegression(), calibrator, cv=2).fit(*data)

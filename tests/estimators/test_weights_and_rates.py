@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import lightgbm as lgb
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn import config_context
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from gbdt_objectives import offset_logloss_objective
 from gbdt_objectives.adapters import imbalance_shift
@@ -14,6 +20,7 @@ from gbdt_objectives.calibration import (
     calibration_ratio_by_segment,
     choose_calibrator,
 )
+from gbdt_objectives.estimators import CalibratedClassifier, DownsampledClassifier, QWKClassifier
 from gbdt_objectives.priors import estimate_prior
 from tests.cases import each, refusals_of
 
@@ -100,3 +107,28 @@ test_decisions_instead_of_probabilities_have_no_interval = refusals_of(
     ([0.5] * 50, [0.25, 0.25, 0.75, 0.75], "their chance is unknown"),
     ([0.3] * 50, [0.1, 0.1, 0.9, 0.9], "their chance is unknown"),
 )
+
+
+@each("routed", [False, "costs"])
+def test_weights_that_the_wrapped_estimator_asked_not_to_get_are_refused(routed) -> None:
+    pytest.importorskip("sklearn.utils.metadata_routing", reason="since 1.3")
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(200, 2)), rng.uniform(0.5, 2, 200)
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    message = rf"Regression has set_fit_request\(sample_weight={routed!r}\): set it to True, or"
+    for make, Inner, first in (
+        (CalibratedClassifier, LogisticRegression, []),
+        (partial(DownsampledClassifier, negative_keep_rate=0.5), LogisticRegression, []),
+        (QWKClassifier, LinearRegression, []),
+        (QWKClassifier, LinearRegression, [StandardScaler()]),
+    ):
+        for asked in (routed, True, None):
+            with config_context(enable_metadata_routing=True):
+                inner = Inner().set_fit_request(sample_weight=asked)
+            model = make(make_pipeline(*first, inner) if first else inner)
+            if asked is routed:
+                with pytest.raises(ValueError, match=message):
+                    model.fit(X, y, sample_weight=w)
+                model.fit(X, y)
+            else:
+                model.fit(X, y, sample_weight=w)

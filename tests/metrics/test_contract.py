@@ -11,10 +11,11 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import cohen_kappa_score, f1_score, log_loss, make_scorer
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import IDENTITY
@@ -187,6 +188,67 @@ def test_a_scorer_passes_what_a_metric_reads_or_is_refused(metric, right, wrong,
     turned = make_scorer(metric, response_method=right, greater_is_better=not up)
     with pytest.warns(UserWarning, match=f"pass greater_is_better={up} to make_scorer"):
         turned(model, X, y)
+
+
+@every_metric
+def test_a_scorer_takes_weights_that_are_routed_to_it(case: MetricCase) -> None:
+    routing = pytest.importorskip("sklearn.utils.metadata_routing", reason="since 1.3")
+    y, p, w = case.rows(80)
+
+    class Model(BaseEstimator):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            return self
+
+        def predict(self, X: Any) -> Any:
+            return p[X[:, 0]]
+
+        def predict_proba(self, X: Any) -> Any:
+            of_one = p.ndim == 1
+            return np.column_stack([1 - p, p])[X[:, 0]] if of_one else p[X[:, 0]]
+
+        decision_function = predict
+
+    half, X = np.arange(80) < 40, np.arange(80)[:, None]
+    sign = 1 if case.metric.greater_is_better else -1
+    expected = sign * case.metric(y[half], p[half], w[half])
+    assert expected != pytest.approx(sign * case.metric(y[half], p[half]), rel=1e-6)
+    with config_context(enable_metadata_routing=True):
+        assert routing.get_routing_for_object(case.metric).consumes("score", {"sample_weight"})
+        for scoring, key in (case.metric, "score"), ({"ours": case.metric}, "ours"):
+            fit = Model().set_fit_request(sample_weight=True)
+            known = {"cv": [(~half, half)], "error_score": "raise", "scoring": scoring}
+            found = cross_validate(fit, X, y, params={"sample_weight": w}, **known)
+            assert found[f"test_{key}"] == pytest.approx([expected], rel=1e-12)
+            found = cross_validate(fit, X, y, **known)  # without weights nothing changes
+            plain = sign * case.metric(y[half], p[half])
+            assert found[f"test_{key}"] == pytest.approx([plain], rel=1e-12)
+
+
+@pytest.mark.skipif(not SINCE_1_4, reason="metadata routing since 1.4")
+def test_routed_weights_reach_kappa_and_the_choice_of_a_grid() -> None:
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(300, 2)), rng.uniform(0.01, 5, 300)
+    y = np.digitize(X[:, 0] + rng.normal(size=300), [-0.5, 0.5])
+    metric = go.extended_qwk_metric()
+    with config_context(enable_metadata_routing=True):
+        model = LinearRegression().set_fit_request(sample_weight=True)
+        found = cross_validate(
+            model, X, y, params={"sample_weight": w}, scoring=metric, return_estimator=True,
+            return_indices=True,
+        )  # fmt: skip
+        grid = GridSearchCV(model, {"fit_intercept": [True]}, scoring=metric)
+        grid.fit(X, y, sample_weight=w)
+    rows = zip(found["estimator"], found["indices"]["test"], strict=True)
+    expected = [extended_kappa(y[at], fold.predict(X[at]), w[at]) for fold, at in rows]
+    np.testing.assert_allclose(found["test_score"], expected, rtol=1e-9)
+    assert grid.best_score_ == pytest.approx(np.mean(expected), rel=1e-9)
+
+
+def extended_kappa(y: Any, p: Any, w: Any) -> float:
+    """1 less the mean squared difference of pairs, over that of independent pairs."""
+    a, b = np.average(y, weights=w), np.average(p, weights=w)
+    chance = np.average((y - a) ** 2 + (p - b) ** 2, weights=w) + (a - b) ** 2
+    return float(1 - np.average((y - p) ** 2, weights=w) / chance)
 
 
 @pytest.mark.skipif(not SINCE_1_4, reason="make_scorer has no response_method")
