@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
-from gbdt_objectives._checks.users import warn
+from gbdt_objectives._checks.users import check_labels_first, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, Link
 from gbdt_objectives._registry import Named
@@ -243,6 +243,11 @@ def _start_remedy(facts: Facts) -> str:
     best, library = facts.intercept, facts.library
     if facts.given:
         return f"leave {facts.given} out, and training starts at the best constant"
+    if callable(facts.own):
+        return (
+            "pass objective=gbdt_objectives.objective(function, link=...), whose training starts "
+            "at the best constant"
+        )
     if facts.objective is not None:
         return f"give intercept= as {facts.objective.link.margins}, or leave it out"
     homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
@@ -379,6 +384,15 @@ def function_takes_weights(facts: Facts) -> None:
             "not count: write it as f(y_true, y_pred, sample_weight), and multiply gradient and "
             "hessian by the weights"
         )
+
+
+def function_takes_labels_first(facts: Facts) -> None:
+    """A user's own gradient function must not be named for predictions where it gets labels."""
+    if callable(facts.own) and not isinstance(facts.own, type):
+        with suppress(ValueError):  # a builtin without signature
+            names = list(signature(facts.own).parameters)
+            called = "y_true, y_pred"
+            check_labels_first("the function of objective=", names, called, "train backwards")
 
 
 def objective_fits_estimator(facts: Facts) -> None:

@@ -56,14 +56,18 @@ def check_takes(
         signature = inspect.signature(function)
     except ValueError:  # it has no signature to look at
         return
-    names = list(signature.parameters)
+    check_labels_first(what, list(signature.parameters), called, wrong)
+    try:
+        signature.bind(*called.split(", "), **dict.fromkeys(by_name))
+    except TypeError as error:
+        raise TypeError(must(signature, error)) from None
+
+
+def check_labels_first(what: str, names: Sequence[str], called: str, wrong: str) -> None:
+    """Raise if the first two of these parameters are named predictions and labels."""
     first, second = (name.lower().lstrip("_") for name in [*names, "", ""][:2])
     if first in PREDICTIONS and second in LABELS:
         raise TypeError(
             f"{what} takes ({', '.join(names)}), but is called with ({called}): with the two "
             f"swapped it would {wrong}; write the labels first"
         )
-    try:
-        signature.bind(*called.split(", "), **dict.fromkeys(by_name))
-    except TypeError as error:
-        raise TypeError(must(signature, error)) from None

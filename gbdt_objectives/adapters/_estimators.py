@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
 from types import MethodType
@@ -22,12 +22,14 @@ from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
 from gbdt_objectives.objectives.base import Start
+from gbdt_objectives.objectives.function import FunctionLoss, find_start, points_at
 
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
@@ -55,6 +57,7 @@ class Fitting:
     evaluation_set = "evaluation set {}"  # what messages call one, a format of its number
     row_starts: tuple[str, str]  # the arguments of fit that start each row, and of evaluation sets
     objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
+    starts_at = 0.0  # where a function starts that is no objective of ours
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
@@ -86,12 +89,14 @@ class Fitting:
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
             own = named(estimator, *OBJECTIVES)
+            guards.function_takes_labels_first(Facts(own=own))
             guards.function_takes_weights(Facts(own=own, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
         objective, estimator = self.objective, self.estimator
         if objective is None:
+            self.tell_start(named(estimator, *OBJECTIVES))
             self.run()
             return estimator
         with _workers.together(objective):
@@ -123,6 +128,25 @@ class Fitting:
         setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
         setattr(estimator, self.fitted, self.fit_to_margins(started.objective, y, w, asked))
         return estimator
+
+    def tell_start(self, own: Any) -> None:
+        """Warn if a user's function, which measures no intercept, starts far from its best one."""
+        starts = {self.row_starts[0], "init_model", "xgb_model"} & self.given.keys()
+        if not callable(own) or starts or hasattr(self.given["y"], "__dask_graph__"):
+            return
+        facts = Facts()
+        with suppress(Exception):  # its own call says what is wrong
+            start = named(self.estimator, "base_score")
+            count = len(signature(own).parameters) - 2
+            loss = FunctionLoss(function=lambda y, f, w: own(y, f, *(w, None)[:count]))
+            y, w = self.labels_weights()
+            rows = Rows(y, None, w)
+            c = self.starts_at if start is None else float(start)
+            for _, S, A in points_at([c], loss.function, rows).tolist():
+                far = abs(S) >= guards.ONE_WAY * A > 0
+                best: Any = find_start(loss, rows) if far else None
+                facts = Facts(own=own, start=c, intercept=best, pull=abs(S) / A if far else 0.0)
+        guards.starts_near_intercept(facts)
 
     @staticmethod
     def encodes(objective: Objective) -> bool:

@@ -237,11 +237,13 @@ def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, toler
     if not h.any():
         return "it is 0 everywhere: boosters silently build no trees"
     if np.abs(h - ratio * curvature).max() <= tolerance * max(abs(ratio), 1):
-        far = "short" if ratio > 1 else "far"
-        return (
-            f"it is {ratio:.4g} times the second derivative: every leaf steps too {far}; declare "
-            "hessian_kind='upper_bound' if that is meant"
-        )
+        said = f"it is {ratio:.4g} times the second derivative:"
+        if ratio < 0:
+            return f"{said} the gradient or the hessian has the wrong sign"
+        far = f"{said} every leaf steps too {'short' if ratio > 1 else 'far'}"
+        if (h < curvature - tolerance).any():
+            return f"{far}; multiply it by {1 / ratio:.4g}"
+        return f"{far}; declare hessian_kind='upper_bound' if that is meant"
     for label in np.unique(probe.y):
         own = probe.y == label
         if not h[own].any() and curvature[own].any():

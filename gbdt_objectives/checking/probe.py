@@ -348,14 +348,14 @@ def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generato
     if y_true is not None:
         y = _checks.vector("y_true", y_true)
         obj.check_rows(len(y), "y_true")
-        one_of_each = rng.permutation(np.unique(y[order], return_index=True)[1])
+        one_of_each = rng.permutation(spread(np.unique(y[order], return_index=True)[1]))
         order = order[np.concatenate([one_of_each, np.arange(len(order))])]
     return np.resize(order, ROWS)
 
 
 def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     if y_true is not None:
-        return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
+        return spread(np.unique(_checks.vector("y_true", y_true).astype(np.float64)))
     if is_users_function(obj):
         return np.arange(2.0 if K is None else K)
     domain = obj.label_domain
@@ -370,6 +370,12 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     if domain.low_is_open or domain.high_is_open:
         labels = (labels[:-1] + labels[1:]) / 2
     return labels
+
+
+def spread(values: Array) -> Array:
+    """As many as there are rows, both ends and evenly between, of values in their order."""
+    at = np.linspace(0, len(values) - 1, min(ROWS, len(values))).round().astype(int)
+    return np.asarray(values[at])
 
 
 def as_sklearn(obj: Any, api: Api | None, y: Array, f: Array) -> tuple[Call, bool]:

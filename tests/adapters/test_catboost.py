@@ -322,6 +322,16 @@ def test_starts_of_rows_are_refused() -> None:
             fit()
 
 
+@pytest.mark.parametrize("name", ["objective", "loss_function"])
+def test_a_function_is_refused_with_the_remedy(name: str) -> None:
+    def squares(y_true: Array, margin: Array) -> tuple[Array, Array]:
+        return margin - y_true, np.ones_like(margin)
+
+    model = CatBoostRegressor(**{name: squares}, **PARAMS, iterations=1)
+    with pytest.raises(TypeError, match=r"wrap .* with gbdt_objectives\.objective\(function\)"):
+        model.fit(np.zeros((4, 1)), np.arange(4.0))
+
+
 def test_an_error_in_a_round_is_raised_as_it_was() -> None:
     def fails(y: Array, f: Array, sample_weight: Array | None = None) -> tuple[Array, Array]:
         return np.where(f > 1.2, np.nan, f - y), np.ones(len(y))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,25 @@ def test_a_callable_of_the_user_is_passed_to_the_library_as_it_is(lib: Library, 
 
     ours, plain = (lib.make(plain=p, objective=mine).fit(X, y) for p in (False, True))
     np.testing.assert_array_equal(ours.predict(X), plain.predict(X))
+
+
+@both
+def test_a_callable_of_the_user_starts_far_from_its_labels_or_takes_them_second(
+    lib: Library, ordinal
+) -> None:
+    X, y, _ = ordinal
+
+    def mine(y_true, margin):
+        return margin - y_true, np.ones_like(margin)
+
+    model = lib.make(objective=mine)
+    with pytest.warns(UserWarning, match="far from the best constant, 10.*objective\\(function"):
+        model.fit(X, y + 1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.make(objective=mine).fit(X, y - y.mean())
+    with pytest.raises(TypeError, match="would train backwards; write the labels first"):
+        lib.make(objective=lambda preds, labels: mine(labels, preds)).fit(X, y)
 
 
 @both

@@ -312,6 +312,22 @@ def asymmetric(y, f, w=None):
     return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
 
 
+NUMBERS = np.random.default_rng(0).normal(40, 10, 2000)
+
+
+def five_times_above_30(y, f, w=None, *, x=None):
+    v = weighted(w, f)
+    return v * np.where(y > 30, 5.0, 1.0) * (f - y), v * np.where(y > 30, 5.0, 1.0)
+
+
+def squares(y, f, w, *, x=None):
+    return float((weighted(w, f) * (f - y) ** 2).sum() / 2)
+
+
+def squared_error(y, f, w=None):
+    return weighted(w, f) * (f - y), weighted(w, f)
+
+
 @each(
     ("obj", "options", "check", "message"),
     [
@@ -334,9 +350,9 @@ def asymmetric(y, f, w=None):
         (hessian_zero, {}, "sign of hessian", "all hessians are 0"),
         (hessian_zero, {}, "step of a leaf", "none is ever split"),
         (changed(lambda g, h: (g, 2 * h)), {}, "hessian",
-         "it is 2 times the second derivative: .* too short"),
+         "it is 2 times the second derivative: .* too short; declare hessian_kind='upper_bound'"),
         (changed(lambda g, h: (g, h / 2)), {}, "hessian",
-         "it is 0.5 times the second derivative: .* too far"),
+         "it is 0.5 times the second derivative: .* too far; multiply it by 2$"),
         (changed(lambda g, h: (g, h / 2)), {"hessian_kind": "upper_bound"}, "hessian",
          "is less than the second"),
         (hessian_of_another_loss, {}, "hessian",
@@ -371,6 +387,10 @@ def asymmetric(y, f, w=None):
         (changed(lambda g, h: (g, 1.0)), {}, "returned arrays", "the hessian is a float"),
         (changed(lambda g, h: (np.where(g > 0.9, np.nan, g), h)), {}, "returned arrays",
          "the gradient is nan in places: LightGBM"),
+        (five_times_above_30, {"y_true": NUMBERS, "loss": squares}, "gradient",
+         "it is not the derivative of the loss"),
+        (go.objective(five_times_above_30, loss=squares, rows={"x": NUMBERS}), {"y_true": NUMBERS},
+         "gradient", "it is not the derivative of the loss"),
         (asymmetric, {"y_true": np.arange(5.0)}, "gradient", "the gradient of no loss"),
     ],
 )  # fmt: skip
@@ -421,6 +441,16 @@ def mean_of(rows):
 def test_a_wrong_start_is_named(obj, check, message) -> None:
     with pytest.raises(ObjectiveError, match=f" {check} +FAILED +.*{message}"):
         check_objective(obj, [0, 1, 2, 5])
+
+
+def test_the_labels_that_are_tried_are_of_the_whole_range() -> None:
+    y = NUMBERS[:300]
+    obj = go.objective(squared_error, loss=squares, link="identity", intercept=float(y.mean()))
+    assert check_objective(obj, y).passed
+    tried_on = make_probe(obj, y, None, None, None, None, None, None).y
+    assert (tried_on.min(), tried_on.max()) == (y.min(), y.max())
+    assert np.isin(tried_on, y).all()
+    assert abs(np.median(tried_on) - np.median(y)) < 1
 
 
 @each(

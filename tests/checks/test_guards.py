@@ -143,6 +143,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"others": (squares,), "directions": (False,), "objective": QWK}, "does not say"),
     ("function_takes_weights", {"own": lambda y, f: (f - y, 1.0), "weighted": True},
      "takes none, and they would not count: write it as f\\(y_true, y_pred, sample_weight"),
+    ("function_takes_labels_first", {"own": lambda y_pred, y_true: (y_pred - y_true, 1.0)},
+     "takes \\(y_pred, y_true\\), .* it would train backwards; write the labels first"),
     ("objective_fits_estimator",
      {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
       "role": "Classifier"}, "declare its link.*or use XGBRegressor"),
@@ -221,6 +223,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("function_takes_weights", {"own": lambda y, f: (f - y, 1.0)}),
     ("function_takes_weights", {"own": lambda y, f, w: (w * (f - y), w), "weighted": True}),
     ("function_takes_weights", {"own": "regression", "weighted": True}),
+    ("function_takes_labels_first", {"own": lambda y_true, y_pred: (y_pred - y_true, 1.0)}),
+    ("function_takes_labels_first", {"own": "regression"}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
@@ -264,6 +268,8 @@ def test_what_guards_warn_of() -> None:
         guards.starts_near_intercept(far)
     with pytest.warns(UserWarning, match="starts at 0"):  # the user's own words
         guards.starts_near_intercept(Facts(start=0.0, pull=0.9, told=True, engine="Spark"))
+    with pytest.warns(UserWarning, match=r"pass objective=gbdt_objectives.objective\(function"):
+        guards.starts_near_intercept(Facts(start=0.0, intercept=9.0, pull=1.0, own=kappa))
     by_row = {XGBOOST: "give the rows to predict a base_margin too", LIGHTGBM: "raw_score=True"}
     for which, remedy in by_row.items():
         with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):

@@ -573,6 +573,10 @@ def unweighted(y: Array, f: Array) -> tuple[Array, Array]:
     return f - y, np.ones_like(f)
 
 
+def swapped(y_pred: Array, y_true: Array) -> tuple[Array, Array]:
+    return unweighted(y_true, y_pred)
+
+
 def plain_kappa(y: Array, f: Array) -> Any:
     return cohen_kappa_score(y, np.clip(np.rint(f), 0, 4).astype(int), weights="quadratic")
 
@@ -615,6 +619,12 @@ GUARDS = [
           Call(GRADES * 3 + 60, go.objective(lambda y, f, w: (np.where(f >= y, 0.5, -0.5),
                                                               np.ones_like(f)))), level(4.0),
           TRAINS, NO_CV, warns=START),
+    Guard("start: a function of the user's as it is", Call(GRADES * 3 + 1000, unweighted),
+          level(4.0), {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}, warns=START),
+    Guard("labels: predictions in their place", Call(GRADES, swapped), level(0.5),
+          {"train", "cv", "estimator"},
+          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
     Guard("labels: beyond the classes of a softmax",
           Call(GRADES + 1, OF_CLASSES, rounds=3, is_class=True, outputs=5), never,
           TRAINS | {"cv"}, ELSEWHERE),

@@ -54,6 +54,9 @@ class Fitting(_estimators.Fitting):
         if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
         if not self.is_ours:
+            own = named(self.estimator, *OBJECTIVES)
+            if callable(own) and not any("calc_ders" in name for name in dir(own)):
+                _arguments.check_is_objective(own)
             return
         asked = self.estimator.get_params()
         if len(self.metrics) > 1:

@@ -38,6 +38,7 @@ class Fitting(_estimators.Fitting):
     fitted = "objective_"
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
+    starts_at = 0.5
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
