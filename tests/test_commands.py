@@ -113,7 +113,7 @@ class TestThresholds:
         assert counted == every
         for wrong, words in {
             f"{level} --counts v".replace(" --confidence-level 0.9", ""):
-                "--counts is for --constraint: copies cannot be split over",
+                "--counts is for --constraint: for folds write the rows out",
             f"{level} --constraint precision=high": "must be METRIC=BOUND",
             f"{level} --constraint precision=0.3 --interval": "leave --interval out",
             f"{level} --constraint f1=0.3": "f_beta is no share of rows",

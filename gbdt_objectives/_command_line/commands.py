@@ -75,9 +75,7 @@ def thresholds(o: SimpleNamespace) -> None:
     if o.confidence_level is not None:
         raise InputError("--confidence-level is for what --constraint promises: give both")
     if o.counts is not None:
-        raise InputError(
-            "--counts is for --constraint: copies cannot be split over folds, write the rows out"
-        )
+        raise InputError("--counts is for --constraint: for folds write the rows out")
     w = options.weights_of_all(table, o, y)
     doing(f"cross-validating thresholds of {table.rows} rows, {o.cv} folds")
     found = go.cross_validate_thresholds(
@@ -120,8 +118,7 @@ def limited(
         "constraints": bounds, "negative_keep_rate": o.negative_keep_rate,
         "confidence_level": o.confidence_level,
     }  # fmt: skip
-    g = None if o.confidence_level is None else g
-    classifier = go.ThresholdClassifier(**how)
+    classifier, g = go.ThresholdClassifier(**how), None if o.confidence_level is None else g
     whole, n = options.weights_of_all(table, o, y), options.read_counts(table, o)
     if n is None:
         classifier.fit(s, y, w, g)
@@ -197,8 +194,7 @@ def apply(o: SimpleNamespace) -> None:
     options.FILE, options.LABEL, option("--prediction", "COLUMN", "Predicted classes.", "y_pred"),
     option("--score", "COLUMN", "Or scores, to be cut by --thresholds."),
     option("--thresholds", "PATH", "What the command thresholds wrote."),
-    options.weight("How important each row is, or how many rows it stands for."),
-    options.RATES, options.LABELS,
+    options.WEIGHT_OR_NUMBER, options.RATES, options.LABELS,
     option("--metric", options.METRICS, "Repeat it for several.", default=("qwk",), multiple=True),
     options.FORMAT,
 )  # fmt: skip

@@ -184,17 +184,12 @@ LABEL = option("--label", "COLUMN", "True classes.", "y_true", required=True)
 LABEL_01 = option("--label", "COLUMN", "0 or 1.", "y_true", required=True)
 SCORE = option("--score", "COLUMN", "What the model predicts.", required=True)
 PROBABILITY = option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
-
-
-def weight(help: str) -> Callable[..., Any]:
-    return option("--weight", "COLUMN", help, "sample_weight")
-
-
-WEIGHT = weight("How important each row is.")
-WEIGHT_OR_COUNTS = options_of(
-    weight("How important each row is; rows of a GROUP BY need --counts."),
-    option("--counts", "COLUMN", "How many identical rows it is, as of a GROUP BY.", "counts"),
+WEIGHT, WEIGHT_OR_NUMBER, WEIGHT_BESIDE_COUNTS = (
+    option("--weight", "COLUMN", f"How important each row is{more}.", "sample_weight")
+    for more in ("", ", or how many rows it stands for", "; rows of a GROUP BY need --counts")
 )
+COUNTS = option("--counts", "COLUMN", "How many identical rows it is, as of a GROUP BY.", "counts")
+WEIGHT_OR_COUNTS = options_of(WEIGHT_BESIDE_COUNTS, COUNTS)
 LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
 GROUPS = option("--groups", "COLUMN", "Whose row it is; rows of one group stay in one fold.")
 OWNERS = option("--groups", "COLUMN", "Whose row it is; outcomes of one group may depend.")

@@ -56,8 +56,7 @@ def facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def html_table(title: str, columns: Mapping[str, Any]) -> str:
-    """A table under its title, if any: words in full, numbers in four digits or whole, nothing for
-    nan."""
+    """A table under its title, if any: words in full, numbers in four digits or whole, no nan."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
     rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)

@@ -49,8 +49,7 @@ PAGE = """<!DOCTYPE html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
 body {{ padding: 0 1rem }}
 img {{ max-width: 100%; background: white }}
-h2 {{ font-size: 1.1rem; margin: 2rem 0 0 }}
-p {{ margin: 0.2rem 0 }}
+h2 {{ font-size: 1.1rem; margin: 2rem 0 0 }} p {{ margin: 0.2rem 0 }}
 div {{ overflow-x: auto; margin: 0.5rem 0 }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
 th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
@@ -107,8 +106,7 @@ def report(
     sample_weight, groups : array-like of shape (n,), optional
         Weights >= 0, and whose row it is: outcomes of one group may depend on each other.
     counts : array-like of shape (n,), optional
-        How many identical rows each row stands for, as in :func:`calibration_ratio_by_segment`, for
-        a model of probabilities.
+        How many identical rows each row stands for, for a model of probabilities.
     segments : array-like of shape (n,), mapping or data frame of such, optional
         The segment of each row, for a model of probabilities.
     threshold : float in [0, 1], optional
@@ -164,9 +162,8 @@ def report(
         parts = _ordinal(model, *of_rows)
     else:
         parts = _probability(model, *of_rows, counts=counts, **others)
-    page = Path(path)
-    text = PAGE.format(title=escape(str(title)), parts="\n".join(parts))
-    page.write_text(text, encoding="utf-8")
+    page, whole = Path(path), "\n".join(parts)
+    page.write_text(PAGE.format(title=escape(str(title)), parts=whole), encoding="utf-8")
     return page
 
 
@@ -277,10 +274,9 @@ def _probability(
     if segments is not None:
         by = ratios(segments).by_evidence()
         p_value = by.rest_p_value_holm
-        parts.append(_table("By segment", "The ratio of each segment with its limits is compared "
-            "with that of all other rows, the rest; the p-value, of the hypothesis that both are "
-            "equal, is adjusted (Holm) for the number of segments in this table. A mark stands "
-            f"where it is below {MARKED}: the segment differs from the rest.", {
+        parts.append(_table("By segment", "The ratio of each segment is compared with that of "
+            "all other rows, the rest; the p-value, of the hypothesis that both are equal, is "
+            f"adjusted (Holm) for the number of segments in this table, marked below {MARKED}.", {
             **{k: v for k, v in by._shown()[1].items() if k not in ("p_value", "holm")},
             "rest": by.rest_ratio, "adjusted p": p_value,
             f"below {MARKED}": np.where(p_value < MARKED, "\u25c0", ""),
@@ -304,16 +300,14 @@ def _ratio_columns(found: SegmentRatios) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def _read(
-    y: Any, labels: Array, n: int, sample_weight: Any, copies: Any = 1
-) -> tuple[Array, Array]:
+def _read(y: Any, labels: Array, n: int, sample_weight: Any, c: Any = 1) -> tuple[Array, Array]:
     """Positions of the classes, and weights, of rows of two classes at least."""
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)
     _checks.same_length("y", true, "the rows of X", n)
     w = _base.check_weights(sample_weight, n)
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
-    _base.check_several_classes(labels[np.unique(true[w * copies > 0])], "rows of weight above 0")
+    _base.check_several_classes(labels[np.unique(true[w * c > 0])], "rows of weight above 0")
     return true, w
 
 

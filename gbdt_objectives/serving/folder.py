@@ -242,8 +242,7 @@ def source_of(document: dict[str, Any], plan: Plan) -> str:
             lines.append(line)
     source = "\n".join(lines) + "\n"
     score = "predict_score" if plan.is_score else "predict_classes"
-    unnamed = "unnamed" in wanted
-    table = "pd.read_parquet(path).to_numpy()" if unnamed else "pandas.read_parquet(path)"
+    table = "pandas.read_parquet(path)" if "named" in wanted else "pd.read_parquet(path).to_numpy()"
     source = source.replace("@score@", score).replace("@parquet@", table)
     return source.replace("@t@", f"{document['tolerance']:g}")
 

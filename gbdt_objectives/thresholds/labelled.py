@@ -84,16 +84,10 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
         return apply_thresholds(score, self)
 
     def to_sql(self, score: str) -> str:
-        """The class of each score as an expression of SQL, NULL where the score is NULL.
+        """The class of each ``score``, a column as it stands in SQL, as an expression of SQL.
 
-        Parameters
-        ----------
-        score : str
-            The column, or an expression, as it stands in SQL. Cuts have an exponent, so that
-            databases compare a FLOAT as a DOUBLE, too.
+        NULL has the class NULL. Cuts have an exponent, so that a FLOAT is compared as a DOUBLE.
 
-        Examples
-        --------
         >>> from gbdt_objectives.thresholds import Thresholds
         >>> Thresholds([0.5], ["low", "high"]).to_sql("p")
         "CASE WHEN p IS NULL THEN NULL WHEN p < 5.0000000000000000e-01 THEN 'low' ELSE 'high' END"
@@ -102,10 +96,8 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
             raise TypeError(f"score must be the name of a column, found {shown(score)}")
         names = self.labels.tolist()
         if not any({*map(type, names)} <= kinds for kinds in ({int, float}, {str}, {bool})):
-            raise TypeError(
-                f"labels must be all numbers, all strings or all booleans in SQL, found "
-                f"{shown(names)}: give others, Thresholds(thresholds.values, labels)"
-            )
+            kinds = "all numbers, all strings or all booleans in SQL"
+            raise TypeError(f"labels must be {kinds}, found {shown(names)}: give such labels")
         words = [str(name).replace("'", "''") for name in names]
         names = [f"'{word}'" for word in words] if isinstance(names[0], str) else words
         parts = [
@@ -113,8 +105,8 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
             for before, cut, name in zip([-np.inf, *self.values], self.values, names, strict=False)
             if before < cut < np.inf
         ]
-        parts = [f"CASE WHEN {score} IS NULL THEN NULL", *parts]
-        return f"{' '.join(parts)} ELSE {names[np.count_nonzero(self.values < np.inf)]} END"
+        last = names[np.count_nonzero(self.values < np.inf)]
+        return f"CASE WHEN {score} IS NULL THEN NULL {' '.join([*parts, 'ELSE'])} {last} END"
 
     def __len__(self) -> int:
         return len(self.values)
