@@ -202,7 +202,7 @@ def square(name: str, matrix: ArrayLike) -> Array:
     return array
 
 
-def finite(name: str, array: Array) -> None:
+def finite(name: str, array: Array, remedy: str = "remove or repair these rows first") -> None:
     """Raise if any element is NaN or infinite."""
     good = np.isfinite(array)
     if np.count_nonzero(good) < good.size:
@@ -211,7 +211,7 @@ def finite(name: str, array: Array) -> None:
         where = "".join(f", column {k}" if j else f" at row {k}" for j, k in enumerate(at))
         raise ValueError(
             f"{name} must be finite, found {array[at]}{where} ({int(bad.sum())} such of "
-            f"{array.size}): remove or repair these rows first"
+            f"{array.size}): {remedy}"
         )
 
 

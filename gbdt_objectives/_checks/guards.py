@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks.arrays import to_host
-from gbdt_objectives._checks.users import check_labels_first, warn
+from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, Link
 from gbdt_objectives._registry import Named
@@ -244,10 +244,7 @@ def _start_remedy(facts: Facts) -> str:
     if facts.given:
         return f"leave {facts.given} out, and training starts at the best constant"
     if callable(facts.own):
-        return (
-            "pass objective=gbdt_objectives.objective(function, link=...), whose training starts "
-            "at the best constant"
-        )
+        return "pass objective=gbdt_objectives.objective(function, link=...), which starts there"
     if facts.objective is not None:
         return f"give intercept= as {facts.objective.link.margins}, or leave it out"
     homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
@@ -375,24 +372,18 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
         yield repr(getattr(function, "__name__", function)), *found
 
 
-def function_takes_weights(facts: Facts) -> None:
-    """A user's own gradient function must be able to apply the weights, as no library does."""
+def function_takes_labels_weights(facts: Facts) -> None:
+    """A user's own gradient function must take labels first, and the weights, which no library
+    applies."""
     own = facts.own
+    if callable(own):
+        check_takes("the function of objective=", own, "y_true, y_pred")
     if facts.weighted and callable(own) and len(signature(own).parameters) == 2:
         raise ValueError(
             f"rows have weights, but the function of objective={own!r} takes none, and they would "
             "not count: write it as f(y_true, y_pred, sample_weight), and multiply gradient and "
             "hessian by the weights"
         )
-
-
-def function_takes_labels_first(facts: Facts) -> None:
-    """A user's own gradient function must not be named for predictions where it gets labels."""
-    if callable(facts.own) and not isinstance(facts.own, type):
-        with suppress(ValueError):  # a builtin without signature
-            names = list(signature(facts.own).parameters)
-            called = "y_true, y_pred"
-            check_labels_first("the function of objective=", names, called, "train backwards")
 
 
 def objective_fits_estimator(facts: Facts) -> None:

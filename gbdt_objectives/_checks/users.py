@@ -47,27 +47,25 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def check_takes(
     what: str, function: Callable[..., Any], called: str,
-    must: Callable[[inspect.Signature, TypeError], str], *, by_name: Sequence[str] = (),
-    wrong: str = "train backwards",
+    must: Callable[[inspect.Signature, TypeError], str] | None = None, *,
+    by_name: Sequence[str] = (), wrong: str = "train backwards",
 ) -> None:  # fmt: skip
     """Raise for parameters that do not take what it is called with, by position and ``by_name``,
-    with the message of ``must``, or whose names say that predictions come first."""
+    with the message of ``must`` if given, or whose names say that predictions come first."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # it has no signature to look at
         return
-    check_labels_first(what, list(signature.parameters), called, wrong)
-    try:
-        signature.bind(*called.split(", "), **dict.fromkeys(by_name))
-    except TypeError as error:
-        raise TypeError(must(signature, error)) from None
-
-
-def check_labels_first(what: str, names: Sequence[str], called: str, wrong: str) -> None:
-    """Raise if the first two of these parameters are named predictions and labels."""
+    names = list(signature.parameters)
     first, second = (name.lower().lstrip("_") for name in [*names, "", ""][:2])
     if first in PREDICTIONS and second in LABELS:
         raise TypeError(
             f"{what} takes ({', '.join(names)}), but is called with ({called}): with the two "
             f"swapped it would {wrong}; write the labels first"
         )
+    if must is None:
+        return
+    try:
+        signature.bind(*called.split(", "), **dict.fromkeys(by_name))
+    except TypeError as error:
+        raise TypeError(must(signature, error)) from None

@@ -89,8 +89,7 @@ class Fitting:
         if own is None:
             weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
             own = named(estimator, *OBJECTIVES)
-            guards.function_takes_labels_first(Facts(own=own))
-            guards.function_takes_weights(Facts(own=own, weighted=bool(weighted)))
+            guards.function_takes_labels_weights(Facts(own=own, weighted=bool(weighted)))
         self.check()
 
     def fit(self) -> Any:
@@ -136,16 +135,14 @@ class Fitting:
             return
         facts = Facts()
         with suppress(Exception):  # its own call says what is wrong
-            start = named(self.estimator, "base_score")
-            count = len(signature(own).parameters) - 2
-            loss = FunctionLoss(function=lambda y, f, w: own(y, f, *(w, None)[:count]))
-            y, w = self.labels_weights()
-            rows = Rows(y, None, w)
-            c = self.starts_at if start is None else float(start)
-            for _, S, A in points_at([c], loss.function, rows).tolist():
-                far = abs(S) >= guards.ONE_WAY * A > 0
-                best: Any = find_start(loss, rows) if far else None
-                facts = Facts(own=own, start=c, intercept=best, pull=abs(S) / A if far else 0.0)
+            (y, w), extra = self.labels_weights(), len(signature(own).parameters) - 2
+            loss = FunctionLoss(function=lambda y, f, w: own(y, f, *(w, None)[:extra]))
+            rows, given = Rows(y, None, w), named(self.estimator, "base_score")
+            start = self.starts_at if given is None else float(given)
+            c, S, A = points_at([start], loss.function, rows)[0].tolist()
+            if abs(S) >= guards.ONE_WAY * A > 0:
+                best: Any = find_start(loss, rows)
+                facts = Facts(own=own, start=c, intercept=best, pull=abs(S) / A)
         guards.starts_near_intercept(facts)
 
     @staticmethod

@@ -136,6 +136,8 @@ def check_gradient(probe: Probe) -> str | None:
                     "it has the wrong sign, the loss falls along it: boosting climbs, every round "
                     "makes the model worse"
                 )
+            if np.isclose(ratio, ROWS):
+                raise Failure("the loss is the mean over the rows: pass a loss that is their sum")
             raise Failure(
                 f"it is {ratio:.4g} times the derivative of the loss{weighted}: leaves step "
                 f"{ratio:.4g} times as far, a hidden learning rate"
@@ -604,7 +606,9 @@ def _loss(probe: Probe, f: Array, w: Array | None) -> float:
     assert probe.loss is not None
     value = probe.loss(probe.y, f, w)
     if np.ndim(value) != 0:
-        raise Failure(f"loss must return one number, found an array of shape {np.shape(value)}")
+        raise Failure(
+            f"loss must return one number, found shape {np.shape(value)}: return its .sum()"
+        )
     number = float(value)
     if not math.isfinite(number):
         raise Failure(f"loss is {number} at margins from {f.min():.3g} to {f.max():.3g}")

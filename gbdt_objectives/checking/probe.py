@@ -235,6 +235,7 @@ def tried(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Find
     except Exception as error:
         what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
         may_have_columns = is_users_function(probe.target) and probe.f.ndim == 1
+        may_have_columns &= not what.endswith("return its .sum()")
         hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
         return Finding(name, "FAILED", f"the objective raised {what}{hint}")
     return Finding(name, "note" if note else "passed", note or "")

@@ -182,7 +182,7 @@ class Metric(Shown):
 
     def sums(self, rows: Rows) -> Any:
         """Sums over the rows of all workers."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define sums(rows), or score")
 
     def of_sums(self, sums: Any) -> float:
         """The metric, given its sums."""

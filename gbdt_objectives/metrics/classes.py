@@ -175,7 +175,7 @@ class RatioMetric(ClassMetric):
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define ratio_costs(class_weight)")
 
     def value(self, ratio: Any) -> Any:
         """The metric, given F/G, a number or an array."""

@@ -71,7 +71,10 @@ class FunctionLoss(Loss):
         if self.loss_function is None:
             self.row_loss(None, None, None)  # raises
         elif len(rows):
-            own = float(self.loss_function(rows.y, rows.f, rows.w, **rows.named))
+            found = self.loss_function(rows.y, rows.f, rows.w, **rows.named)
+            if np.size(found) != 1:
+                raise ValueError(f"loss returned shape {np.shape(found)}: return its .sum()")
+            own = float(found)
         total, n = rows.total([own, rows.count(rows.w)]).tolist()
         return total, n
 
@@ -97,8 +100,8 @@ class FunctionLoss(Loss):
                 f"{type(returned).__name__}"
             )
         told = f"returned by {self.name}"
-        gradient = read_result(f"the gradient {told}", returned[0], f.shape)
-        hessian = read_result(f"the hessian {told}", returned[1], f.shape, ())
+        gradient = read_result(f"the gradient {told}", returned[0], f)
+        hessian = read_result(f"the hessian {told}", returned[1], f, ())
         if hessian.min() < 0:
             raise self._bad(hessian)
         return gradient, hessian
@@ -190,12 +193,14 @@ def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
     return np.asarray(np.unique(points[np.isfinite(S)], axis=0))
 
 
-def read_result(what: str, values: Any, *shapes: tuple[int, ...]) -> Array:
-    """Read what a function returned: finite numbers of one of these shapes, the margin's first."""
+def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> Array:
+    """Read what a function returned: finite numbers of the shape of f, or of another of these."""
     array = _checks.real_array(what, values)
-    if array.shape not in shapes:
-        raise ValueError(f"{what} must have the margin's shape {shapes[0]}, found {array.shape}")
-    _checks.finite(what, np.broadcast_to(array, shapes[0]))
+    if array.shape not in (f.shape, *shapes):
+        raise ValueError(f"{what} must have the margin's shape {f.shape}, found {array.shape}")
+    bad = ~np.isfinite(np.broadcast_to(array, f.shape))
+    at = f"computed at margin {f[bad][0]:g}: correct the function there" if bad.any() else ""
+    _checks.finite(what, np.broadcast_to(array, f.shape), at)
     return array
 
 

@@ -338,7 +338,7 @@ def test_an_error_in_a_round_is_raised_as_it_was() -> None:
 
     X, y = spread()
     model = CatBoostRegressor(objective=go.objective(fails, intercept=0.3), **PARAMS)
-    with pytest.raises(ValueError, match="the gradient returned by fails must be finite"):
+    with pytest.raises(ValueError, match="returned by fails must be finite.* at margin [12]"):
         model.fit(X, 9.0 * y)
 
 

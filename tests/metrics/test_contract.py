@@ -18,6 +18,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score, log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
 import gbdt_objectives as go
+from gbdt_objectives.metrics import Metric, RatioMetric
 from gbdt_objectives.objectives import IDENTITY
 from tests.cases import each
 from tests.contract import METRICS, MetricCase, softmax_gradient, squared_error
@@ -357,6 +358,15 @@ def test_loss_is_the_metric_for_places_that_only_minimise(case: MetricCase) -> N
         assert f"{case.metric.name}_loss" in repr(scorer)
     else:
         assert loss == case.metric
+
+
+@pytest.mark.parametrize(
+    ("base", "method"), [(RatioMetric, "ratio_costs"), (Metric, r"sums\(rows\), or score")]
+)
+def test_a_metric_of_ones_own_is_told_what_it_must_define(base: type[Metric], method: str) -> None:
+    own: Any = type("Own", (base,), {"name": "own", "greater_is_better": False})
+    with pytest.raises(NotImplementedError, match=f"^Own must define {method}"):
+        own()([0, 1, 1], [0, 1, 0])
 
 
 BAD = [
