@@ -21,8 +21,7 @@ def check_installed(library: str) -> None:
         if error.name != library:
             raise  # it is there, and lacks something itself
         raise ImportError(
-            f"{library} is not installed: pip install 'gbdt_objectives[{library}]', or "
-            f"pip install {library}",
+            f"{library} is not installed: pip install 'gbdt_objectives[{library}]' or {library}",
             name=library,
         ) from error
     _check(library, module)

@@ -79,7 +79,7 @@ def test_order() -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_missing(library: str, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    remedy = re.escape(f"pip install 'gbdt_objectives[{library}]', or pip install {library}")
+    remedy = re.escape(f"pip install 'gbdt_objectives[{library}]' or {library}")
     with pytest.raises(ImportError, match=remedy):
         _versions.check_installed(library)
     _versions.check_loaded()

@@ -451,9 +451,8 @@ def about_attribute(thing: Any, name: str) -> str:
     said = next((OBJECTS[base.__name__][name] for base in kind.__mro__
                  if name in OBJECTS.get(base.__name__, {})), "")  # fmt: skip
     fitted = [key for key in sorted(getattr(thing, "__dict__", ())) if key.endswith("_")]
-    unfitted = hasattr(kind, "fit") and not fitted  # parameters are no answer then
     ours = next((k for k, words in ATTRIBUTES.items() if k in has and name in words.split()
-                 and not (unfitted and k == "labels")), None)  # fmt: skip
+                 and (k != "labels" or fitted or not hasattr(kind, "fit"))), None)  # fmt: skip
     near = get_close_matches(name, sorted(has), n=1, cutoff=0.75)
     if not said and ours:
         takes = getattr(kind, ours, None)

@@ -34,6 +34,9 @@ class Shown:
 class Table(Shown):
     """Mixin of results that have a row of each class, segment, bin or method: ``_columns``."""
 
+    def _shown(self) -> tuple[str, Mapping[str, Any]]:
+        return type(self).__name__, self._columns()
+
     def _columns(self) -> Mapping[str, Any]:
         return vars(self)
 

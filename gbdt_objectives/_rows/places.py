@@ -167,8 +167,7 @@ def place_of(*values: Any) -> Place:
         import array_api_compat as compat
     except ImportError as error:
         raise ImportError(
-            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]', "
-            "or pip install array-api-compat"
+            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
         ) from error
     try:
         xp = compat.array_namespace(*found)

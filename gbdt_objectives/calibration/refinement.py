@@ -21,8 +21,6 @@ from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import ONE_CLASS, group_ties, probability_rows, sums_by
 
-FEW = 50  # rows, of which predictions may all differ
-
 
 @dataclass(frozen=True)
 class CalibrationRefinement(Table):
@@ -50,9 +48,6 @@ class CalibrationRefinement(Table):
 
     def __str__(self) -> str:
         return table(**self._columns())
-
-    def _shown(self) -> tuple[str, dict[str, Array]]:
-        return "CalibrationRefinement", self._columns()
 
     def _columns(self) -> dict[str, Array]:
         names = ["total", *vars(self), "miscalibration", "discrimination"]
@@ -107,7 +102,7 @@ def calibration_refinement(
     y_true, probability, labels, sample_weight
         The rows, as in :func:`expected_calibration_error`, with its errors.
     partition : {"prediction", "isotonic"} or array-like of shape (n,)
-        How rows are grouped. "prediction": by equal prediction, for models with few distinct ones.
+        How rows are grouped. "prediction": by equal prediction; it warns if most rows differ.
         "isotonic": the segments of the isotonic fit, for continuous predictions (n,);
         ``miscalibration`` and ``discrimination`` are then those of CORP, both >= 0. An array: the
         group of each row, of any type, for instance its leaf.
@@ -117,12 +112,6 @@ def calibration_refinement(
     Returns
     -------
     CalibrationRefinement
-
-    Warns
-    -----
-    UserWarning
-        ``partition="prediction"`` with more than half as many predictions as rows: with a group for
-        each row the calibration loss is the whole loss, however good the probabilities are.
 
     References
     ----------
@@ -143,8 +132,7 @@ def calibration_refinement(
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
             p, positive, negative = group_ties(rows)
-            if partition == "prediction":
-                warn_if_continuous(len(p), len(rows.y), "pass partition='isotonic'")
+            warn_if_continuous(partition, len(p), len(rows.y))
             del rows
             g = None
             if partition == "isotonic":
@@ -156,8 +144,7 @@ def calibration_refinement(
             what = "partition='isotonic' is for probability (n,), of label 1"
             raise ValueError(f"{what}: {ONE_CLASS}")
         g = number_equal_rows(rows.p)
-        remedy = "pass one class at a time with partition='isotonic', or the group of each row"
-        warn_if_continuous(int(g.max()) + 1, len(rows.y), remedy)
+        warn_if_continuous(partition, int(g.max()) + 1, len(rows.y))
     else:
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
@@ -167,12 +154,11 @@ def calibration_refinement(
     return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
 
 
-def warn_if_continuous(different: int, rows: int, remedy: str) -> None:
-    if rows >= FEW and 2 * different > rows:
+def warn_if_continuous(partition: object, groups: int, rows: int) -> None:
+    if partition == "prediction" and 50 <= rows < 2 * groups:
         _checks.warn(
-            f"{rows} rows have {different} different predictions, and partition='prediction' makes "
-            "each of those a group: the calibration loss is then mostly chance, also that of true "
-            f"probabilities; {remedy}"
+            f"{rows} rows have {groups} different predictions, so calibration is mostly chance: "
+            "pass partition='isotonic', for one class at a time, or the group of each row"
         )
 
 

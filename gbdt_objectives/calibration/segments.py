@@ -34,8 +34,7 @@ DEGREES = np.array([1, 1] + [2] * 12)  # how many weights each of segment_sums m
 class SegmentRatios(Table):
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
 
-    Each array has an element per segment; ``to_frame()`` makes a pandas DataFrame of them, in the
-    order that is printed.
+    Each array has an element per segment; ``to_frame()`` is a DataFrame of them, as printed.
 
     Attributes
     ----------
@@ -81,26 +80,23 @@ class SegmentRatios(Table):
         order = np.lexsort((self.p_value, equal))
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
-    def _as_printed(self) -> SegmentRatios:
-        by_prediction = (self.column == "prediction").all()
-        return self if by_prediction or len(self.segment) == 1 else self.by_evidence()
-
     def _columns(self) -> dict[str, Array]:
-        return vars(self._as_printed())
+        by_prediction = (self.column == "prediction").all()
+        return vars(self if by_prediction or len(self.segment) == 1 else self.by_evidence())
 
     def _shown(self) -> tuple[str, dict[str, Array]]:
-        shown = self._as_printed()
+        shown = self._columns()
         words = np.array([  # of times without the zeros behind
             np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else str(value)
-            for value in shown.segment
+            for value in shown["segment"]
         ])  # fmt: skip
-        columns = {"column": shown.column, "segment": words}
-        columns |= {name: getattr(shown, name) for name in ("weight", "ratio", "low", "high")}
+        columns = {"column": shown["column"], "segment": words}
+        columns |= {name: shown[name] for name in ("weight", "ratio", "low", "high")}
         title = f"SegmentRatios: {len(self.segment)} segments"
         if len(self.segment) == 1:
             columns["p_value"] = self.p_value
         else:
-            columns |= {"rest": shown.rest_ratio, "holm": shown.rest_p_value_holm}
+            columns |= {"rest": shown["rest_ratio"], "holm": shown["rest_p_value_holm"]}
             title += " (rest: all other rows; holm: p of ratio = rest)"
         if (self.column == self.column[0]).all():
             del columns["column"]

@@ -56,13 +56,9 @@ class CalibrationErrorTest(Table):
     p_value: float
     interval: Array
 
-    def _shown(self) -> tuple[str, dict[str, Any]]:
-        return "CalibrationErrorTest", self._columns()
-
     def _columns(self) -> dict[str, Any]:
-        low, high = self.interval
-        found = {"error": self.error, "null_error": self.null_error, "p_value": self.p_value}
-        return {name: [value] for name, value in (found | {"low": low, "high": high}).items()}
+        ends = dict(zip(("low", "high"), self.interval, strict=True))
+        return {name: [x] for name, x in (vars(self) | ends).items() if name != "interval"}
 
 
 def calibration_error_test(

@@ -23,9 +23,7 @@ try:
     from xgboost.spark import SparkXGBClassifier, SparkXGBRegressor
 except ImportError as error:
     raise ImportError(
-        f"{error.name} is not installed: pip install 'gbdt_objectives[spark]', or "
-        f"pip install {error.name}",
-        name=error.name,
+        f"{error.name} is not installed: pip install 'gbdt_objectives[spark]'", name=error.name
     ) from error
 
 from gbdt_objectives import _checks

@@ -96,12 +96,9 @@ def read_rows(
 ) -> Training:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
     X, target = check_rows(estimator, X, y)
-    missing = _checks.missing(target)
-    if missing.any():
-        row = int(missing.argmax())
-        raise ValueError(
-            f"Input y contains NaN: found {target[row]} at row {row}, leave such rows out"
-        )
+    if (missing := _checks.missing(target)).any():
+        found = f"found {target[missing.argmax()]} at row {missing.argmax()}"
+        raise ValueError(f"Input y contains NaN: {found}, leave such rows out")
     check_classification_targets(target)
     classes = np.unique(target) if classes is None else np.asarray(classes)
     check_several_classes(classes)
@@ -242,9 +239,8 @@ def check_weights(
                 "out or use another; of a pipeline, make this the last step"
             )
         inner = last_step(thing)
-        request = getattr(getattr(inner, "_metadata_request", None), "fit", None)
-        wants = None if request is None else request.requests.get("sample_weight")
-        if wants not in (None, True, "$WARN$"):
+        asked = getattr(inner, "_metadata_request", None)
+        if (wants := asked and asked.fit.requests.get("sample_weight")) not in (None, True):
             raise ValueError(
                 f"{name} is given, but {type(inner).__name__} has set_fit_request(sample_weight="
                 f"{wants!r}): set it to True, or leave {name} out"
@@ -276,7 +272,7 @@ def show_progress(done: Iterable[Any], total: int, description: str, unit: str) 
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
-            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]', or pip install tqdm"
+            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]' or tqdm"
         ) from error
     bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
     return bar

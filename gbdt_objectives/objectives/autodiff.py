@@ -139,8 +139,7 @@ def _import_jax() -> Any:
         import jax
     except ImportError as error:
         raise ImportError(
-            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]', or "
-            "pip install jax"
+            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]' or jax"
         ) from error
     return jax
 

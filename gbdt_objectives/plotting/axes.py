@@ -75,8 +75,7 @@ def matplotlib(module: str) -> Any:
         return load(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError(
-            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]', or "
-            "pip install matplotlib"
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]' or matplotlib"
         ) from error
 
 

@@ -85,9 +85,7 @@ class ThresholdDisplay(Display):
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in :func:`optimize_thresholds`, with its errors. ``oof_score_`` of a
-            ``QWKClassifier`` is in class positions, so its axis runs from 0 to K-1, whatever the
-            labels are.
+            As in :func:`optimize_thresholds`, with its errors; ``oof_score_`` runs from 0 to K-1.
         thresholds : array-like of shape (K-1,), optional
             Sorted thresholds. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}

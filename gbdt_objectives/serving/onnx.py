@@ -130,8 +130,7 @@ def import_onnx(name: str) -> Any:
         return load(name)
     except ImportError as error:
         raise ImportError(
-            f"{name} is needed to write ONNX: pip install 'gbdt_objectives[onnx]', or "
-            "pip install onnx skl2onnx"
+            f"{name} is needed to write ONNX: pip install 'gbdt_objectives[onnx]' or {name}"
         ) from error
 
 

@@ -146,9 +146,9 @@ def test_groups_of_nearly_a_row_each_are_warned_of() -> None:
     rng = np.random.default_rng(0)
     p = rng.beta(1, 30, 3_000)
     y = (rng.random(3_000) < p).astype(int)
-    with pytest.warns(UserWarning, match="3000 different predictions.*; pass partition='isotonic'"):
+    with pytest.warns(UserWarning, match="3000 different predictions.*: pass partition='isotonic'"):
         assert calibration_refinement(y, p).calibration > 0.02  # of true probabilities
-    with pytest.warns(UserWarning, match="pass one class at a time with partition='isotonic', or"):
+    with pytest.warns(UserWarning, match="3000 different predictions.*, for one class at a time"):
         calibration_refinement(y, np.column_stack([1 - p, p]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

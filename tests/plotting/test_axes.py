@@ -41,7 +41,7 @@ def test_matplotlib_is_loaded_to_draw_and_missing_names_the_command() -> None:
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     told = out.stdout.splitlines()
     assert len(told) == len(DISPLAYS)
-    remedy = "pip install 'gbdt_objectives[plot]', or pip install matplotlib"
+    remedy = "pip install 'gbdt_objectives[plot]' or matplotlib"
     assert all(remedy in line for line in told)
 
 

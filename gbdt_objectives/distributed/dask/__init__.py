@@ -22,9 +22,7 @@ try:
     import dask.array  # dask.dataframe is there if somebody has made a series
 except ImportError as error:
     raise ImportError(
-        "dask is not installed: pip install 'gbdt_objectives[dask]', or "
-        "pip install 'dask[array,dataframe]' distributed pyarrow",
-        name=error.name,
+        "dask is not installed: pip install 'gbdt_objectives[dask]'", name=error.name
     ) from error
 
 if TYPE_CHECKING:
