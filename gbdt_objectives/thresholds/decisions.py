@@ -328,11 +328,11 @@ def optimize_decisions(
 
         class of a row = argmax_k a_k q_k - c_k      q: its probabilities, calibrated and corrected
 
-        macro F1            a_k = 2 / (t_k + m_k)    c_k = 2 hit_k / (t_k + m_k)^2
-        G-mean              a_k = 1 / hit_k          c_k = 0
-        balanced accuracy   a_k = 1 / t_k            c_k = 0
-        kappa               a_k = 1                  c_k = (1 - kappa) t_k
-        Matthews            a_k = 1                  c_k = t_k - m_k (hit - sum t m) / (1 - sum m^2)
+        "macro_f1"          a_k = 2 / (t_k + m_k)    c_k = 2 hit_k / (t_k + m_k)^2
+        "g_mean"            a_k = 1 / hit_k          c_k = 0
+        "macro_recall"      a_k = 1 / t_k            c_k = 0
+        "kappa"             a_k = 1                  c_k = (1 - kappa) t_k
+        "matthews"          a_k = 1                  c_k = t_k - m_k (hit - sum t m) / (1 - sum m^2)
 
     where t, m and hit are the expected shares of the rows that are of the class, get it, and get it
     rightly, by the decisions that :func:`decide` finds for these rows.
