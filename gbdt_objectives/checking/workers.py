@@ -27,7 +27,7 @@ COUPLED = (
 
 def check_workers(probe: Probe) -> str | None:
     """Each worker's mean loss, gradient and intercept are those of one machine with all rows."""
-    target = probe.objective("a function knows its own rows only: a Loss adds up everybody's")
+    target = probe.objective("a function knows its own rows only: a Loss adds up all workers'")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
     expected, whole, start = _computed(target, read_rows(target, probe.y, probe.f, probe.w))
