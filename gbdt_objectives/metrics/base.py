@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -64,6 +65,15 @@ class Metric(Shown):
     exact_method: ClassVar[str | None] = None
     no_jit: ClassVar[bool] = True  # for CatBoost, which then asks for ``is_max_optimal``
     input_space: InputSpace = "margin"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        name = cls.__dict__.get("name", "")
+        if isinstance(name, str) and re.search(r"[\s:]", name):
+            raise ValueError(
+                f"name of {cls.__name__} is {name!r}, but XGBoost splits what it reports at spaces "
+                f"and colons: write {re.sub(r'[^a-zA-Z0-9]+', '_', name)!r}"
+            )
 
     @scores_models
     def __call__(

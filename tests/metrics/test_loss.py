@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm, xgboost
+from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import LOGIT
 from tests.cases import refusals
 from tests.contract import softmax_gradient, squared_error, squared_error_loss
@@ -131,3 +132,9 @@ test_refusals = refusals(
       for wrong in (go.qwk_objective, "binary:logistic", squared_error,
                     go.metrics.squared_error_metric())),
 )  # fmt: skip
+
+
+def test_the_name_of_a_metric_has_no_spaces() -> None:
+    """XGBoost splits what it reports, and would say "not enough values to unpack"."""
+    with pytest.raises(ValueError, match="name of Cost is 'my cost', .*: write 'my_cost'"):
+        type("Cost", (Metric,), {"name": "my cost"})
