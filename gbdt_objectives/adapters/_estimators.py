@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -22,14 +23,12 @@ from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
-from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
 from gbdt_objectives.objectives.base import Start
-from gbdt_objectives.objectives.function import FunctionLoss, find_start, points_at
 
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
@@ -41,6 +40,10 @@ OTHERS = ("_other_params", "kwargs")
 
 NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
+
+
+FAR = 10
+"""Standard deviations of the labels from which a function's start is far from their centre."""
 
 
 class Fitting:
@@ -129,20 +132,19 @@ class Fitting:
         return estimator
 
     def tell_start(self, own: Any) -> None:
-        """Warn if a user's function, which measures no intercept, starts far from its best one."""
+        """Warn if a user's function, which measures no intercept, starts far from the labels. It is
+        not asked, since it may count its calls."""
         starts = {self.row_starts[0], "init_model", "xgb_model"} & self.given.keys()
-        if not callable(own) or starts or hasattr(self.given["y"], "__dask_graph__"):
+        lazy = hasattr(self.given["y"], "__dask_graph__")
+        if not callable(own) or starts or lazy or isinstance(self.estimator, ClassifierMixin):
             return
         facts = Facts()
-        with suppress(Exception):  # its own call says what is wrong
-            (y, w), extra = self.labels_weights(), len(signature(own).parameters) - 2
-            loss = FunctionLoss(function=lambda y, f, w: own(y, f, *(w, None)[:extra]))
-            rows, given = Rows(y, None, w), named(self.estimator, "base_score")
+        with suppress(Exception):  # the library says what is wrong with the labels
+            (y, w), given = self.labels_weights(), named(self.estimator, "base_score")
+            center = float(np.average(y, weights=w))
+            spread = math.sqrt(np.average((y - center) ** 2, weights=w))
             start = self.starts_at if given is None else float(given)
-            c, S, A = points_at([start], loss.function, rows)[0].tolist()
-            if abs(S) >= guards.ONE_WAY * A > 0:
-                best: Any = find_start(loss, rows)
-                facts = Facts(own=own, start=c, intercept=best, pull=abs(S) / A)
+            facts = Facts(own=own, start=start, intercept=center, tolerance=FAR * spread)
         guards.starts_near_intercept(facts)
 
     @staticmethod

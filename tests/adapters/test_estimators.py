@@ -119,7 +119,7 @@ def test_a_callable_of_the_user_starts_far_from_its_labels_or_takes_them_second(
         return margin - y_true, np.ones_like(margin)
 
     model = lib.make(objective=mine)
-    with pytest.warns(UserWarning, match="far from the best constant, 10.*objective\\(function"):
+    with pytest.warns(UserWarning, match="far from the labels' centre 10.*objective\\(function"):
         model.fit(X, y + 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
