@@ -161,6 +161,9 @@ def _check_corrected_once(booster: Any, library: Any, d: LogOddsShift, *, by_rat
     from gbdt_objectives.adapters._train import MARK, MEASURED, corrected_rate
 
     mark = booster.attr(MARK) if hasattr(booster, "attr") else getattr(booster, MARK, None)
+    if isinstance(mark, str):  # with the number of rounds: others may be of another objective
+        mark, rounds = mark.split()
+        mark = mark if booster.num_boosted_rounds() <= int(rounds) else None
     own = corrected_rate(getattr(booster, library.fitting.fitted, None)) if mark is None else mark
     total = float(np.diff(np.append(0, d))[-1])  # of label 1 against label 0
     if own is None or total == 0:

@@ -36,6 +36,8 @@ def read_model(path: str) -> Any:
         _registry.load(library)
     except ImportError as error:
         raise ImportError(f"{path} needs {library}: pip install {library}") from error
+    with open(path, "rb"):  # where it cannot be, the system says why
+        pass
     try:
         return _registry.library(library).open_booster(path)
     except Exception as error:

@@ -19,7 +19,13 @@ from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import ONE_CLASS, group_ties, probability_rows, sums_by
+from gbdt_objectives.calibration.rows import (
+    ONE_CLASS,
+    LabelledRows,
+    group_ties,
+    probability_rows,
+    sums_by,
+)
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ def calibration_refinement(
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
             p, positive, negative = group_ties(rows)
-            warn_if_continuous(partition, len(p), len(rows.y))
+            warn_if_continuous(partition, len(p), rows)
             del rows
             g = None
             if partition == "isotonic":
@@ -144,7 +150,7 @@ def calibration_refinement(
             what = "partition='isotonic' is for probability (n,), of label 1"
             raise ValueError(f"{what}: {ONE_CLASS}")
         g = number_equal_rows(rows.p)
-        warn_if_continuous(partition, int(g.max()) + 1, len(rows.y))
+        warn_if_continuous(partition, int(g.max()) + 1, rows)
     else:
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
@@ -154,10 +160,11 @@ def calibration_refinement(
     return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
 
 
-def warn_if_continuous(partition: object, groups: int, rows: int) -> None:
-    if partition == "prediction" and 50 <= rows < 2 * groups:
+def warn_if_continuous(partition: object, groups: int, rows: LabelledRows) -> None:
+    n = len(rows.y) if rows.w is None else rows.w.sum()  # which may be counts
+    if partition == "prediction" and 50 <= n < 2 * groups:
         _checks.warn(
-            f"{rows} rows have {groups} different predictions, so calibration is mostly chance: "
+            f"{n:g} rows have {groups} different predictions, so calibration is mostly chance: "
             "pass partition='isotonic', for one class at a time, or the group of each row"
         )
 

@@ -238,7 +238,8 @@ def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, toler
     """Say what is wrong with a hessian that is not the second derivative."""
     if not h.any():
         return "it is 0 everywhere: boosters silently build no trees"
-    if np.abs(h - ratio * curvature).max() <= tolerance * max(abs(ratio), 1):
+    near = abs(ratio - 1) < 0.01
+    if not near and np.abs(h - ratio * curvature).max() <= tolerance * max(abs(ratio), 1):
         said = f"it is {ratio:.4g} times the second derivative:"
         if ratio < 0:
             return f"{said} the gradient or the hessian has the wrong sign"

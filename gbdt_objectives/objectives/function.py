@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -72,7 +73,7 @@ class FunctionLoss(Loss):
             self.row_loss(None, None, None)  # raises
         elif len(rows):
             found = self.loss_function(rows.y, rows.f, rows.w, **rows.named)
-            if np.size(found) != 1:
+            if math.prod(np.shape(found)) != 1:  # a tensor's size is a method
                 raise ValueError(f"loss returned shape {np.shape(found)}: return its .sum()")
             own = float(found)
         total, n = rows.total([own, rows.count(rows.w)]).tolist()

@@ -284,7 +284,6 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     rule = plan.thresholds if isinstance(plan.thresholds, DecisionRule) else None
     names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
     columns = plan.makes_columns or not plan.is_score
-    named = isinstance(document["features"][0]["name"], str)
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
     named = isinstance(document["features"][0]["name"], str)
     parts = {

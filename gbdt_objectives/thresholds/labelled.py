@@ -87,12 +87,13 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
         """The class of each ``score``, a column as it stands in SQL, as an expression of SQL.
 
         NULL has the class NULL. Cuts have an exponent, so that a FLOAT is compared as a DOUBLE.
+        :meth:`apply` refuses NaN, which databases put above all numbers: leave such rows out.
 
         >>> from gbdt_objectives.thresholds import Thresholds
         >>> Thresholds([0.5], ["low", "high"]).to_sql("p")
         "CASE WHEN p IS NULL THEN NULL WHEN p < 5.0000000000000000e-01 THEN 'low' ELSE 'high' END"
         """
-        if not isinstance(score, str):
+        if not isinstance(score, str) or not score.strip():
             raise TypeError(f"score must be the name of a column, found {shown(score)}")
         names = self.labels.tolist()
         if not any({*map(type, names)} <= kinds for kinds in ({int, float}, {str}, {bool})):

@@ -124,6 +124,11 @@ def test_a_callable_of_the_user_starts_far_from_its_labels_or_takes_them_second(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lib.make(objective=mine).fit(X, y - y.mean())
+    calls = []
+    lib.make(
+        n_estimators=3, objective=lambda y_true, margin: [calls.append(1), mine(y_true, margin)][1]
+    ).fit(X, y)  # it may count its calls
+    assert len(calls) == 3
     with pytest.raises(TypeError, match="would train backwards; write the labels first"):
         lib.make(objective=lambda preds, labels: mine(labels, preds)).fit(X, y)
 

@@ -156,3 +156,13 @@ def test_groups_of_nearly_a_row_each_are_warned_of() -> None:
         calibration_refinement(y, p, partition=np.arange(3_000) % 1_600)
         calibration_refinement(y, p.round(3))
         calibration_refinement(y[:49], p[:49])
+
+
+def test_rows_that_stand_for_many_are_not_taken_for_continuous() -> None:
+    p = np.linspace(0.05, 0.95, 60)
+    y, w = np.arange(60) % 2, np.full(60, 100.0)
+    with pytest.warns(UserWarning, match="60 rows have 60 different predictions"):
+        calibration_refinement(y, p)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calibration_refinement(y, p, sample_weight=w)

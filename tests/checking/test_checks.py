@@ -549,7 +549,7 @@ def rows_of_losses(y, f, w):
 
 test_a_loss_that_is_none_is_named = refusals_of(
     lambda loss: check_objective(logistic, loss=loss),
-    (rows_of_losses, r"loss must return one number, found an array of shape \(60,\)",
+    (rows_of_losses, r"loss must return one number, found shape \(60,\): return its .sum\(\)",
      ObjectiveError),
     (lambda y, f, w: float("nan"), "loss is nan at margins", ObjectiveError),
 )  # fmt: skip

@@ -379,7 +379,7 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
     """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
     return [
         StopEarly(metric, one.stopping_rounds, one.verbose, _min_delta(one.min_delta))
-        if stops_by_name(one)
+        if type(one) is lgb.callback._EarlyStoppingCallback and stops_by_name(one)
         else one
         for one in callbacks or ()
     ]

@@ -129,7 +129,8 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
     if np.any(shift):
         intercept.add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
     rate = _train.corrected_rate(objective)  # None removes that of an earlier model
-    booster.set_attr(**{_train.MARK: None if rate is None else f"{rate:.6g}"})
+    mark = None if rate is None else f"{rate:.6g} {booster.num_boosted_rounds()}"
+    booster.set_attr(**{_train.MARK: mark})
     return booster
 
 
