@@ -374,7 +374,7 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
 
 
 def spread(values: Array) -> Array:
-    """As many as there are rows, both ends and evenly between, of values in their order."""
+    """Values in their order, as many as there are rows: both ends, and evenly between them."""
     at = np.linspace(0, len(values) - 1, min(ROWS, len(values))).round().astype(int)
     return np.asarray(values[at])
 
