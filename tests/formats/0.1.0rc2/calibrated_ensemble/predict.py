@@ -1,5 +1,5 @@
 """What model.json says: Model().predict(X), python predict.py data.csv, or predict.py --check."""
-import csv, functools, hashlib, json, pathlib, re, sys
+import csv, functools, hashlib, json, os, pathlib, re, sys
 import lightgbm as lgb, numpy as np
 def lightgbm(file, booster):
     return functools.partial(lgb.Booster(model_file=file).predict, raw_score=True)
@@ -36,11 +36,16 @@ def same(a, b): return np.allclose(a, b, 1e-09, 1e-09) if b.dtype.kind == "f" el
 def number(c):  # as pandas writes it; Python would also read 1_0, and the digits of any script
     if "_" in c or not c.isascii(): raise ValueError(f"could not convert string to float: {c!r}")
     return float({"True": 1, "False": 0, "": "nan"}.get(c, c))
+CSV = "CSV in UTF-8, with decimal points, and empty cells where values are missing"
 if __name__ == "__main__":
-    if (path := sys.argv[-1]) in ("-h", "--help"): sys.exit(print(__doc__))
     if len(sys.argv) != 2: sys.exit(f"give one CSV file, found {sys.argv[1:]}: {__doc__}")
-    try: model, out = Model(), csv.writer(sys.stdout)
+    try: path, model, write = sys.argv[1], Model(), csv.writer(sys.stdout).writerows
     except Exception as error: sys.exit(f"copy the whole folder again: {error}".splitlines()[0])
+    names = ["prediction", *model.spec["classes"]["labels"]]
+    if path in ("-h", "--help"): sys.exit(print(f"""{__doc__}\n\nIt reads {CSV}.
+The first line names {len(model.spec["features"])} columns, in the order that the model knows.
+It writes, as CSV too, prediction, and the probability of each class, {names[1:]}."""))
+    if path.endswith(".parquet"): sys.exit("call Model().predict(pd.read_parquet(path).to_numpy())")
     if path == "--check":
         wrong = [name for name, digest in model.spec["files"].items()
                  if not (model.folder / name).is_file()
@@ -49,11 +54,9 @@ if __name__ == "__main__":
         held = np.load(model.folder / "check.npz") if "check.npz" in right else {}
         wrong += [f for f in set(held) - {"X"} if not same(getattr(model, f)(held["X"]), held[f])]
         sys.exit(f"not as exported: {wrong}" if wrong else 0)
-    try: rows = csv.reader(open(path, newline="", encoding="utf-8-sig"), strict=True)
-    except OSError as error: sys.exit(f"{error}: {__doc__}")
     text, k = {f["name"]: f.get("text") for f in model.spec["features"]}, "1"
     try:
-        header = next(rows, [])
+        header = next(it := csv.reader(open(path, newline="", encoding="utf-8-sig"), strict=1), [])
         data = r"[-+.\d]+(e[-+]?\d+)?|[-+]?inf|nan|na|true|false|"
         data = all(re.fullmatch(data, c, re.I) for c in header)
         if len(header) != len(text) or data and header != [*map(str, text)]:
@@ -62,14 +65,14 @@ if __name__ == "__main__":
         X = {k: [] for k in header}
         if wrong := sorted(name for name in text if header.count(name) != 1):
             sys.exit(f"{path}, line 1 must name each of {wrong} once, found {header[:9]}")
-        for row in rows:
+        for row in it:
             k = header[min(len(row), len(header) - 1)]
             if len(row) != len(header): raise ValueError(f"{len(row)} values, not {len(header)}")
             for k, c in zip(header, row): X[k] += [c if text.get(k, 1) else number(c)]
         if not X[header[0]]: sys.exit(f"{path} has no rows below its header")
+    except OSError as error: sys.exit(f"{error}: {__doc__}")
     except (ValueError, csv.Error) as error:
-        sys.exit(f"{path}, line {rows.line_num}, column {k}: {error}; write CSV in UTF-8, with "
-                 "decimal points, and empty cells where values are missing")
-    names = ["prediction", *model.spec["classes"]["labels"]]
-    try: out.writerows([names, *zip(model.predict(X), *model.predict_proba(X).T)])
+        sys.exit(f"{path}, line {it.line_num}, column {k}: {error}; write {CSV}")
+    try: write([names, *zip(model.predict(X), *model.predict_proba(X).T)]); sys.stdout.flush()
+    except BrokenPipeError: os._exit(1)  # of `| head`
     except ValueError as error: sys.exit(f"{path}: {error}".splitlines()[0])
