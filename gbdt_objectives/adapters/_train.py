@@ -79,15 +79,16 @@ class StartedObjective:
     The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
-    ``given`` names the user's argument that says where to start.
+    ``given`` names the user's argument that says where to start. ``lacks`` is what the booster's
+    trees lack of its margins: the shift, or where the library was told to start each row.
     """
 
     def __init__(
         self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
-        given: str = "",
+        given: str = "", lacks: Start = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
-        self.shifts = shifts
+        self.shifts, self.lacks = shifts, lacks
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
         self._calls = 0
@@ -109,7 +110,7 @@ class StartedObjective:
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
-                self.shift = start_margin(self.objective)
+                self.shift = self.lacks = start_margin(self.objective)
             bound = self._bound = self.objective.bind(y, w, start=self.shift)
             self.objective, found = bound.objective, bound(margin)
             if self.given:  # does the user's own start contradict the objective?

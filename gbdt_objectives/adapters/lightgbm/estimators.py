@@ -122,6 +122,11 @@ class Fitting(_estimators.Fitting):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        callbacks = self.given.get("callbacks") or ()
+        self.given["callbacks"] = [_train.completing([started]), *callbacks]
+
     @contextmanager
     def around(self) -> Iterator[None]:
         if self.objective is None:
