@@ -120,8 +120,7 @@ def train(
     with explained(client, needed, timeout) as interruptible:
         measured, ends = measure(client, objective, matrices)
         started, begin = on_one_machine.start_at(
-            measured, params.get("base_score"), objective.link,
-            earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
+            measured, params, earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf)
         )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
