@@ -15,15 +15,12 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, softmax
-from sklearn.metrics import log_loss, roc_auc_score
 
 import gbdt_objectives as go
 from gbdt_objectives import metrics
 from gbdt_objectives.adapters import xgboost as ours
-from gbdt_objectives.adapters.xgboost import intercept
 from gbdt_objectives.adapters.xgboost.parameters import holds_starts
-from tests.adapters.classes import Softmax, Steps
-from tests.cases import each
+from tests.adapters.classes import Softmax
 from tests.matrix.tables import of_classes, of_classes_loss, poisson, poisson_loss
 
 Array = np.ndarray[Any, Any]

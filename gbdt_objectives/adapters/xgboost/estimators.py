@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
@@ -29,11 +28,11 @@ OWN = {
 }  # fmt: skip
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
-RIGHT = {
+READERS = {link: names.split() for link, names in {
     "log": "rmse rmsle mae mape mphe poisson-nloglik gamma-nloglik gamma-deviance tweedie-nloglik",
-    "softmax": "mlogloss merror auc aucpr", "score": "",
-}  # fmt: skip
-"""XGBoost's own metrics that read what models of these links predict; of others, as it says."""
+    "softmax": "mlogloss merror auc aucpr",
+}.items()}  # fmt: skip
+"""XGBoost's own metrics that read what models of these links predict."""
 
 
 class Fitting(_estimators.Fitting):
@@ -58,22 +57,17 @@ class Fitting(_estimators.Fitting):
         elif self.metrics:
             last = self.metrics[-1]
             if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
-                asked = replace(self.asked, others=(last,), directions=guesses)
-                guards.function_stops_in_its_direction(asked)
+                self.training.know(last=last, guesses=guesses)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
-        facts = replace(self.asked, library=XGBOOST)
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, callbacks, stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
-            guards.stops_on_a_metric_of_ours(facts)
-        if objective.link.name in RIGHT:
-            right = RIGHT[objective.link.name].split()
-            wrong = (m for m in self.metrics if str(m).partition("@")[0] not in right)
-            guards.own_metrics_read_margins(replace(facts, others=tuple(wrong)))
+            self.training.know(stops_on=None)
+        self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
         if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
@@ -83,9 +77,8 @@ class Fitting(_estimators.Fitting):
         callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
-        for callback in callbacks:
-            if isinstance(callback, stopping.STOPPING):
-                self.check_held_out("validation", callback.data)
+        looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
+        self.stops_on_sets("validation", *looks_at)
         exact = stopping.Exact(metric, callbacks)
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
@@ -99,20 +92,20 @@ class Fitting(_estimators.Fitting):
 
     def continues(self, objective: Objective) -> bool:
         """Whether training continues an earlier model; if not, all rows must start alike."""
-        if _train.continues(vars(self.estimator), self.given, objective):
+        if _train.continues(vars(self.estimator), self.given, objective, self.training):
             return True
         sets = self.evaluation_sets()
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        guards.rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
+        self.training.know(row_start="base_margin", sets_with_start={"X": has_margin, **has})
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         if self.continues(objective):
-            return StartedObjective(objective, None)
+            return StartedObjective(objective, None, self.training)
         started, start = _train.start_at(
-            objective, vars(self.estimator), label_weight=(y, w),
+            objective, vars(self.estimator), self.training, label_weight=(y, w),
             base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= start

@@ -164,9 +164,18 @@ TABLE = Table(
 )  # fmt: skip
 
 
+VERSION = [int(part) for part in xgb.__version__.split(".")[:2]]
+
+
 def holds_starts(params: Mapping[str, Any]) -> bool:
     """Whether a base_score may hold a number for each output: gblinear takes the first for all."""
-    return hasattr(xgb.Booster, "get_categories") and params.get("booster") != "gblinear"  # 3.1
+    return VERSION >= [3, 1] and params.get("booster") != "gblinear"
+
+
+def holds_vectors(params: Mapping[str, Any]) -> bool:
+    """Whether a leaf may hold a number for each output: XGBoost 3.1 cuts such models wrongly."""
+    since = [3, 4] if params.get("booster") == "dart" else [3, 2]
+    return holds_starts(params) and since <= VERSION
 
 
 def check(
@@ -187,12 +196,10 @@ def check(
         f"{transform!r} does; leave it out",
     )  # fmt: skip
     _arguments.check_num_class(params, ["num_class"], objective)
-    no_vectors = params.get("booster") == "dart" and not in_xgboost("rate_drop")
-    if lacks or (no_vectors and objective.outputs > 1):
+    if objective.outputs > 1 and not holds_vectors(params):
         _arguments.refuse(
             params, ["multi_strategy"], ("one_output_per_tree",),
-            "before XGBoost 3.1, and under booster='gblinear' or 'dart', trees are of one output "
-            "each; leave it out",
+            "it needs XGBoost 3.2 and booster='gbtree'; leave it out",
         )  # fmt: skip
     TABLE.check(params, stops_early, in_xgboost)
     if lacks and any(isinstance(c, xgb.callback.TrainingCheckPoint) for c in callbacks):
