@@ -116,7 +116,12 @@ REFUSED_STOPPING = by_reason({
         "process_type=default",
 })  # fmt: skip
 
-FOREIGN = each_word({
+ONE_TREE_EACH = by_reason({
+    "the intercepts of several outputs are written into trees of one output each; leave it out":
+        "multi_strategy=one_output_per_tree",
+})  # fmt: skip
+
+FOREIGN = by_reason({
     "pass it to the DMatrix": "missing enable_categorical feature_names feature_types label weight "
     "label_lower_bound label_upper_bound feature_weights base_margin group qid data_split_mode",
     "pass it to the QuantileDMatrix": "max_quantile_batches",
@@ -146,7 +151,7 @@ FOREIGN = each_word({
     "write device": "device_type", "leave it out": "linear_tree",
     "pass enable_categorical=True to the DMatrix": "categorical_feature cat_features",
     "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
-})  # fmt: skip
+}, "XGBoost has no such parameter and ignores it; ")  # fmt: skip
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 
@@ -159,7 +164,7 @@ BAD_VALUES = {
 
 TABLE = Table(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
+    refused=REFUSED | FOREIGN, refused_with=REFUSED_WITH,
 )  # fmt: skip
 
 
@@ -168,23 +173,17 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
     transform = objective.link.xgboost
     for (name, bad), reason in BAD_VALUES.items():
         if params.get(name) == bad:
-            _arguments.refuse(params, [name], (), reason)
-    _arguments.refuse(
-        params, ["objective"], (transform,),
-        "objective= already says what to train on, and predictions are transformed as "
-        f"{transform!r} does; leave it out",
-    )  # fmt: skip
-    _arguments.check_num_class(params, ["num_class"], objective)
-    if objective.outputs > 1:
-        _arguments.refuse(
-            params, ["multi_strategy"], ("one_output_per_tree",),
-            "the intercepts of several outputs are written into trees of one output each; leave "
-            "it out",
-        )  # fmt: skip
-    TABLE.check(params, stops_early, in_xgboost)
-    for name in DROPOUT:
-        if name in params and params.get("booster") != "dart" and not in_xgboost(name):
-            _arguments.refuse(params, [name], *DROPOUT[name])
+            _arguments.refuse(params, name, (), reason)
+    dropout = DROPOUT.keys() & params.keys() if params.get("booster") != "dart" else ()
+    here = {
+        "objective": ((transform,), "objective= already says what to train on, and predictions are "
+                      f"transformed as {transform!r} does; leave it out"),
+        "num_class": _arguments.num_class(objective),
+        **{name: DROPOUT[name] for name in dropout if not in_xgboost(name)},
+        **(ONE_TREE_EACH if objective.outputs > 1 else {}),
+        **(REFUSED_STOPPING if stops_early else {}),
+    }  # fmt: skip
+    TABLE.check(params, here, in_xgboost)
 
 
 @cache
