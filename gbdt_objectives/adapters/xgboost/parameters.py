@@ -10,7 +10,7 @@ import xgboost as xgb
 
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -155,12 +155,8 @@ FOREIGN = by_reason({
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 
-BAD_VALUES = {
-    ("objective", "reg:absoluteerror"): LEAF_REFIT,
-    ("objective", "reg:quantileerror"): LEAF_REFIT,
-    ("updater", "sync"): "alone it grows no trees; leave it out",
-}
-"""Values that are refused before anything else is looked at."""
+REFITS = ("reg:absoluteerror", "reg:quantileerror")
+NO_TREES: Refused = {"updater": ((), "alone it grows no trees; leave it out")}
 
 TABLE = Table(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
@@ -171,16 +167,15 @@ TABLE = Table(
 def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool) -> None:
     """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret."""
     transform = objective.link.xgboost
-    for (name, bad), reason in BAD_VALUES.items():
-        if params.get(name) == bad:
-            _arguments.refuse(params, name, (), reason)
     dropout = DROPOUT.keys() & params.keys() if params.get("booster") != "dart" else ()
     here = {
-        "objective": ((transform,), "objective= already says what to train on, and predictions are "
-                      f"transformed as {transform!r} does; leave it out"),
+        "objective": ((transform,), LEAF_REFIT if params.get("objective") in REFITS else
+                      "objective= already says what to train on, and predictions are transformed "
+                      f"as {transform!r} does; leave it out"),
         "num_class": _arguments.num_class(objective),
         **{name: DROPOUT[name] for name in dropout if not in_xgboost(name)},
         **(ONE_TREE_EACH if objective.outputs > 1 else {}),
+        **(NO_TREES if params.get("updater") == "sync" else {}),
         **(REFUSED_STOPPING if stops_early else {}),
     }  # fmt: skip
     TABLE.check(params, here, in_xgboost)
