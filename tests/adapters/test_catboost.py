@@ -775,7 +775,10 @@ def cut(model: Any, rounds: int) -> Any:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_catboosts_own_methods_are_right_or_refused(name: str, of_link: dict[str, Any]) -> None:
+def test_catboosts_own_methods_are_right_or_refused(
+    name: str, of_link: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # eval_metrics leaves files
     ask, answers = METHODS[name]
     for link, right in answers.items():
         model, y = of_link[link], OF_LINK[link][2]

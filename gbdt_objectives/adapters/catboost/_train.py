@@ -14,7 +14,7 @@ import catboost
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -24,7 +24,7 @@ from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
+from gbdt_objectives.objectives.base import Start, read_labels
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
@@ -128,7 +128,8 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
     if np.size(pool.get_baseline()):
-        guards.row_start_is_added(Facts(library=CATBOOST, row_start=f"baseline of {name}"))
+        start = {"row_start": f"baseline of {name}", "start_ends": (-np.inf, np.inf)}
+        Training(library=CATBOOST, **start)
     return np.asarray(pool.get_label())
 
 
@@ -142,21 +143,22 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
 ) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
-    y, w, metric = labels(pool, "data"), weights(pool), request.metric
-    return start(objective, y, w, request.others, params, metric), {}
+    y, w = labels(pool, "data"), weights(pool)
+    return start(objective, y, w, request.others, params, request.training), {}
 
 
 def start(
     objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any],
-    asked: Mapping[str, Any], metric: Metric | None,
+    asked: Mapping[str, Any], training: Training,
 ) -> RowWise:  # fmt: skip
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y)
     asked = {"snapshot_file": "experiment.cbsnapshot", **asked, **given}
     if asked.get("save_snapshot"):  # CatBoost would go on with the rounds of another objective
-        name = sha256(f"{measured!r} {metric!r}".encode()).hexdigest()[:8]
+        name = sha256(f"{measured!r} {training.metric!r}".encode()).hexdigest()[:8]
         given["snapshot_file"] = f"{asked['snapshot_file']}.{name}"
+    training.know(loss=measured.equations, rows=read_labels(measured, y, w))
     earlier = given.get("init_model")
     if earlier is None:
         return RowWise(measured, float(start_margin(measured)))
@@ -164,10 +166,8 @@ def start(
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
     given["init_model"] = earlier.copy()
-    guards.earlier_model_fits(Facts(
-        earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
-        outputs=np.size(earlier.get_scale_and_bias()[1]),
-    ))  # fmt: skip
+    outputs = np.size(earlier.get_scale_and_bias()[1])
+    training.know(earlier=Earlier("init_model", outputs, margins_of(earlier)[1]))
     return RowWise(measured, 0.0)
 
 
