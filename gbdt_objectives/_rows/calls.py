@@ -8,7 +8,7 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from itertools import count, dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
@@ -56,6 +56,13 @@ def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
 def caller_of(stack: Stack) -> str | None:
     """The library whose code stands directly above ours."""
     return next((library for library, _ in library_frames(stack)), None)
+
+
+def is_within_function(stack: Stack) -> bool:
+    """Whether a user's function stands directly above our frames, which a library or ours calls."""
+    known = (*_registry.NAMES, "gbdt_objectives")
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    return next(rooms, "") not in known and any(room in known for room in rooms)
 
 
 def estimator_above(stack: Stack) -> object:
@@ -122,6 +129,16 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
                 facts |= library.earlier_facts(above.f_locals)
         facts["told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Facts(**facts)
+
+
+def free_name(name: str, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = call_of(EVALUATES, stack)
+    if caller is None or frame is None:
+        return name
+    taken = _registry.library(caller).measured(frame.f_locals)
+    numbered = (f"{name}_{k}" for k in count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

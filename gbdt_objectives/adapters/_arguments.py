@@ -171,6 +171,11 @@ def check_metric(metric: object, objective: object) -> None:
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
             "without .xgboost or .lightgbm"
         )
+    if isinstance(metric, list | tuple):
+        raise TypeError(
+            f"metric is a list of {len(metric)}: pass one of them, on which training stops, and "
+            "measure the others on the predictions"
+        )
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as extended_qwk_metric(), found "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,12 +12,20 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._checks.folds import listed
+from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
+from gbdt_objectives.objectives.base import (
+    BoundObjective,
+    Seen,
+    Start,
+    check_margin_shape,
+    with_start,
+)
 from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
@@ -79,7 +87,8 @@ class StartedObjective:
     The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
-    ``given`` names the user's argument that says where to start.
+    ``given`` names the user's argument that says where to start. ``anew`` is what to bind again
+    where a callback has changed labels or weights, as a plain call does; None if none can.
     """
 
     def __init__(
@@ -89,6 +98,7 @@ class StartedObjective:
         self.objective, self.start, self.given = objective, start, given
         self.shifts = shifts
         self.shift: Start = 0.0
+        self.anew: Objective | None = None
         self._bound: BoundObjective | None = None
         self._calls = 0
 
@@ -99,10 +109,12 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
-            if self._bound is not None:
+            if self._bound is not None and self.anew is None:
                 return self._bound(margin)
             loss = self.objective.equations
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
+            if self._bound is not None:
+                return (self._bound if self._seen.are(y, w) else self._bind(self.anew, y, w))(margin)
             if not _workers.workers():
                 alone = _calls.free_network(stack())
                 guards.sums_are_of_all_rows(Facts(name=loss.name, alone=alone))
@@ -110,13 +122,20 @@ class StartedObjective:
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
                 self.shift = start_margin(self.objective)
-            bound = self._bound = self.objective.bind(y, w, start=self.shift)
-            self.objective, found = bound.objective, bound(margin)
+            bound = self._bind(self.objective, y, w)
+            found = bound(margin)
             if self.given:  # does the user's own start contradict the objective?
                 loss = self.objective.equations
                 facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
                 guards.starts_near_intercept(with_start(facts, loss, bound.rows, margin, found[0]))
             return found
+
+    def _bind(self, objective: Any, y: Any, w: Any) -> BoundObjective:
+        if self.anew is not None:
+            self._seen = Seen(y, w)
+        bound = self._bound = objective.bind(y, w, start=self.shift)
+        self.objective = bound.objective
+        return bound
 
     def of(self, data: Any) -> StartedObjective:
         """The started objective of a data set: a cross-validation has one for each fold."""
@@ -166,12 +185,20 @@ def train(library: TrainingLibrary, request: Request) -> Any:
             y, *ys = [library.labels(dataset, name) for name, dataset in datasets.items()]
             callbacks = find_callbacks(library, request, lambda k: y if k is None else ys[k])
             started, start = library.place(request, objective, params, datasets)
+            if may_change_data(callbacks):
+                started.anew = objective
             _workers.agree()
         stop = request.metric, [name for _, name in evals], request.early_stopping_rounds
         with _workers.together((*stop, request.num_boost_round)):
             _workers.agree()
         booster = library.run(request, [*own, *callbacks], started, start)
     return library.finish(booster, objective, started.shift)
+
+
+def may_change_data(callbacks: Sequence[Any]) -> bool:
+    """Whether one of them is of the user's: those of the libraries leave the data alone."""
+    known = (*NAMES, "gbdt_objectives")
+    return any(type(one).__module__.partition(".")[0] not in known for one in callbacks)
 
 
 def find_callbacks(
@@ -196,6 +223,8 @@ def find_callbacks(
 
 def cv(library: OpenLibrary, request: Request) -> Any:
     _arguments.check_arguments(request, library, library.data)
+    if isinstance(folds := request.others.get("folds"), Iterable) and not hasattr(folds, "split"):
+        request.others["folds"] = listed("folds", folds)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)
@@ -239,6 +268,8 @@ class Folds:
                 )
         datasets = {"train": train, "test": test}
         started, start = self._library.place(self._request, of_fold, given, datasets)
+        if may_change_data(self._callbacks):
+            started.anew = of_fold
         self.folds.append(started)
         self._of[train] = self._of[test] = started
         return train, test, {**given, **start}

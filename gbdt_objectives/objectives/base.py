@@ -382,25 +382,19 @@ class Objective(Shown):
                 loss, f = self._for(rows), rows.f
                 found = compute(loss, rows, FLOAT32)
             if facts is not None:
-                guards.starts_near_intercept(with_start(facts, loss, rows, f, found[0]))
+                if not _calls.is_within_function(stack):  # such as a blend, which starts elsewhere
+                    guards.starts_near_intercept(with_start(facts, loss, rows, f, found[0]))
                 if booster is not None:
                     _trains[booster] = self
             return found
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
-        known, *seen, bound = _bound.get(owner, (None, None, None, None))
-        if bound is not None and known == self:
-            if all(a is b or np.array_equal(a, b) for a, b in zip(seen, (y, w), strict=True)):
-                return bound
-            if _workers.together_now():  # the others may not measure now
-                raise ValueError(
-                    "the training data, or its labels or weights, have changed since an objective "
-                    "was measured on them: train a new booster, or make the objective from the "
-                    "labels of all rows"
-                )
+        known = _bound.get(owner)
+        if known is not None and known[0] == self and known[1].are(y, w):
+            return known[2]
         bound = self.bind(y, w)
-        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
+        _bound[owner] = self, Seen(y, w), bound
         return bound
 
     def bind(
@@ -641,9 +635,27 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     return numbers
 
 
-_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
-as ``set_label`` may change them at any time."""
+class Seen:
+    """Labels and weights to which an objective was bound: ``set_label`` may change them."""
+
+    def __init__(self, y: Any, w: Any) -> None:
+        self.own = np.array(to_host(y)), None if w is None else np.array(to_host(w))
+
+    def are(self, y: Any, w: Any) -> bool:
+        """Whether these are the same, as they must be on one worker of several."""
+        now = to_host(y), to_host(w)
+        same = all(a is b or np.array_equal(a, b) for a, b in zip(self.own, now, strict=True))
+        if not same and _workers.together_now():  # the others may not measure now
+            raise ValueError(
+                "the training data, or its labels or weights, have changed since an objective was "
+                "measured on them: train a new booster, or make the objective from the labels of "
+                "all rows"
+            )
+        return same
+
+
+_bound: WeakKeyDictionary[Any, tuple[Objective, Seen, BoundObjective]] = WeakKeyDictionary()
+"""By data set or booster: the objective, what it saw of the data, and the one bound to that."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:

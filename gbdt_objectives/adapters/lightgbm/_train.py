@@ -324,18 +324,36 @@ def explain_errors() -> Iterator[None]:
         ) from error
 
 
+class Reported:
+    """A metric as LightGBM's estimators call it, and the name by which it is reported there."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric, self.name = metric, metric.name
+        self.greater_is_better = metric.greater_is_better
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        answer = self.metric.lightgbm(y_true, y_pred, sample_weight)
+        self.name = answer[0]
+        return answer
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Reported:
+        return self  # LightGBM copies what it measures
+
+
 class StopEarly:
     """A callback that stops on ``metric`` of the last set evaluated; LightGBM's own stops on any.
 
     Rounds before the metric's first move do not count: rounded scores are all in one class at
-    first. A value must be better than the best by more than ``min_delta``. With ``verbose`` it says
-    what LightGBM's own says, where LightGBM says it.
+    first. A value must be better than the best by more than ``min_delta``, a list of which has one
+    for each metric. With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+    def __init__(
+        self, metric: Metric | Reported, rounds: int, verbose: bool, min_delta: Any = 0.0
+    ) -> None:
         self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
@@ -343,12 +361,14 @@ class StopEarly:
         k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
         if k == 0:
             self._say(f"Training until validation scores don't improve for {self.rounds} rounds")
+            self.names = list(dict.fromkeys(map(_name, env.evaluation_result_list)))
+            self.delta = self._delta()
             self.first = self.best = value
             self.best_round = self.last_still = 0
         if value == self.first and self.last_still == max(k - 1, 0):
             self.last_still = k
         gain = value - self.best if self.metric.greater_is_better else self.best - value
-        if gain > self.min_delta:
+        if gain > self.delta:
             self.best, self.best_round = value, k
         if self.best_round == k:
             self.results = env.evaluation_result_list
@@ -359,30 +379,50 @@ class StopEarly:
             found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
             self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
+            if len(self.names) > 1:
+                self._say(f"Evaluated only: {self.metric.name}")
             raise lgb.callback.EarlyStopException(best, self.results)
 
     def _say(self, text: str) -> None:
         if self.verbose:
             lgb.basic._log_info(text)
 
+    def _delta(self) -> float:
+        """That of the metric, of one for all or of one for each."""
+        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        if len(given) > 1 and len(given) != len(self.names):
+            raise ValueError(
+                f"early_stopping has min_delta={given}, but what is measured are "
+                f"{', '.join(self.names)}: write one number for each of these, or one for all"
+            )
+        return float([*given, 0][self.names.index(self.metric.name) if len(given) > 1 else 0])
+
     def _value(self, results: list[Any]) -> float:
-        """The value in (data, metric, value, ...); old versions of cv join the first two names."""
         for result in reversed(results):
-            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
+            if _name(result) == self.metric.name:
                 return float(result[2])
         raise ValueError(
             f"early stopping on {self.metric.name} finds no set on which it is evaluated"
         )
 
 
-def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
+def _name(result: Any) -> str:
+    """The metric of (data, metric, value, ...); old versions of cv join the first two names."""
+    return " ".join(result[:2]).rpartition(" ")[2]
+
+
+def direct_callbacks(
+    callbacks: Sequence[Any] | None, metric: Metric | Reported, *, own_first: bool = False
+) -> list[Any]:
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, unless
+    this looks at the first metric only, and that is one of LightGBM's own."""
     return [
         StopEarly(metric, one.stopping_rounds, one.verbose, _min_delta(one.min_delta))
         if type(one) is lgb.callback._EarlyStoppingCallback and stops_by_name(one)
+        and not (one.first_metric_only and own_first)
         else one
         for one in callbacks or ()
-    ]
+    ]  # fmt: skip
 
 
 def stops_by_name(callback: Any) -> bool:
@@ -391,17 +431,13 @@ def stops_by_name(callback: Any) -> bool:
     return isinstance(callback, kind) and callback.stopping_rounds > 0
 
 
-def _min_delta(given: Any) -> float:
-    """One number: LightGBM also takes a list of one for each metric."""
-    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
-    if isinstance(one, list):
-        raise ValueError(
-            f"early_stopping has min_delta={given}, but stops on one metric: write one number"
-        )
-    delta = _checks.number("min_delta of early_stopping", one)
-    if delta < 0:
-        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
-    return delta
+def _min_delta(given: Any) -> Any:
+    """A number, or a list of one for each metric."""
+    for one in given if isinstance(given, list) else [given]:
+        delta = _checks.number("min_delta of early_stopping", one)
+        if delta < 0:
+            raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return given
 
 
 def is_loud(params: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
-from gbdt_objectives.adapters._train import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
@@ -60,7 +60,7 @@ class Fitting(_estimators.Fitting):
         if not self.is_classifier:  # whose own fit encodes the labels of eval_set, not eval_y
             self.set_evaluation_sets(list(self.evaluation_sets().values()))
         if self.metric is not None:
-            self._direct_stopping(self.metric)
+            self._direct_stopping(self.metric, named)
         if objective is None:
             return
         found = {name: v for name, v in asked.items() if name not in OWN}
@@ -83,18 +83,27 @@ class Fitting(_estimators.Fitting):
             if not named:  # LightGBM would stop on its default, too
                 self.parameters["metric"] = names or "None"
 
-    def _direct_stopping(self, metric: Metric) -> None:
-        """Let early stopping look at the metric alone."""
-        callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
-        found = self.estimator.get_params()
+    def _direct_stopping(self, metric: Metric, named: list[Any]) -> None:
+        """Let early stopping look at the metric alone, or, where it is to look at the first only
+        and that is one of LightGBM's own, leave it. ``named`` are those of the parameters."""
+        reported, found = _train.Reported(metric), self.estimator.get_params()
+        has_names = any(isinstance(one, str) for one in self.metrics)
+        first = (self.metrics if has_names else [*named, *self.metrics])[0]
+        given, own_first = self.given.get("callbacks"), isinstance(first, str)
+        callbacks = _train.direct_callbacks(given, reported, own_first=own_first)
         for name in table.TABLE.given(found, "early_stopping_round"):
+            if found.get("first_metric_only") and own_first:
+                break
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
-                callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
+                callbacks.append(_train.StopEarly(reported, rounds, _train.is_loud(found)))
         if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
-        rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        rendered = [
+            reported if one is metric else one.lightgbm if isinstance(one, Metric) else one
+            for one in self.metrics
+        ]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self, asked: dict[str, Any]) -> bool:
@@ -121,6 +130,11 @@ class Fitting(_estimators.Fitting):
         if _train.continues(self.given, objective, self.given["X"]):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
+
+    def hand_over(self, started: StartedObjective) -> None:
+        if may_change_data(self.given.get("callbacks", ())):
+            started.anew = self.objective
+        super().hand_over(started)
 
     @contextmanager
     def around(self) -> Iterator[None]:

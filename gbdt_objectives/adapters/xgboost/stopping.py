@@ -84,13 +84,21 @@ def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None)
     return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 
-def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
+def looks_at(callback: Any, metric: Metric) -> bool:
+    """Whether a callback stops early on the metric, and not on another that it names."""
+    return isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name)
+
+
+def direct_callbacks(
+    callbacks: Sequence[Any] | None, metric: Metric, *, alone: bool = True
+) -> list[Any]:
     """The user's callbacks, with ours in place of XGBoost's EarlyStopping, which by default keeps
-    all rounds. :class:`Exact` tells a class of the user's the direction."""
+    all rounds. :class:`Exact` tells a class of the user's the direction. ``alone``: whether nothing
+    else is measured, on which a callback may stop in its own direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if isinstance(callback, STOPPING):
-            if callback.metric_name not in (None, metric.name):
+        if isinstance(callback, STOPPING) and (alone or looks_at(callback, metric)):
+            if not looks_at(callback, metric):
                 raise ValueError(
                     f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric "
                     f"is {metric.name!r}: leave metric_name out"
@@ -151,11 +159,11 @@ class Exact(xgb.callback.TrainingCallback):
 
     def before_training(self, model: Any) -> Any:
         """Tell early stopping the direction, also where it is of a user's class."""
-        stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
-        self.told = [(callback, callback.maximize) for callback in stopping]
-        for callback in stopping:
+        self.told = [(c, c.maximize) for c in self.callbacks if isinstance(c, STOPPING)]
+        for callback, _ in self.told:
             forget(callback)
-            callback.maximize = self.metric.greater_is_better
+            if looks_at(callback, self.metric):
+                callback.maximize = self.metric.greater_is_better
         for callback in self.callbacks:
             model = callback.before_training(model)
         return model
@@ -165,6 +173,8 @@ class Exact(xgb.callback.TrainingCallback):
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.restore(evals_log)
+        if len(self.history) == 1:
+            self.check_names(evals_log)
         return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
 
     def after_training(self, model: Any) -> Any:
@@ -173,6 +183,23 @@ class Exact(xgb.callback.TrainingCallback):
         for callback, maximize in self.told:  # another training may have another metric
             callback.maximize = maximize
         return model
+
+    def check_names(self, evals_log: Any) -> None:
+        """Raise for two metrics of one name, and for a name on which training is to stop, but that
+        is not measured."""
+        name, logs = self.metric.name, [*evals_log.values()]
+        if any(len(log[name]) > 1 for log in logs if name in log):
+            raise ValueError(
+                f"{name!r} is the name of two metrics, one of them XGBoost's own: give yours "
+                f"another name, as in its class, name = '{name}_2'"
+            )
+        for callback, _ in self.told:
+            log = evals_log.get(callback.data, logs[-1])
+            if callback.metric_name not in (None, *log):
+                raise ValueError(
+                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but what is "
+                    f"measured are {', '.join(map(repr, log))}: name one of these"
+                )
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""
