@@ -8,7 +8,7 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, dropwhile, takewhile
+from itertools import chain, count, dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
@@ -131,14 +131,19 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
     return Facts(**facts)
 
 
-def free_name(name: str, stack: Stack) -> str:
+def free_name(metric: Any, stack: Stack) -> str:
     """The name of a metric, numbered where a booster has measured another one of this name."""
     caller, frame = call_of(EVALUATES, stack)
     if caller is None or frame is None:
-        return name
-    taken = _registry.library(caller).measured(frame.f_locals)
-    numbered = (f"{name}_{k}" for k in count(2))
-    return name if name not in taken else next(one for one in numbered if one not in taken)
+        return str(metric.name)
+    seen = frame.f_locals  # and what a user's function that answers several was given
+    given = seen.setdefault("_gbdt_objectives", [])
+    others = [name for other, name in given if other != metric]
+    taken = {*_registry.library(caller).measured(seen), *others}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    found = next(name for name in names if name not in taken)
+    given.append((metric, found))
+    return str(found)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -136,8 +136,8 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
-            return _calls.free_name(self.name, stack), value, self.greater_is_better
-        return (_calls.free_name(self.name, stack), value) if of_data else value
+            return _calls.free_name(self, stack), value, self.greater_is_better
+        return (_calls.free_name(self, stack), value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
@@ -163,9 +163,9 @@ class Metric(Shown):
                 ) from None
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
-                f"{self.name} is nan on an evaluation set, or a query of a ranker, of "
-                f"{np.size(y_true)} rows: it is undefined there (a single class); evaluate on data "
-                "with several classes"
+                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows, or a ranker's "
+                "query of so many: it is undefined there (a single class); evaluate on data with "
+                "several classes"
             )
         return value
 
@@ -183,7 +183,7 @@ class Metric(Shown):
         stack = frames()
         if _calls.caller_of(stack) is not None:
             guards.stops_in_its_direction(_calls.metric_facts(self, stack))
-        return _calls.free_name(self.name, stack)
+        return _calls.free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         """The metric of the rows of all workers."""

@@ -89,6 +89,18 @@ def lightgbm_cv(metrics: list[Any]) -> dict[str, list[float]]:
     return {names[name]: found[name] for name in found if name.endswith("-mean")}
 
 
+def xgboost_train(metrics: list[Any]) -> dict[str, list[float]]:
+    record: dict[str, Any] = {}
+    evals = [(xgb.DMatrix(X[TEST], Y[TEST]), name) for name in ("t", "v")]
+    xgb.train(
+        {**XGB.params, "base_score": 2.0, "disable_default_eval_metric": 1},
+        xgb.DMatrix(X[TRAIN], Y[TRAIN]), 10, obj=QWK, evals=evals, evals_result=record,
+        custom_metric=lambda p, d: [one(p, d)[:2] for one in metrics], verbose_eval=False,
+    )  # fmt: skip
+    assert record["t"] == record["v"]
+    return record["v"]
+
+
 def lightgbm_fit(metrics: list[Any], plain: bool) -> dict[str, list[float]]:
     model = LGB.make(objective=QWK, metric="None", n_estimators=10, plain=plain)
     return LGB.history(LGB.fit(model, X[TRAIN], Y[TRAIN], [(X[TEST], Y[TEST])], metrics))["valid_0"]
@@ -97,12 +109,23 @@ def lightgbm_fit(metrics: list[Any], plain: bool) -> dict[str, list[float]]:
 DOORS = {
     "train": lightgbm_train, "cv": lightgbm_cv, "plain": partial(lightgbm_fit, plain=True),
     "drop-in": partial(lightgbm_fit, plain=False),
+    "feval that answers a list": lambda metrics: lightgbm_train(
+        [lambda p, d: [one(p, d) for one in metrics]]),
+    "custom_metric that answers a list": xgboost_train,
 }  # fmt: skip
 
 
 @quiet
 @each("door", list(DOORS))
 def test_two_metrics_of_one_name_have_two_curves(door: str) -> None:
+    rendered = "xgboost" if "custom" in door else "lightgbm"
+    if "answers" in door:
+        curves = DOORS[door]([getattr(one, rendered) for one in (NEAREST, CUT)])
+        assert list(curves) == ["qwk", "qwk_2"]
+        for values, metric in zip(curves.values(), (NEAREST, CUT), strict=True):
+            (alone,) = DOORS[door]([getattr(metric, rendered)]).values()
+            np.testing.assert_allclose(values, alone, rtol=1e-12)
+        return
     other = threshold_metric("qwk", (0, 4), thresholds=[0.5, 1, 1.5, 2])
     curves = DOORS[door]([NEAREST, CUT, other])
     assert list(curves) == ["qwk", "qwk_2", "qwk_3"]
@@ -173,7 +196,7 @@ def test_xgboost_takes_one_metric_of_ours_and_of_another_name() -> None:
         return 7.0
 
     for metrics in ([NEAREST, CUT], [qwk, NEAREST], [NEAREST, NEAREST]):
-        with pytest.raises(ValueError, match="takes one .* of gbdt_objectives, .*the predictions"):
+        with pytest.raises(ValueError, match="takes one metric of gbdt_objectives or .*the predictions"):
             fitted(XGB, metrics)
     for metrics in (["rmse", Named()], Named()):  # the second beside XGBoost's default
         with pytest.raises(ValueError, match="'rmse' is the name of two metrics.*name = 'rmse_2'"):
