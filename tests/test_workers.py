@@ -408,6 +408,24 @@ def change_labels_while_training(rank: int, world: int) -> None:
         data.set_label(data.get_label() + 1)
 
 
+class LaterLabels(xgb.callback.TrainingCallback):
+    """Smooths the labels of one worker's rows."""
+
+    def __init__(self, data: xgb.DMatrix) -> None:
+        super().__init__()
+        self.data = data
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self.data.set_label(np.minimum(self.data.get_label() + (epoch == 2) / 10, 3))
+        return False
+
+
+def change_labels_in_our_train(rank: int, world: int, which: int) -> None:
+    data = matrix(*rows(), share(rank, world))
+    callbacks = [LaterLabels(data)] * (rank == which)
+    train(PARAMS, data, 4, objective=go.qwk_objective(), callbacks=callbacks)
+
+
 # --- an objective called by a function of the user's own
 
 
@@ -668,6 +686,9 @@ REFUSED_ON_ALL: dict[str, tuple[Any, ...]] = {
         "margin, y_true and sample_weight are too large"),
     "labels that change in training": (
         change_labels_while_training, [], "ValueError",
+        "have changed since an objective was measured"),
+    "labels that a callback of all changes": (
+        change_labels_in_our_train_everywhere, [], "ValueError",
         "have changed since an objective was measured"),
     "a function that wraps one of the shard": (
         fit_wrapped, [wrapping_the_shard], "WorkersDisagree", ""),

@@ -19,6 +19,7 @@ import numpy as np
 
 from gbdt_objectives._checks import is_dask, library_name, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
+from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
 
@@ -144,6 +145,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_index(given)
             check_classes(given)
+        told = TOLD.set(set()) if TOLD.get() is None else None  # as told_once, but faster
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -151,6 +153,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
+        finally:
+            if told is not None:
+                TOLD.reset(told)
 
     GUARDED.add(checked)
     vars(function)["_guarded"] = checked

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._checks import Array, Training, stack, to_host, warn
 from gbdt_objectives._checks.folds import listed
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
@@ -23,8 +23,8 @@ from gbdt_objectives.objectives.base import (
     BoundObjective,
     Seen,
     Start,
+    begin,
     check_margin_shape,
-    with_start,
 )
 from gbdt_objectives.objectives.logloss import LoglossLoss
 
@@ -87,15 +87,17 @@ class StartedObjective:
     The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
-    ``given`` names the user's argument that says where to start. ``anew`` is what to bind again
-    where a callback has changed labels or weights, as a plain call does; None if none can.
+    ``given`` names the user's argument that says where to start. ``training`` is what is known of
+    the training so far. ``anew`` is what to bind again where a callback has changed labels or
+    weights, as a plain call does; None if none can.
     """
 
     def __init__(
-        self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
-        given: str = "",
+        self, objective: Objective, start: float | Array | None, training: Training, *,
+        shifts: bool = False, given: str = "",
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
+        self.training = training
         self.shifts = shifts
         self.shift: Start = 0.0
         self.anew: Objective | None = None
@@ -111,29 +113,29 @@ class StartedObjective:
         with _workers.together(self.objective, self._calls):
             if self._bound is not None and self.anew is None:
                 return self._bound(margin)
-            loss = self.objective.equations
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
             if self._bound is not None:
-                return (self._bound if self._seen.are(y, w) else self._bind(self.anew, y, w))(margin)
-            if not _workers.workers():
-                alone = _calls.free_network(stack())
-                guards.sums_are_of_all_rows(Facts(name=loss.name, alone=alone))
+                same = self._seen.are(y, w)
+                return (self._bound if same else self._bind(self.anew, y, w))(margin)
+            training = self.training.part(
+                name=self.objective.equations.name, engine=_workers.engine(),
+                start_by=self.given or None,
+                alone=None if _workers.workers() else _calls.free_network(stack()),
+            )  # fmt: skip
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
                 self.shift = start_margin(self.objective)
             bound = self._bind(self.objective, y, w)
             found = bound(margin)
-            if self.given:  # does the user's own start contradict the objective?
-                loss = self.objective.equations
-                facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
-                guards.starts_near_intercept(with_start(facts, loss, bound.rows, margin, found[0]))
+            begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
 
-    def _bind(self, objective: Any, y: Any, w: Any) -> BoundObjective:
+    def _bind(self, objective: Objective | None, y: Any, w: Any) -> BoundObjective:
+        assert objective is not None
         if self.anew is not None:
             self._seen = Seen(y, w)
-        bound = self._bound = objective.bind(y, w, start=self.shift)
+        self._bound = bound = objective.bind(y, w, start=self.shift)
         self.objective = bound.objective
         return bound
 
@@ -213,11 +215,11 @@ def find_callbacks(
         if rounds is not None:
             callbacks.append(library.stop(metric, rounds, request.params))
     library.check(request, request.params, callbacks)
-    for callback in callbacks:
-        if request.function == "train" and isinstance(callback, library.stops):
-            guards.stops_on_held_out(Facts(
-                evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
-            ))  # fmt: skip
+    if request.function == "train":
+        looks_at = [one.data for one in callbacks if isinstance(one, library.stops)]
+        request.training.know(
+            sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
+        )
     return callbacks
 
 

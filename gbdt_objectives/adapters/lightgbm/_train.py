@@ -14,7 +14,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -147,7 +147,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
             "is for rows in their order: make lightgbm.Dataset(X[rows], label=y[rows])"
         )
-    goes_on = continues(request.others, request.objective, request.data)
+    goes_on = continues(request.others, request.data, request.training)
     with one_at_a_time() as first_round, explain_errors():
         had = [init_score(d, request.objective.outputs) for d in datasets] if goes_on else []
         try:
@@ -160,13 +160,12 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
                     dataset.set_field("init_score", score)
 
 
-def continues(given: MutableMapping[str, Any], objective: Objective, data: Any) -> bool:
+def continues(given: MutableMapping[str, Any], data: Any, training: Training) -> bool:
     """Whether training continues an earlier model, ``given["init_model"]``; if so, it is read."""
     if given.get("init_model") is None:
         return False
     given["init_model"] = read_booster(given["init_model"])
-    known = earlier_facts({**given, "train_set": data})
-    guards.earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
+    training.know(**earlier_facts({**given, "train_set": data}))
     return True
 
 
@@ -178,11 +177,9 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     X = data.data if isinstance(data, lgb.Dataset) else data
     columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
     columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
-    return {
-        "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
-        "averages": averages(booster), "came": OF_LIGHTGBM.get(read_objective(booster)[0]),
-        "columns": (booster.feature_name(), columns),
-    }  # fmt: skip
+    came = OF_LIGHTGBM.get(read_objective(booster)[0])
+    outputs, own = booster.num_model_per_iteration(), booster.feature_name()
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster), (own, columns))}
 
 
 def read_booster(model: Any) -> lgb.Booster:
@@ -240,16 +237,16 @@ def place(
     """The objective, which starts at an init_score, or shifts all margins by its intercept."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
-    guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
+    training = request.training.know(row_start="init_score", sets_with_start=has_score)
     own_start = next(iter(scores.values()))
     if request.others.get("init_model") is not None:
-        return StartedObjective(objective, None), {}
+        return StartedObjective(objective, None, training), {}
     if own_start is not None:
         ends = _train.ends_of(own_start)
         if request.function == "train" or ends[0] == ends[1]:  # cv's predictions start as rows do
-            guards.row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
-        return StartedObjective(objective, own_start), {}
-    return StartedObjective(objective, 0.0, shifts=True), {}
+            training.know(start_ends=ends)
+        return StartedObjective(objective, own_start, training), {}
+    return StartedObjective(objective, 0.0, training, shifts=True), {}
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
