@@ -35,18 +35,19 @@ def is_called(stack: Stack) -> bool:
     return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
-def training(stack: Stack) -> Any:
-    """The booster that trains further up; None if none does."""
-    _, frame = call_of(TRAINS, stack)
-    return None if frame is None else frame.f_locals["self"]
+def training(stack: Stack) -> tuple[str | None, Any]:
+    """The library and the booster that trains further up; None and None if none does."""
+    room, frame = call_of(TRAINS, stack)
+    return room, None if frame is None else frame.f_locals["self"]
 
 
 def cross_validation(stack: Stack) -> Any:
     """What a library's ``cv`` further up trains, all folds; None if none does."""
-    seen: Any = next(
-        (at.f_locals for _, at in library_frames(stack) if at.f_code.co_name == "cv"), {}
-    )
-    return next((seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen), None)
+    for room, frame in stack:
+        if frame.f_code.co_name == "cv" and room in _registry.NAMES:
+            seen = frame.f_locals
+            return next(seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen)
+    return None
 
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -64,13 +65,6 @@ def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
 def caller_of(stack: Stack) -> str | None:
     """The library whose code stands directly above ours."""
     return next((library for library, _ in library_frames(stack)), None)
-
-
-def is_within_function(stack: Stack) -> bool:
-    """Whether a user's function stands directly above our frames, which a library or ours calls."""
-    known = (*_registry.NAMES, "gbdt_objectives")
-    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
-    return next(rooms, "") not in known and any(room in known for room in rooms)
 
 
 def estimator_above(stack: Stack) -> object:
@@ -120,17 +114,21 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
-def objective_called(name: str, link: Link, stack: Stack) -> Training:
+def objective_called(
+    name: str, link: Link, caller: str | None, booster: Any, stack: Stack
+) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
-    estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
+    estimator = estimator_above(stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
-    facts["blended"] = is_within_function(stack)
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
+    facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
-    if caller is not None and frame is not None:
-        booster, library = frame.f_locals["self"], _registry.library(caller)
+    if caller is not None:
+        library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:

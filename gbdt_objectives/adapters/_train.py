@@ -21,8 +21,8 @@ from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import (
     BoundObjective,
-    Seen,
     Start,
+    are_as_seen,
     begin,
     check_margin_shape,
 )
@@ -115,7 +115,7 @@ class StartedObjective:
                 return self._bound(margin)
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
             if self._bound is not None:
-                same = self._seen.are(y, w)
+                same = are_as_seen(self._seen, map(to_host, (y, w)))
                 return (self._bound if same else self._bind(self.anew, y, w))(margin)
             training = self.training.part(
                 name=self.objective.equations.name, engine=_workers.engine(),
@@ -134,7 +134,7 @@ class StartedObjective:
     def _bind(self, objective: Objective | None, y: Any, w: Any) -> BoundObjective:
         assert objective is not None
         if self.anew is not None:
-            self._seen = Seen(y, w)
+            self._seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
         self._bound = bound = objective.bind(y, w, start=self.shift)
         self.objective = bound.objective
         return bound

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host, told_once
+from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
+from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -363,12 +364,15 @@ class Objective(Shown):
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _versions.check_loaded()
         stack = frames()
-        booster = _calls.training(stack)
+        library, booster = _calls.training(stack)
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
-        with told_once(_calls.cross_validation(stack) or booster):
-            training = _calls.objective_called(self.equations.name, self.equations.link, stack)
+        token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations
+        try:
+            training = _calls.objective_called(loss.name, loss.link, library, booster, stack)
             found = self._compute(booster, b if native else None, y, f, w, stack, training)
+        finally:
+            TOLD.reset(token)
         if booster is not None:
             _trains[booster] = self
         return found
@@ -397,11 +401,11 @@ class Objective(Shown):
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
-        known = _bound.get(owner)
-        if known is not None and known[0] == self and known[1].are(y, w):
-            return known[2]
+        known, *seen, bound = _bound.get(owner, (None, None, None, None))
+        if bound is not None and known == self and are_as_seen(seen, (y, w)):
+            return bound
         bound = self.bind(y, w)
-        _bound[owner] = self, Seen(y, w), bound
+        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
         return bound
 
     def bind(
@@ -642,28 +646,21 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     return numbers
 
 
-class Seen:
-    """Labels and weights to which an objective was bound: ``set_label`` may change them."""
-
-    def __init__(self, y: Any, w: Any) -> None:
-        self.own = np.array(to_host(y)), None if w is None else np.array(to_host(w))
-
-    def are(self, y: Any, w: Any) -> bool:
-        """Whether these are the same, as they must be on one worker of several."""
-        now = to_host(y), to_host(w)
-        pairs: Any = zip(self.own, now, strict=True)
-        same = all(a is b or np.array_equal(a, b) for a, b in pairs)
-        if not same and _workers.together_now():  # the others may not measure now
-            raise ValueError(
-                "the training data, or its labels or weights, have changed since an objective was "
-                "measured on them: train a new booster, or make the objective from the labels of "
-                "all rows"
-            )
-        return same
+_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
+"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
+as ``set_label`` may change them at any time."""
 
 
-_bound: WeakKeyDictionary[Any, tuple[Objective, Seen, BoundObjective]] = WeakKeyDictionary()
-"""By data set or booster: the objective, what it saw of the data, and the one bound to that."""
+def are_as_seen(seen: Any, now: Any) -> bool:
+    """Whether labels and weights are those that an objective was bound to."""
+    same = all(a is b or np.array_equal(a, b) for a, b in zip(seen, now, strict=True))
+    if not same and _workers.together_now():  # the others may not measure now
+        raise ValueError(
+            "the training data, or its labels or weights, have changed since an objective was "
+            "measured on them: train a new booster, or make the objective from the labels of all "
+            "rows"
+        )
+    return same
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
@@ -722,9 +719,10 @@ def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> 
     """A training begins: its guards learn of its rows, of its loss, measured on those of all
     workers, and of where it starts, in every library and at every door, here only. A call by hand
     is a training of one round."""
-    training.know(loss=loss, rows=rows)
-    if training.start_by is not None and not training.blended:  # else it is where it should be
-        training.know(**read_start(training, loss, rows, f, gradient))
+    # else it is where the objective wants it, or what a user's function makes of that
+    is_given = training.start_by is not None and not training.blended
+    start = read_start(training, loss, rows, f, gradient) if is_given else {}
+    training.know(loss=loss, rows=rows, **start)
 
 
 def read_start(
