@@ -16,7 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
-from gbdt_objectives._registry import BY_NAME
+from gbdt_objectives._registry import EVERY
 from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
@@ -79,7 +79,7 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if objective is None and params.get("objective") is not None:
         _refuse_as_parameter(function, params["objective"])
     check_is_objective(objective)
-    row = BY_NAME[library.name]
+    row = EVERY[library.name]
     request.training.know(library=row, objective=objective, link=objective.link)
     if metric is not None or function == "cv":
         check_is_metric(metric)

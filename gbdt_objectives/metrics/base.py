@@ -173,7 +173,8 @@ class Metric(Shown):
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
         stack = frames()
-        Training(name=self.name, metric=self, directions=_calls.directed(self, stack))
+        if directions := _calls.directed(self, stack):
+            Training(name=self.name, metric=self, directions=directions)
         return _calls.free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
