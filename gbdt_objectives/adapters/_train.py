@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,13 +19,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import (
-    BoundObjective,
-    Start,
-    are_as_seen,
-    begin,
-    check_margin_shape,
-)
+from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
 from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
@@ -88,17 +82,18 @@ class StartedObjective:
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
     ``given`` names the user's argument that says where to start. ``training`` is what is known of
-    the training so far. ``anew`` is what to bind again where a callback has changed labels or
-    weights, as a plain call does; None if none can.
+    the training so far. ``lacks`` is what the booster's trees lack of its margins: the shift, or
+    where the library was told to start each row. ``anew`` is what to bind again where a callback
+    has changed labels or weights, as a plain call does; None if none can.
     """
 
     def __init__(
         self, objective: Objective, start: float | Array | None, training: Training, *,
-        shifts: bool = False, given: str = "",
+        shifts: bool = False, given: str = "", lacks: Start = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
         self.training = training
-        self.shifts = shifts
+        self.shifts, self.lacks = shifts, lacks
         self.shift: Start = 0.0
         self.anew: Objective | None = None
         self._bound: BoundObjective | None = None
@@ -115,8 +110,8 @@ class StartedObjective:
                 return self._bound(margin)
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
             if self._bound is not None:
-                same = are_as_seen(self._seen, map(to_host, (y, w)))
-                return (self._bound if same else self._bind(self.anew, y, w))(margin)
+                bound = self._bound if self._bound.is_of(y, w) else self._bind(self.anew, y, w)
+                return bound(margin)
             training = self.training.part(
                 name=self.objective.equations.name, engine=_workers.engine(),
                 start_by=self.given or None,
@@ -125,17 +120,16 @@ class StartedObjective:
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
-                self.shift = start_margin(self.objective)
+                self.shift = self.lacks = start_margin(self.objective)
             bound = self._bind(self.objective, y, w)
             found = bound(margin)
             begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
 
-    def _bind(self, objective: Objective | None, y: Any, w: Any) -> BoundObjective:
-        assert objective is not None
+    def _bind(self, objective: Any, y: Any, w: Any) -> BoundObjective:
+        self._bound = bound = cast(Objective, objective).bind(y, w, start=self.shift)
         if self.anew is not None:
-            self._seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
-        self._bound = bound = objective.bind(y, w, start=self.shift)
+            bound.seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
         self.objective = bound.objective
         return bound
 

@@ -401,11 +401,11 @@ class Objective(Shown):
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
-        known, *seen, bound = _bound.get(owner, (None, None, None, None))
-        if bound is not None and known == self and are_as_seen(seen, (y, w)):
-            return bound
-        bound = self.bind(y, w)
-        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
+        known, bound = _bound.get(owner, (None, None))
+        if bound is None or known != self or not bound.is_of(y, w):
+            bound = self.bind(y, w)
+            bound.seen = np.array(y), None if w is None else np.array(w)
+            _bound[owner] = self, bound
         return bound
 
     def bind(
@@ -473,7 +473,11 @@ class Written(threading.local):
 
 
 class BoundObjective:
-    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
+    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it. A
+    caller whose data may change, as by ``set_label``, keeps copies of labels and weights, ``seen``.
+    """
+
+    seen: Any = None
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
@@ -498,6 +502,18 @@ class BoundObjective:
             with self.objective._together():
                 return self._compute(margin)
         return self._compute(margin)
+
+    def is_of(self, y: Any, w: Any) -> bool:
+        """Whether labels and weights are as it has seen them, as on several workers they must."""
+        now = map(to_host, (y, w))
+        same = all(a is b or np.array_equal(a, b) for a, b in zip(self.seen, now, strict=True))
+        if not same and _workers.together_now():  # the others may not measure now
+            raise ValueError(
+                "the training data, or its labels or weights, have changed since an objective was "
+                "measured on them: train a new booster, or make the objective from the labels of "
+                "all rows"
+            )
+        return same
 
     def fresh(self, margin: Array) -> Both:
         """Gradient and hessian in arrays that no other call overwrites."""
@@ -646,21 +662,8 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     return numbers
 
 
-_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
-as ``set_label`` may change them at any time."""
-
-
-def are_as_seen(seen: Any, now: Any) -> bool:
-    """Whether labels and weights are those that an objective was bound to."""
-    same = all(a is b or np.array_equal(a, b) for a, b in zip(seen, now, strict=True))
-    if not same and _workers.together_now():  # the others may not measure now
-        raise ValueError(
-            "the training data, or its labels or weights, have changed since an objective was "
-            "measured on them: train a new booster, or make the objective from the labels of all "
-            "rows"
-        )
-    return same
+_bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictionary()
+"""By data set or booster: the objective, and the one bound to what it last saw of the data."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:

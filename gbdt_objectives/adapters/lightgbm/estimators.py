@@ -86,24 +86,30 @@ class Fitting(_estimators.Fitting):
     def _direct_stopping(self, metric: Metric, named: list[Any]) -> None:
         """Let early stopping look at the metric alone, or, where it is to look at the first only
         and that is one of LightGBM's own, leave it. ``named`` are those of the parameters."""
-        reported, found = _train.Reported(metric), self.estimator.get_params()
+        found = self.estimator.get_params()
         has_names = any(isinstance(one, str) for one in self.metrics)
         first = (self.metrics if has_names else [*named, *self.metrics])[0]
         given, own_first = self.given.get("callbacks"), isinstance(first, str)
-        callbacks = _train.direct_callbacks(given, reported, own_first=own_first)
+        callbacks = _train.direct_callbacks(given, metric, own_first=own_first)
         for name in table.TABLE.given(found, "early_stopping_round"):
             if found.get("first_metric_only") and own_first:
                 break
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
-                callbacks.append(_train.StopEarly(reported, rounds, _train.is_loud(found)))
-        if _train.any_stops_early(callbacks):
+                callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
+        stops = [one for one in callbacks if isinstance(one, _train.StopEarly)]
+        if stops:
             self.stops_on_sets("valid", None)
-        rendered = [
-            reported if one is metric else one.lightgbm if isinstance(one, Metric) else one
-            for one in self.metrics
-        ]
+
+        def reported(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+            answer = metric.lightgbm(y_true, y_pred, sample_weight)
+            for one in stops:
+                one.name = answer[0]
+            return answer
+
+        rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self, asked: dict[str, Any]) -> bool:
@@ -131,9 +137,10 @@ class Fitting(_estimators.Fitting):
         return StartedObjective(objective, 0.0, self.training, shifts=True)
 
     def hand_over(self, started: StartedObjective) -> None:
-        if may_change_data(self.given.get("callbacks", ())):
-            started.anew = self.objective
         super().hand_over(started)
+        callbacks = self.given.get("callbacks") or ()
+        started.anew = self.objective if may_change_data(callbacks) else None
+        self.given["callbacks"] = [_train.completing([started]), *callbacks]
 
     @contextmanager
     def around(self) -> Iterator[None]:

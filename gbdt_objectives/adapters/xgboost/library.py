@@ -50,12 +50,6 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
-def measured(seen: Mapping[str, Any]) -> list[str]:
-    """Of what XGBoost is about to print: "[0]", and the value of each set and metric."""
-    values = (printed.partition(":")[0] for printed in str(seen.get("res", "")).split("\t"))
-    return [name.removeprefix(f"{seen.get('evname')}-") for name in values]
-
-
 def check_start(log_odds: float) -> None:
     if abs(log_odds) > intercept.MOST_LOG_ODDS:
         raise ValueError(
@@ -238,7 +232,10 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    measured=measured,
+    measured=lambda seen: [  # of what it is about to print, "[0]", and each set and metric
+        printed.partition(":")[0].removeprefix(f"{seen.get('evname')}-")
+        for printed in str(seen.get("res")).split("\t")
+    ],
     # training
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,

@@ -128,17 +128,43 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     return tuple(up for looked_at in names if looked_at in (None, name))
 
 
-class Exact(xgb.callback.TrainingCallback):
+class InTurn(xgb.callback.TrainingCallback):
+    """Callbacks that are called in their order, also by XGBoost before 3.0."""
+
+    def __init__(self, callbacks: Sequence[Any] = ()) -> None:
+        super().__init__()
+        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
+        self.callbacks = callbacks
+
+    def before_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.before_training(model)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.after_training(model)
+        return model
+
+
+class Exact(InTurn):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
-    callback that restores the values and then calls the others, for XGBoost before 3.0 in order.
+    callback that restores the values and then calls the others.
     """
 
-    def __init__(self, metric: Metric, call: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, metric: Metric, callbacks: Sequence[Any], call: Callable[..., Any] | None = None
+    ) -> None:
+        super().__init__(callbacks)
         self.metric, self.call = metric, call or metric.xgboost
-        self.callbacks: Sequence[Any] = ()
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
@@ -152,11 +178,6 @@ class Exact(xgb.callback.TrainingCallback):
         self.round.append(returned[1] if isinstance(returned, tuple) else returned)
         return returned
 
-    def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
-        self.callbacks = callbacks
-        return [self]
-
     def before_training(self, model: Any) -> Any:
         """Tell early stopping the direction, also where it is of a user's class."""
         self.told = [(c, c.maximize) for c in self.callbacks if isinstance(c, STOPPING)]
@@ -164,42 +185,33 @@ class Exact(xgb.callback.TrainingCallback):
             forget(callback)
             if looks_at(callback, self.metric):
                 callback.maximize = self.metric.greater_is_better
-        for callback in self.callbacks:
-            model = callback.before_training(model)
-        return model
-
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+        return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.restore(evals_log)
         if len(self.history) == 1:
-            self.check_names(evals_log)
-        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+            self.check_names(evals_log[self.names[-1]])
+        return super().after_iteration(model, epoch, evals_log)
 
     def after_training(self, model: Any) -> Any:
-        for callback in self.callbacks:
-            model = callback.after_training(model)
+        model = super().after_training(model)
         for callback, maximize in self.told:  # another training may have another metric
             callback.maximize = maximize
         return model
 
-    def check_names(self, evals_log: Any) -> None:
-        """Raise for two metrics of one name, and for a name on which training is to stop, but that
-        is not measured."""
-        name, logs = self.metric.name, [*evals_log.values()]
-        if any(len(log[name]) > 1 for log in logs if name in log):
+    def check_names(self, log: Any) -> None:
+        """Raise for two metrics of one name, or none of that on which training is to stop."""
+        name, measured = self.metric.name, ", ".join(map(repr, log))
+        if len(log[name]) > 1:
             raise ValueError(
                 f"{name!r} is the name of two metrics, one of them XGBoost's own: give yours "
                 f"another name, as in its class, name = '{name}_2'"
             )
-        for callback, _ in self.told:
-            log = evals_log.get(callback.data, logs[-1])
-            if callback.metric_name not in (None, *log):
-                raise ValueError(
-                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but what is "
-                    f"measured are {', '.join(map(repr, log))}: name one of these"
-                )
+        for found in (c.metric_name for c, _ in self.told if c.metric_name not in (None, *log)):
+            raise ValueError(
+                f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
+                f"{measured}: name one of these"
+            )
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""
