@@ -81,9 +81,7 @@ def listed(name: str, splits: Iterable[Any]) -> list[Any]:
     """The splits of whatever gives them, of which there must be some."""
     found = list(splits)
     if not found:
-        raise ValueError(
-            f"{name} gives 0 splits: was it an iterator that has been used up? Give a list"
-        )
+        raise ValueError(f"{name} gives 0 splits: was it an iterator, now used up? Give a list")
     return found
 
 

@@ -143,14 +143,12 @@ def free_name(metric: Any, stack: Stack) -> str:
     caller, frame = call_of(EVALUATES, stack)
     if caller is None or frame is None:
         return str(metric.name)
-    seen = frame.f_locals  # and what a user's function that answers several was given
-    given = seen.setdefault("_gbdt_objectives", [])
-    others = [name for other, name in given if other != metric]
-    taken = {*_registry.library(caller).measured(seen), *others}
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
     names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
-    found = next(name for name in names if name not in taken)
-    given.append((metric, found))
-    return str(found)
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -176,15 +176,11 @@ def check_is_metric(metric: object) -> None:
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
             "without .xgboost or .lightgbm"
         )
-    if isinstance(metric, list | tuple):
-        raise TypeError(
-            f"metric is a list of {len(metric)}: pass one of them, on which training stops, and "
-            "measure the others on the predictions"
-        )
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as extended_qwk_metric(), found "
-            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
+            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop, and "
+            "others of a list are measured on the predictions"
         )
 
 

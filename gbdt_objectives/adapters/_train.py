@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -106,12 +106,12 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
-            if self._bound is not None and self.anew is None:
-                return self._bound(margin)
+            known, again = self._bound, self.anew
+            if known is not None and again is None:
+                return known(margin)
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
-            if self._bound is not None:
-                bound = self._bound if self._bound.is_of(y, w) else self._bind(self.anew, y, w)
-                return bound(margin)
+            if known is not None and again is not None:
+                return (known if known.is_of(y, w) else self._bind(again, y, w))(margin)
             training = self.training.part(
                 name=self.objective.equations.name, engine=_workers.engine(),
                 start_by=self.given or None,
@@ -126,8 +126,8 @@ class StartedObjective:
             begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
 
-    def _bind(self, objective: Any, y: Any, w: Any) -> BoundObjective:
-        self._bound = bound = cast(Objective, objective).bind(y, w, start=self.shift)
+    def _bind(self, objective: Objective, y: Any, w: Any) -> BoundObjective:
+        bound = self._bound = objective.bind(y, w, start=self.shift)
         if self.anew is not None:
             bound.seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
         self.objective = bound.objective
@@ -181,8 +181,7 @@ def train(library: TrainingLibrary, request: Request) -> Any:
             y, *ys = [library.labels(dataset, name) for name, dataset in datasets.items()]
             callbacks = find_callbacks(library, request, lambda k: y if k is None else ys[k])
             started, start = library.place(request, objective, params, datasets)
-            if may_change_data(callbacks):
-                started.anew = objective
+            started.anew = objective if may_change_data(callbacks) else None
             _workers.agree()
         stop = request.metric, [name for _, name in evals], request.early_stopping_rounds
         with _workers.together((*stop, request.num_boost_round)):
@@ -264,8 +263,7 @@ class Folds:
                 )
         datasets = {"train": train, "test": test}
         started, start = self._library.place(self._request, of_fold, given, datasets)
-        if may_change_data(self._callbacks):
-            started.anew = of_fold
+        started.anew = of_fold if may_change_data(self._callbacks) else None
         self.folds.append(started)
         self._of[train] = self._of[test] = started
         return train, test, {**given, **start}

@@ -473,11 +473,9 @@ class Written(threading.local):
 
 
 class BoundObjective:
-    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it. A
-    caller whose data may change, as by ``set_label``, keeps copies of labels and weights, ``seen``.
-    """
+    """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
-    seen: Any = None
+    seen: Any = None  # labels and weights, copied where ``set_label`` may change them
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective

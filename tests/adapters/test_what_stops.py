@@ -218,7 +218,7 @@ def test_xgboost_takes_one_metric_of_ours_and_of_another_name() -> None:
 @both
 def test_train_and_cv_take_one_metric(lib: Library) -> None:
     data = lib.data(X, Y)
-    message = "metric is a list of 2: pass one of them, on which training stops"
+    message = "found .*QWKMetric.*others of a list are measured on the predictions"
     with pytest.raises(TypeError, match=message):
         lib.train(lib.params, data, 5, objective=QWK, metric=[NEAREST, CUT], evals=[(data, "v")])
     with pytest.raises(TypeError, match=message):
@@ -400,7 +400,7 @@ def test_folds_from_a_generator(lib: Library) -> None:
     assert lib.cv(data, 5, **call, folds=KFold(3)) == right
     used = iter(splits)
     list(used)
-    with pytest.raises(ValueError, match="folds gives 0 splits: .* used up. Give a list"):
+    with pytest.raises(ValueError, match="folds gives 0 splits: .* used up"):
         lib.cv(data, 5, **call, folds=used)
 
 

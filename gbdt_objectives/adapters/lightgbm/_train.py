@@ -342,7 +342,7 @@ class StopEarly:
 
     def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: Any = 0.0) -> None:
         self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
-        self.name = metric.name  # by which it is reported
+        self.name, self.value = metric.name, None  # as an estimator's metric was reported last
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
@@ -378,16 +378,14 @@ class StopEarly:
     def _delta(self) -> float:
         given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
         if len(given) not in (0, 1, len(self.names)):
-            raise ValueError(
-                f"early_stopping has min_delta={given}, but what is measured are "
-                f"{', '.join(self.names)}: write one number for each of these, or one for all"
-            )
+            wrong = f"early_stopping has min_delta={given}, but what is measured are "
+            raise ValueError(f"{wrong}{', '.join(self.names)}: write one number, or one for each")
         return float([*given, 0][self.names.index(self.name) if given[1:] else 0])
 
     def _value(self, results: list[Any]) -> float:
         for result in reversed(results):
             if _name(result) == self.name:
-                return float(result[2])
+                return float(result[2] if self.value is None else self.value)
         raise ValueError(f"early stopping on {self.name} finds no set on which it is evaluated")
 
 
@@ -396,18 +394,14 @@ def _name(result: Any) -> str:
     return " ".join(result[:2]).rpartition(" ")[2]
 
 
-def direct_callbacks(
-    callbacks: Sequence[Any] | None, metric: Metric, *, own_first: bool = False
-) -> list[Any]:
-    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, unless
-    this looks at the first metric only, and that is one of LightGBM's own."""
+def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
     return [
         StopEarly(metric, one.stopping_rounds, one.verbose, _min_delta(one.min_delta))
         if type(one) is lgb.callback._EarlyStoppingCallback and stops_by_name(one)
-        and not (one.first_metric_only and own_first)
         else one
         for one in callbacks or ()
-    ]  # fmt: skip
+    ]
 
 
 def stops_by_name(callback: Any) -> bool:

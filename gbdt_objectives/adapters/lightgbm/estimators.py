@@ -87,10 +87,12 @@ class Fitting(_estimators.Fitting):
         """Let early stopping look at the metric alone, or, where it is to look at the first only
         and that is one of LightGBM's own, leave it. ``named`` are those of the parameters."""
         found = self.estimator.get_params()
-        has_names = any(isinstance(one, str) for one in self.metrics)
-        first = (self.metrics if has_names else [*named, *self.metrics])[0]
-        given, own_first = self.given.get("callbacks"), isinstance(first, str)
-        callbacks = _train.direct_callbacks(given, metric, own_first=own_first)
+        is_listed = any(isinstance(one, str) for one in self.metrics)
+        own_first = isinstance((self.metrics if is_listed else [*named, *self.metrics])[0], str)
+        callbacks = self.given.get("callbacks") or []
+        for k, one in enumerate(_train.direct_callbacks(callbacks, metric)):
+            if not (own_first and getattr(callbacks[k], "first_metric_only", False)):
+                callbacks = [*callbacks[:k], one, *callbacks[k + 1 :]]
         for name in table.TABLE.given(found, "early_stopping_round"):
             if found.get("first_metric_only") and own_first:
                 break
@@ -105,7 +107,7 @@ class Fitting(_estimators.Fitting):
         def reported(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
             answer = metric.lightgbm(y_true, y_pred, sample_weight)
             for one in stops:
-                one.name = answer[0]
+                one.name, one.value, _ = answer
             return answer
 
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]

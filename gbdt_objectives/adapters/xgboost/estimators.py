@@ -74,7 +74,7 @@ class Fitting(_estimators.Fitting):
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping see the metric in its own direction and full precision."""
         rounds = self.estimator.early_stopping_rounds
-        callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric, alone=False)
+        callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
         looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]

@@ -232,10 +232,6 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    measured=lambda seen: [  # of what it is about to print, "[0]", and each set and metric
-        printed.partition(":")[0].removeprefix(f"{seen.get('evname')}-")
-        for printed in str(seen.get("res")).split("\t")
-    ],
     # training
     data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,

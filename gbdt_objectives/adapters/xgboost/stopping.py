@@ -89,20 +89,12 @@ def looks_at(callback: Any, metric: Metric) -> bool:
     return isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name)
 
 
-def direct_callbacks(
-    callbacks: Sequence[Any] | None, metric: Metric, *, alone: bool = True
-) -> list[Any]:
+def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours in place of XGBoost's EarlyStopping, which by default keeps
-    all rounds. :class:`Exact` tells a class of the user's the direction. ``alone``: whether nothing
-    else is measured, on which a callback may stop in its own direction."""
+    all rounds. :class:`Exact` tells a class of the user's the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if isinstance(callback, STOPPING) and (alone or looks_at(callback, metric)):
-            if not looks_at(callback, metric):
-                raise ValueError(
-                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric "
-                    f"is {metric.name!r}: leave metric_name out"
-                )
+        if looks_at(callback, metric):
             if callback.maximize not in (None, metric.greater_is_better):
                 better = "greater" if metric.greater_is_better else "smaller"
                 raise ValueError(
