@@ -34,6 +34,9 @@ OWN = {
 
 DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
 """Parameters that the estimators name, with the value that they always have."""
+OF_ESTIMATORS = {
+    table.TABLE.main.get(name, name): name for name, v in DEFAULTS.items() if v is not None
+}
 
 
 class Fitting(_estimators.Fitting):
@@ -168,13 +171,11 @@ class Fitting(_estimators.Fitting):
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     """{alias that was given: the estimator's own name of it, which stands at its default}."""
-    written: dict[str, str] = {}
-    for main, names in ALIASES.items():
-        for own in names:
-            given = [name for name in table.TABLE.given(found, main) if name != own]
-            if given and DEFAULTS.get(own) is not None and found.get(own) == DEFAULTS[own]:
-                written[given[0]] = own
-    return written
+    named = {name: OF_ESTIMATORS.get(table.TABLE.main.get(name, name), name) for name in found}
+    return {
+        alias: own for alias, own in named.items()
+        if alias != own and found[alias] is not None and found.get(own) == DEFAULTS[own]
+    }  # fmt: skip
 
 
 def _check_names(names: list[Any]) -> None:
