@@ -366,9 +366,8 @@ class StopEarly:
             best = env.begin_iteration + self.best_round
             found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
-            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
-            if len(self.names) > 1:
-                self._say(f"Evaluated only: {self.name}")
+            only = f"\nEvaluated only: {self.name}" * (len(self.names) > 1)
+            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}{only}")
             raise lgb.callback.EarlyStopException(best, self.results)
 
     def _say(self, text: str) -> None:

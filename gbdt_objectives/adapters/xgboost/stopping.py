@@ -84,17 +84,12 @@ def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None)
     return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 
-def looks_at(callback: Any, metric: Metric) -> bool:
-    """Whether a callback stops early on the metric, and not on another that it names."""
-    return isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name)
-
-
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours in place of XGBoost's EarlyStopping, which by default keeps
     all rounds. :class:`Exact` tells a class of the user's the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if looks_at(callback, metric):
+        if isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name):
             if callback.maximize not in (None, metric.greater_is_better):
                 better = "greater" if metric.greater_is_better else "smaller"
                 raise ValueError(
@@ -175,7 +170,7 @@ class Exact(InTurn):
         self.told = [(c, c.maximize) for c in self.callbacks if isinstance(c, STOPPING)]
         for callback, _ in self.told:
             forget(callback)
-            if looks_at(callback, self.metric):
+            if callback.metric_name in (None, self.metric.name):
                 callback.maximize = self.metric.greater_is_better
         return super().before_training(model)
 
@@ -195,15 +190,11 @@ class Exact(InTurn):
         """Raise for two metrics of one name, or none of that on which training is to stop."""
         name, measured = self.metric.name, ", ".join(map(repr, log))
         if len(log[name]) > 1:
-            raise ValueError(
-                f"{name!r} is the name of two metrics, one of them XGBoost's own: give yours "
-                f"another name, as in its class, name = '{name}_2'"
-            )
+            twice = f"{name!r} is the name of two metrics, one of them XGBoost's own"
+            raise ValueError(f"{twice}: write another into the class of yours, name = '{name}_2'")
         for found in (c.metric_name for c, _ in self.told if c.metric_name not in (None, *log)):
-            raise ValueError(
-                f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
-                f"{measured}: name one of these"
-            )
+            wrong = f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
+            raise ValueError(f"{wrong}{measured}: name one of these, or leave metric_name out")
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""
