@@ -178,7 +178,8 @@ def check_is_metric(metric: object) -> None:
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as extended_qwk_metric(), found "
-            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
+            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop, and "
+            "others of a list are measured on the predictions"
         )
 
 

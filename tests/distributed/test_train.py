@@ -439,6 +439,25 @@ def test_estimators_are_those_of_one_machine(client, name) -> None:
         np.testing.assert_array_equal(many.classes_, one.classes_)
 
 
+def test_estimators_may_stop_on_another_metric(client) -> None:
+    training, evaluation = LAYOUTS["an evaluation-only worker"]
+    found = []
+    for kind in (ours.DaskXGBRegressor, XGBRegressor):
+        stop = xgb.callback.EarlyStopping(rounds=3, metric_name="rmse")
+        model = kind(objective=QWK, eval_metric=["rmse", go.qwk_metric()], n_estimators=30,
+                     learning_rate=1.0, callbacks=[stop], n_jobs=1)  # fmt: skip
+        if kind is XGBRegressor:
+            model.fit(X, Y, eval_set=[(X[HELD_OUT], Y[HELD_OUT])], verbose=False)
+        else:
+            x_, y_ = (column(client, values, training) for values in (X, Y))
+            held_out = tuple(column(client, values, evaluation) for values in (X, Y))
+            fitted(client, model, x_, y_, eval_set=[held_out], verbose=False)
+        curve = model.evals_result()["validation_0"]["rmse"]
+        assert model.best_iteration == int(np.argmin(curve)) < 26
+        found.append(curve)
+    np.testing.assert_allclose(*found, rtol=1e-5)  # XGBoost's own sums of float32
+
+
 def test_without_ours_an_estimator_is_xgboosts(client) -> None:
     x_, y_ = (column(client, values, thirds(2)) for values in (X, RARE))
     dumps = []
