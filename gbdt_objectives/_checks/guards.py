@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks.arrays import to_host
+from gbdt_objectives._checks.arrays import shown, to_host
+from gbdt_objectives._checks.tables import are_turned, check_rows, plain_names
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, Link
@@ -68,7 +69,11 @@ class Facts:
     outputs: int = 1  # of that model
     averages: bool = False  # whether it is a forest, which predicts the mean of its trees
     came: Link | None = None  # what its margins are
-    columns: tuple[Sequence[str], ...] = ((), ())  # those of the model, and of the data
+    columns: tuple[Sequence[Any] | None, ...] = ((), ())  # those trained on, and those given
+    columns_of: tuple[str, str] = ("the model", "X")  # what has these
+    categories: tuple[Sequence[Any], Mapping[Any, Any]] = ((), {})  # its, and those of X by name
+    rows: Mapping[str, Any] = field(default_factory=dict)  # columns of the same rows
+    rows_in: str = ""  # what has them, for messages
     data: Any = None  # the training rows
     evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
     labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
@@ -490,17 +495,14 @@ def row_start_is_added(facts: Facts) -> None:
 
 def earlier_margins_are_read(facts: Facts) -> None:
     """Margins of an earlier model must be its predictions', of the same columns and meaning."""
-    name, link, came, (own, given) = facts.earlier, facts.link, facts.came, facts.columns
+    name, link, came = facts.earlier, facts.link, facts.came
     if facts.averages:
         raise ValueError(
             f"{name} is a forest, boosting='rf', which predicts the mean of its trees, but its "
             "margins are their sum: train it with boosting='gbdt', 'dart' or 'goss'"
         )
-    if own != given and sorted(own) == sorted(given):
-        raise ValueError(
-            f"{name} was trained on columns in another order than the data's: pass them in that "
-            f"of the model, {', '.join(own[:9])}, as X[model.feature_name()]"
-        )
+    columns_are_in_order(facts)
+    categories_keep_their_numbers(facts)
     if came is None or link is None or link.reads(came):
         return
     if came.is_transformed or not link.is_read_by_objective:  # else its name says nothing of it
@@ -508,6 +510,35 @@ def earlier_margins_are_read(facts: Facts) -> None:
             f"{name} has margins that are {came.margins}, from which training goes on as if they "
             f"were {link.margins}: train on with a model of the same link"
         )
+
+
+def columns_are_in_order(facts: Facts) -> None:
+    """Columns that are read by position must be in the order of those trained on."""
+    (own, given), (of, name) = facts.columns, facts.columns_of
+    if are_turned(own, given):
+        named = dict(zip(plain_names(given), given or (), strict=True))
+        raise ValueError(
+            f"{name} has the columns of {of} in another order, and they are read by position: pass "
+            f"X[{shown([named[column] for column in plain_names(own)])}], of Arrow X.select"
+        )
+
+
+def categories_keep_their_numbers(facts: Facts) -> None:
+    """Categories must have the numbers by which an earlier model knows them."""
+    own, given = facts.categories
+    for known, (name, values) in zip(own, given.items(), strict=False):
+        if len(own) == len(given) and any(a != b for a, b in zip(known, values, strict=False)):
+            every = [*known, *(value for value in values if value not in known)]
+            raise ValueError(
+                f"{facts.earlier} was trained on the categories {shown([*known])} of {name!r}, in "
+                f"this order, and would take those of X for others: pass X.assign(**{{{name!r}: X["
+                f"{name!r}].cat.set_categories({shown(every)})}})"
+            )
+
+
+def rows_are_in_order(facts: Facts) -> None:
+    """Rows that are matched by position must not be labelled in different orders."""
+    check_rows(facts.rows, facts.rows_in)
 
 
 def earlier_model_fits(facts: Facts) -> None:

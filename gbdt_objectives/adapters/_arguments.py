@@ -85,7 +85,7 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if function == "cv":
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-        return {"data": request.data}
+        return check_tables(request, library, {"data": request.data})
     _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
@@ -96,7 +96,23 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
     for name, dataset in evaluated.items():
         check_data(name, dataset, kind)
-    return {"data": request.data, **evaluated}
+    return check_tables(request, library, {"data": request.data, **evaluated})
+
+
+def check_tables(
+    request: Request, library: TrainingLibrary, datasets: dict[str, Any]
+) -> dict[str, Any]:
+    """The data sets, whose columns and rows are in the same order, as far as that is known."""
+    for name, dataset in datasets.items():
+        columns = library.columns_of(request.data), library.columns_of(dataset)
+        named = request.objective.equations.named if dataset is request.data else ()
+        facts = Facts(
+            columns=columns, columns_of=("data", f"X of {name}"), rows_in=f" of {name}",
+            rows={**library.rows_of(dataset), **dict(named)},
+        )  # fmt: skip
+        guards.columns_are_in_order(facts)
+        guards.rows_are_in_order(facts)
+    return datasets
 
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards, warn
 from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
@@ -37,6 +39,11 @@ OBJECTIVES = ("objective", "loss_function")  # what libraries call the objective
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
+
+OF_MARGINS = (
+    "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
+)  # fmt: skip
+"""What libraries themselves make of margins."""
 
 NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
@@ -61,6 +68,7 @@ class Fitting:
     row_starts: tuple[str, str]  # the arguments of fit that start each row, and of evaluation sets
     objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
     starts_at = 0.0  # where a function starts that is no objective of ours
+    asked_of_rows: tuple[str, ...] = ()  # its methods that read X by position
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
@@ -78,6 +86,8 @@ class Fitting:
         own = own_objective(estimator, self.role)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
+        self.columns = column_names(self.given["X"])
+        change_sets(self.given, self.read_set)
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
         self.metrics = [read_metric(one, estimator, self.role) for one in every]
@@ -101,6 +111,8 @@ class Fitting:
             self.tell_start(named(estimator, *OBJECTIVES))
             self.run()
             return estimator
+        of_rows = {"X": self.given["X"], "y": self.given["y"], **dict(objective.equations.named)}
+        guards.rows_are_in_order(Facts(rows=of_rows))
         with _workers.together(objective):
             if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
@@ -163,6 +175,12 @@ class Fitting:
     def run(self) -> None:
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
+        self.estimator._columns = self.columns
+
+    def read_set(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Features, in the order of those trained on, and labels (n,) of an evaluation set."""
+        X = self.arrange(self.columns, X, "X of an evaluation set")
+        return X, whole_numbers(flat_labels(y))
 
     def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -280,9 +298,16 @@ class Fitting:
         return objective.class_probability(margin)
 
     @staticmethod
-    def by_name(model: Any, X: Any) -> Any:
-        """Rows with the model's columns in its order, where the library does not look at names."""
+    def arrange(own: Sequence[Any] | None, X: Any, name: str = "X") -> Any:
+        """Rows with these columns in this order, where the library does not look at names."""
+        facts = Facts(columns=(own, column_names(X)), columns_of=("the training rows", name))
+        guards.columns_are_in_order(facts)
         return X
+
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        """Rows with the model's columns in its order."""
+        return cls.arrange(vars(model).get("_columns"), X)
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
@@ -326,9 +351,19 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
             return fitting(self, super(kind, self).fit, *args, **kwargs).fit()
 
+        def asking(name: str) -> Any:
+            @wraps(getattr(library, name))
+            def ask(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+                return getattr(super(kind, self), name)(fitting.by_name(self, X), *args, **kwargs)
+
+            return available_if(fitting.margins_decide)(ask) if name in OF_MARGINS else ask
+
         kind.fit = fit
         kind.export = Exported.export
         request_rows(kind)
+        for name in fitting.asked_of_rows:
+            if hasattr(library, name):
+                setattr(kind, name, asking(name))
         if not issubclass(kind, ClassifierMixin):
             return kind
 
@@ -387,6 +422,22 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
 
 
+def change_sets(given: dict[str, Any], change: Callable[[Any, Any], tuple[Any, Any]]) -> None:
+    """Change features and labels of each evaluation set, in whatever form fit gets them."""
+    for X, y in (("eval_X", "eval_y"), ("X_val", "y_val")):
+        if isinstance(given.get(X), tuple) and isinstance(given.get(y), tuple):
+            pairs = [change(*pair) for pair in zip(given[X], given[y], strict=True)]
+            given[X], given[y] = map(tuple, zip(*pairs, strict=True))
+        elif given.keys() >= {X, y}:
+            given[X], given[y] = change(given[X], given[y])
+    sets = given.get("eval_set")
+    if isinstance(sets, tuple) and len(sets) == 2 and not isinstance(sets[0], tuple):
+        given["eval_set"] = change(*sets)
+    elif isinstance(sets, list | tuple):  # of pairs, or of data sets of the library
+        pairs = [change(*one) if _arguments.is_pair(one) else one for one in sets]
+        given["eval_set"] = type(sets)(pairs)
+
+
 def whole_numbers(y: Any) -> Any:
     """Labels of dtype object that are integers, as integers; any others as they are."""
     if getattr(getattr(y, "dtype", None), "kind", None) != "O":
@@ -414,21 +465,9 @@ def read_arguments(
             f"fit() got {', '.join(rows)}, but the objective has it already: make it with the "
             "names only, objective.without_rows()"
         )
-    X = given["X"]
-    for name, values in rows.items():
-        if hasattr(X, "iloc") and hasattr(values, "iloc") and not X.index.equals(values.index):
-            raise ValueError(
-                f"{name} and X have different indexes, but rows are taken in their order: pass "
-                f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
-            )
-    if not hasattr(X, "get_label"):  # as CatBoost's data sets have
+    if not hasattr(given["X"], "get_label"):  # as CatBoost's data sets have
         _checks.is_given(fit.__self__, given.get("y"))  # type: ignore[arg-type]
     given["y"] = whole_numbers(given.get("y"))
-    if isinstance(given.get("eval_set"), list):
-        given["eval_set"] = [
-            (one[0], whole_numbers(one[1])) if _arguments.is_pair(one) else one  # or a data set
-            for one in given["eval_set"]
-        ]
     return objective.with_rows(rows) if rows else objective, given
 
 

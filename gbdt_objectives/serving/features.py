@@ -10,6 +10,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks.tables import categories_of, column_names
 from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.plans import Plan
 
@@ -47,7 +48,7 @@ def read_columns(
     plan: Plan, X: Any, own: Any, same_names: Callable[[list[str], list[str]], bool]
 ) -> list[Feature]:
     """The features of a DataFrame; ``own`` are the names that the model knows, if any."""
-    given = list(X.columns)
+    given: list[Any] = column_names(X) or []
     if not all(isinstance(name, str) for name in given) or len(set(given)) < X.shape[1]:
         raise ValueError(f"the columns of X must have different strings as names, found {given}")
     if own is not None and not same_names(list(own), given):
@@ -57,8 +58,7 @@ def read_columns(
         )
     if own is None:
         raise ValueError("X is a DataFrame, but the model was trained on an array: pass an array")
-    known = [getattr(dtype, "categories", None) for dtype in X.dtypes]
-    categories = [None if values is None else list(values) for values in known]
+    categories = categories_of(X)
     found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
         raise ValueError(
@@ -126,6 +126,11 @@ def plain_values(name: str, values: list[Any]) -> tuple[list[Any], bool]:
         f"column {name!r} has categories that are neither all words nor all numbers, "
         f"{shown(plain)}: convert them first"
     )
+
+
+def as_frame(X: Any) -> Any:
+    """A table of polars or Arrow as one of pandas; anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "iloc") else X
 
 
 def draw_rows(X: Any, n: int) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks.tables import categories_of, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -175,14 +176,29 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
-    columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
+    X = getattr(data, "data", None) if isinstance(data, lgb.Dataset) else data
+    categories = zip(column_names(X) or (), categories_of(X), strict=False)
     return {
         "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
         "averages": averages(booster), "came": OF_LIGHTGBM.get(read_objective(booster)[0]),
-        "columns": (booster.feature_name(), columns),
+        "columns": (booster.feature_name(), columns_of(data)), "columns_of": ("init_model", "X"),
+        "categories": (booster.pandas_categorical or [], {k: v for k, v in categories if v}),
     }  # fmt: skip
+
+
+def columns_of(data: Any) -> list[Any] | None:
+    """The names of the columns of a Dataset, or of what becomes one."""
+    if getattr(data, "_handle", None):
+        return list(data.get_feature_name())
+    named = getattr(data, "feature_name", None)
+    X = data.data if isinstance(data, lgb.Dataset) else data
+    return named if isinstance(named, list) else column_names(X)
+
+
+def rows_of(dataset: lgb.Dataset) -> dict[str, Any]:
+    """The columns of a Dataset's rows: frames and Series until it is constructed."""
+    return {"X": dataset.data, "label": dataset.label, "weight": dataset.weight,
+            "init_score": dataset.init_score}  # fmt: skip
 
 
 def read_booster(model: Any) -> lgb.Booster:

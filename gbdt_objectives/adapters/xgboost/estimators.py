@@ -39,6 +39,7 @@ class Fitting(_estimators.Fitting):
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
     starts_at = 0.5
+    asked_of_rows = "predict", "apply"
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
@@ -135,6 +136,13 @@ class Fitting(_estimators.Fitting):
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
             _set_classes(self.estimator, len(self.classes))
+
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        if hasattr(X, "iloc"):  # of which XGBoost itself compares the names
+            return X
+        booster = vars(model).get("_Booster")
+        return cls.arrange(booster and booster.feature_names, X)
 
     @staticmethod
     def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
