@@ -20,6 +20,7 @@ import numpy as np
 from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, is_plain, read
+from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
 
@@ -148,6 +149,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_rows(given)
             check_classes(given)
+        told = TOLD.set(set()) if TOLD.get() is None else None  # as told_once, but faster
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -155,6 +157,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
+        finally:
+            if told is not None:
+                TOLD.reset(told)
 
     GUARDED[function] = GUARDED[checked] = checked
     return checked

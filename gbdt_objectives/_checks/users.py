@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import takewhile
 from types import FrameType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gbdt_objectives._rows import workers as _workers
 
@@ -34,10 +38,32 @@ def stack() -> Stack:
     return found
 
 
+TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
+"""What was warned of within the call of a user's, of which it is told once."""
+_told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+
+
+@contextmanager
+def told_once(training: object = None) -> Iterator[None]:
+    """Tell each warning once within the outermost of these, or in all of the same ``training``: a
+    library may reset the filters by which Python does so, and folds differ in the numbers."""
+    if TOLD.get() is not None:
+        yield
+        return
+    token = TOLD.set(set() if training is None else _told_by.setdefault(training, set()))
+    try:
+        yield
+    finally:
+        TOLD.reset(token)
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the code which called this package; of several workers one tells, Dask's client."""
-    if not _workers.tells():
+    told, words = TOLD.get(), re.sub(r"\d[\d.]*(e[-+]?\d+)?", "", message)
+    if not _workers.tells() or (told is not None and words in told):
         return
+    if told is not None:
+        told.add(words)
     if _workers.engine() == "Dask":
         sys.modules["distributed"].warn(message, category)
         return

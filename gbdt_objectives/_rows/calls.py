@@ -14,7 +14,7 @@ from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Facts, Stack
+from gbdt_objectives._checks import Scoring, Stack, Training
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import workers as _workers
@@ -39,6 +39,14 @@ def training(stack: Stack) -> Any:
     """The booster that trains further up; None if none does."""
     _, frame = call_of(TRAINS, stack)
     return None if frame is None else frame.f_locals["self"]
+
+
+def cross_validation(stack: Stack) -> Any:
+    """What a library's ``cv`` further up trains, all folds; None if none does."""
+    seen: Any = next(
+        (at.f_locals for _, at in library_frames(stack) if at.f_code.co_name == "cv"), {}
+    )
+    return next((seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen), None)
 
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -105,8 +113,8 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
-def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
-    """What is known where a library calls an objective."""
+def objective_called(name: str, link: Link, stack: Stack) -> Training:
+    """The training whose library calls an objective, as far as its frames tell."""
     estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
     kind = _registry.kind_of(estimator)
@@ -116,12 +124,12 @@ def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
     if caller is not None and frame is not None:
         booster, library = frame.f_locals["self"], _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
-        facts["own"], facts["transform"] = library.trained_as(booster)
+        facts["named_as"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:
             if room == caller and above.f_code.co_name in ("train", "cv"):
                 facts |= library.earlier_facts(above.f_locals)
-        facts["told"] = facts["engine"] in SILENT and library.start_is_told(booster)
-    return Facts(**facts)
+        facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
+    return Training(**facts)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
@@ -137,29 +145,31 @@ def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
     return _registry.BY_NAME[name]
 
 
-def metric_facts(metric: Any, stack: Stack) -> Facts:
-    """What is known where a metric is called, by a library or by anybody."""
-    return Facts(
-        name=metric.name, metric=metric, link=metric.link, directions=directed(metric, stack),
-        library=_registry.BY_NAME.get(caller_of(stack) or ""),
-        within=next(enclosing_frames(stack), None) is not None,
+def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
+    """The training whose library calls a metric, in this form."""
+    library = _registry.BY_NAME.get(caller_of(stack) or "")
+    asks = form.cannot_stop_alone and not _workers.workers()
+    return Training(
+        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
+        alone=free_network(stack) if asks else None, directions=directed(metric, stack),
+        predictions=predictions_of(stack, metric.link),
     )  # fmt: skip
 
 
-def scorer_facts(metric: Any, y_pred: object, stack: Stack) -> Facts:
-    """What is known where a scorer of scikit-learn passes these predictions to a metric."""
+def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
+    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
     at: dict[str, Any] = next(
         (frame.f_locals for _, frame in stack
          if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
     )  # fmt: skip
     if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
-        return Facts(name=metric.name, metric=metric)
+        return Scoring(metric=metric)
     method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
     old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
-    return Facts(
-        name=metric.name, metric=metric, directions=(at["self"]._sign > 0,),
-        response=method or old.get(type(at["self"]).__name__, ""),
-        estimator=at.get("estimator", at.get("clf")),
+    response = method or old.get(type(at["self"]).__name__, "")
+    return Scoring(
+        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
+        **({"response": response} if response else {}),
     )  # fmt: skip
 
 

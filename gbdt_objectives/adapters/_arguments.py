@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Columns, Training
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
+from gbdt_objectives._registry import BY_NAME
 from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
@@ -40,9 +41,10 @@ class Request:
     evals: Sequence[tuple[Any, str]]
     early_stopping_rounds: int | None
     others: dict[str, Any]  # further arguments, which go on to the library
+    training: Training = field(default_factory=Training, init=False)  # as far as it is known
 
 
-OURS = [field.name for field in fields(Request)][1:-1]
+OURS = [each.name for each in fields(Request)][1:-2]
 THEIRS = frozenset((
     "dtrain", "train_set", "obj", "maximize", "feval", "custom_metric", "valid_sets", "valid_names",
 ))  # fmt: skip
@@ -77,8 +79,11 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if objective is None and params.get("objective") is not None:
         _refuse_as_parameter(function, params["objective"])
     check_is_objective(objective)
+    row = BY_NAME[library.name]
+    request.training.know(library=row, objective=objective, link=objective.link)
     if metric is not None or function == "cv":
-        check_metric(metric, objective)
+        check_is_metric(metric)
+        request.training.know(metric=metric)
     _checks.whole_number("num_boost_round", request.num_boost_round, 1)
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
@@ -104,14 +109,11 @@ def check_tables(
 ) -> dict[str, Any]:
     """The data sets, whose columns and rows are in the same order, as far as that is known."""
     for name, dataset in datasets.items():
-        columns = library.columns_of(request.data), library.columns_of(dataset)
         named = request.objective.equations.named if dataset is request.data else ()
-        facts = Facts(
-            columns=columns, columns_of=("data", f"X of {name}"), rows_in=f" of {name}",
-            rows={**library.rows_of(dataset), **dict(named)},
+        Columns(
+            name=name, rows={**library.rows_of(dataset), **dict(named)}, of="data",
+            columns=library.columns_of(dataset), trained_on=library.columns_of(request.data),
         )  # fmt: skip
-        guards.columns_are_in_order(facts)
-        guards.rows_are_in_order(facts)
     return datasets
 
 
@@ -179,8 +181,8 @@ def several_outputs(objective: Objective) -> dict[str, int]:
     return {"num_class": objective.outputs} if objective.outputs > 1 else {}
 
 
-def check_metric(metric: object, objective: object) -> None:
-    """Raise unless it is a metric of this package, for the objective's margins."""
+def check_is_metric(metric: object) -> None:
+    """Raise unless it is a metric of this package."""
     _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
@@ -192,8 +194,6 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric must be a Metric such as extended_qwk_metric(), found "
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
-    if isinstance(objective, Objective):  # else only its author knows what a margin is
-        guards.metric_reads_link(Facts(metric=metric, objective=objective))
 
 
 def check_booster(booster: object, kind: type, attribute: str) -> None:

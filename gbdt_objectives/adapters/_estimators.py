@@ -20,10 +20,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, warn
+from gbdt_objectives._checks import Array, Columns, Training, warn
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._checks.tables import column_names, flat_labels
-from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
+from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -83,26 +83,26 @@ class Fitting:
         self.role = "Classifier" if self.is_classifier else "Regressor"
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit, self.objectives)
-        own = own_objective(estimator, self.role)
+        self.training = Training(
+            library=self.library, estimator=estimator, role=self.role, **trained_on(estimator)
+        )
+        own = self.training.objective
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         self.columns = column_names(self.given["X"])
         change_sets(self.given, self.read_set)
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
-        self.metrics = [read_metric(one, estimator, self.role) for one in every]
+        self.metrics = [read_metric(one) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
         self.classes: Array | None = None
-        self.asked = Facts(
-            others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
-        )
-        guards.functions_read_margins(self.asked)
-        if own is None:
-            weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            own = named(estimator, *OBJECTIVES)
-            guards.function_takes_labels_weights(Facts(own=own, weighted=bool(weighted)))
+        for metric in self.metrics:
+            if isinstance(metric, Metric):
+                self.training.part(metric=metric)
+        weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
+        self.training.know(others=self.metrics, labels=self.labels_of, weighted=bool(weighted))
         self.check()
 
     def fit(self) -> Any:
@@ -112,7 +112,7 @@ class Fitting:
             self.run()
             return estimator
         of_rows = {"X": self.given["X"], "y": self.given["y"], **dict(objective.equations.named)}
-        guards.rows_are_in_order(Facts(rows=of_rows))
+        Columns(name="", rows=of_rows)
         with _workers.together(objective):
             if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
@@ -130,7 +130,7 @@ class Fitting:
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
-                started = StartedObjective(measured, intercept)
+                started = StartedObjective(measured, intercept, self.training)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
                     first, *others = (self.start_of_rows(measured, y) for y in labels)
@@ -150,14 +150,14 @@ class Fitting:
         lazy = hasattr(self.given["y"], "__dask_graph__")
         if not callable(own) or starts or lazy or isinstance(self.estimator, ClassifierMixin):
             return
-        facts = Facts()
+        facts: dict[str, Any] = {}
         with suppress(Exception):  # the library says what is wrong with the labels
             (y, w), given = self.labels_weights(), named(self.estimator, "base_score")
             center = float(np.average(y, weights=w))
             spread = math.sqrt(np.average((y - center) ** 2, weights=w))
             start = self.starts_at if given is None else float(given)
-            facts = Facts(own=own, start=start, intercept=center, tolerance=FAR * spread)
-        guards.starts_near_intercept(facts)
+            facts = {"start": start, "intercept": center, "tolerance": FAR * spread}
+        self.training.know(**facts)
 
     @staticmethod
     def encodes(objective: Objective) -> bool:
@@ -223,13 +223,14 @@ class Fitting:
             self.given.pop("eval_set", None)
             self.given |= evaluation_arguments(self.library_fit, pairs)
 
-    def check_held_out(self, prefix: str, name: str | None = None) -> None:
-        """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
-        pairs = list(self.evaluation_sets().values())
-        guards.stops_on_held_out(Facts(
-            evaluated=[(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)], looks_at=name,
-            data=self.given["X"], labels=lambda k: self.given["y"] if k is None else pairs[k][1],
-        ))  # fmt: skip
+    def stops_on_sets(self, prefix: str, *looks_at: str | None) -> None:
+        """Say on which evaluation sets, by the library's names of them, fit stops early."""
+        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(self.evaluation_sets().values())]
+        self.training.know(sets=sets, data=self.given["X"], looks_at=looks_at)
+
+    def labels_of(self, k: int | None) -> Any:
+        """The labels of an evaluation set, or of the training rows."""
+        return self.given["y"] if k is None else list(self.evaluation_sets().values())[k][1]
 
     def fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -300,8 +301,7 @@ class Fitting:
     @staticmethod
     def arrange(own: Sequence[Any] | None, X: Any, name: str = "X") -> Any:
         """Rows with these columns in this order, where the library does not look at names."""
-        facts = Facts(columns=(own, column_names(X)), columns_of=("the training rows", name))
-        guards.columns_are_in_order(facts)
+        Columns(columns=column_names(X), trained_on=own, name=name, of="the training rows")
         return X
 
     @classmethod
@@ -524,18 +524,14 @@ def check_places(estimator: Any, metrics_in_fit: bool, objectives: tuple[str, ..
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
-def own_objective(estimator: Any, role: str) -> Objective | None:
-    """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
-    objective = named(estimator, *OBJECTIVES)
-    _checks.check_called("objective", objective)
+def trained_on(estimator: Any) -> dict[str, Any]:
+    """The facts of what an estimator is trained on: one of ours, a function, or its library's."""
+    own = named(estimator, *OBJECTIVES)
+    _checks.check_called("objective", own)
     check_name(estimator)
-    if not isinstance(objective, Objective):
-        return None
-    kind: Any = type(estimator)
-    guards.objective_fits_estimator(
-        Facts(objective=objective, estimator=estimator, role=role, library=row_of(kind))
-    )
-    return objective
+    if isinstance(own, Objective):
+        return {"objective": own, "link": own.link}
+    return {"objective": None, "function" if callable(own) else "built_in": own}
 
 
 def check_name(estimator: object) -> None:
@@ -560,22 +556,14 @@ def check_name(estimator: object) -> None:
         )
 
 
-def read_metric(value: object, estimator: Any, role: str) -> Any:
-    """A Metric if it is one of ours, rendered or not; raise if its input would be wrong."""
+def read_metric(value: object) -> Any:
+    """A Metric if it is one of ours, rendered or not."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
         raise TypeError(
             f"eval_metric is an objective, {value!r}: write objective= of the estimator"
         )
-    metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
-    if not isinstance(metric, Metric):
-        return metric
-    own = named(estimator, *OBJECTIVES)
-    if callable(own):
-        _arguments.check_metric(metric, own)
-    else:
-        guards.metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=own))
-    return metric
+    return value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
 
 
 def one_column(y: ArrayLike) -> Array:

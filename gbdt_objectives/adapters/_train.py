@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._checks import Array, Training, stack, to_host, warn
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
+from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
 from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
@@ -79,14 +79,16 @@ class StartedObjective:
     The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
-    ``given`` names the user's argument that says where to start.
+    ``given`` names the user's argument that says where to start. ``training`` is what is known of
+    the training so far.
     """
 
     def __init__(
-        self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
-        given: str = "",
+        self, objective: Objective, start: float | Array | None, training: Training, *,
+        shifts: bool = False, given: str = "",
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
+        self.training = training
         self.shifts = shifts
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
@@ -101,21 +103,19 @@ class StartedObjective:
         with _workers.together(self.objective, self._calls):
             if self._bound is not None:
                 return self._bound(margin)
-            loss = self.objective.equations
+            training = self.training.part(
+                name=self.objective.equations.name, engine=_workers.engine(),
+                start_by=self.given or None,
+                alone=None if _workers.workers() else _calls.free_network(stack()),
+            )  # fmt: skip
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
-            if not _workers.workers():
-                alone = _calls.free_network(stack())
-                guards.sums_are_of_all_rows(Facts(name=loss.name, alone=alone))
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
                 self.shift = start_margin(self.objective)
             bound = self._bound = self.objective.bind(y, w, start=self.shift)
             self.objective, found = bound.objective, bound(margin)
-            if self.given:  # does the user's own start contradict the objective?
-                loss = self.objective.equations
-                facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
-                guards.starts_near_intercept(with_start(facts, loss, bound.rows, margin, found[0]))
+            begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
 
     def of(self, data: Any) -> StartedObjective:
@@ -186,11 +186,11 @@ def find_callbacks(
         if rounds is not None:
             callbacks.append(library.stop(metric, rounds, request.params))
     library.check(request, request.params, callbacks)
-    for callback in callbacks:
-        if request.function == "train" and isinstance(callback, library.stops):
-            guards.stops_on_held_out(Facts(
-                evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
-            ))  # fmt: skip
+    if request.function == "train":
+        looks_at = [one.data for one in callbacks if isinstance(one, library.stops)]
+        request.training.know(
+            sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
+        )
     return callbacks
 
 

@@ -27,10 +27,11 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Facts, guards
+from gbdt_objectives._checks import Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import IDENTITY, LOGIT
+from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
@@ -218,7 +219,8 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
     _arguments.check_is_objective(objective)
     assert isinstance(objective, Objective)
     if metric is not None:
-        _arguments.check_metric(metric, objective)
+        _arguments.check_is_metric(metric)
+        Training(objective=objective, metric=metric)
     if objective.is_by_row:
         raise ValueError(
             f"{objective!r} has a value of its own for each training row, but Spark keeps no order "
@@ -286,20 +288,23 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     objective, base_score = estimator.trained_on, _get(estimator, "base_score")
     earlier = {"xgb_model": _get(estimator, "xgb_model")}
     named = LOGIT if objective.link.n_classes else IDENTITY
-    if continues({"base_score": base_score}, earlier, objective, named):
-        return StartedObjective(objective, None), earlier
+    training = Training(library=XGBOOST, objective=objective, link=objective.link)
+    if continues({"base_score": base_score}, earlier, objective, training, named):
+        return StartedObjective(objective, None, training), earlier
     in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
     started, begin = start_at(
-        measured, base_score, named, base_margin=in_rows, its_name="base_margin_col",
+        measured, base_score, named, training, base_margin=in_rows, its_name="base_margin_col",
         ends=(0.0, 0.0),  # models add the column themselves
     )  # fmt: skip
     if started.given:  # the workers warn where nobody looks
         loss, start = measured.equations, float(np.asarray(started.start))
-        guards.starts_near_intercept(Facts(
-            name=loss.name, given=started.given, start=start, intercept=measured.intercept,
+        training.know(
+            start_by=started.given,
+            start=start,
+            intercept=measured.intercept,
             tolerance=loss.start_tolerance,
-        ))  # fmt: skip
+        )
     return started, begin
 
 

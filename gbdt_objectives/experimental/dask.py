@@ -223,7 +223,8 @@ class Seat:
 
     def __init__(self, fit_objective: FitObjective, rank: int, tracker: Any) -> None:
         self.token = fit_objective.token
-        self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
+        objective, training = fit_objective.objective, _checks.Training()
+        self.started = StartedObjective(objective, 0.0, training, shifts=True)
         self.rank, self.tracker, self.task = rank, tracker, _task()
         self.workers: Sequence[str] = ()  # the address of each
 

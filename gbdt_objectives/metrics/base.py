@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Stack, guards, stack as frames
+from gbdt_objectives._checks import Stack, Training, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -84,8 +84,8 @@ class Metric(Shown):
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
-            guards.metric_sees_all_rows(_calls.metric_facts(self, stack))
-        guards.metric_reads_response(_calls.scorer_facts(self, y_pred, stack))
+            Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
+        _calls.scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -141,15 +141,7 @@ class Metric(Shown):
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        facts = _calls.metric_facts(self, stack)
-        asks = form.cannot_stop_alone and not _workers.workers()
-        alone = _calls.free_network(stack) if asks else None
-        facts = replace(facts, form=form, alone=alone)
-        guards.sums_are_of_all_rows(facts)
-        guards.form_is_that_of_caller(facts)
-        guards.stops_in_its_direction(facts)
-        predictions = _calls.predictions_of(stack, facts.link)
-        guards.metric_reads_predictions(replace(facts, predictions=predictions))
+        _calls.metric_called(self, form, stack)
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""

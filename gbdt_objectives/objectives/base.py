@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
+from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host, told_once
 from gbdt_objectives._checks.domain import Domain
+from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
@@ -361,18 +362,27 @@ class Objective(Shown):
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _versions.check_loaded()
-        stack, facts = frames(), None
+        stack = frames()
         booster = _calls.training(stack)
-        if booster is None or _trains.get(booster) != self:  # else all guards were asked
-            facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
-            guards.estimator_reads_margins(facts)
-            guards.booster_predicts_by_link(facts)
-            guards.earlier_margins_are_read(facts)
+        if booster is not None and _trains.get(booster) == self:  # all guards were asked
+            return self._compute(booster, b if native else None, y, f, w, stack)
+        with told_once(_calls.cross_validation(stack) or booster):
+            training = _calls.objective_called(self.equations.name, self.equations.link, stack)
+            found = self._compute(booster, b if native else None, y, f, w, stack, training)
+        if booster is not None:
+            _trains[booster] = self
+        return found
+
+    def _compute(
+        self, booster: Any, data: Any, y: Any, f: Any, w: Any, stack: Stack,
+        training: Training | None = None,
+    ) -> Both:  # fmt: skip
+        """Gradient and hessian of a call, which may be the first of a ``training``."""
         with self._together(stack):
-            if native:
-                y, w = _checks.label_weight(b)
+            if data is not None:
+                y, w = _checks.label_weight(data)
             # on several workers all must measure at the same time, in the first round
-            owner = b if native and not _workers.together_now() else booster
+            owner = booster if data is None or _workers.together_now() else data
             if owner is not None and isinstance(f, np.ndarray) and not _checks.on_device(y):
                 bound = self._bound_to(owner, y, w)
                 found = bound.fresh(f)
@@ -381,10 +391,8 @@ class Objective(Shown):
                 rows = read_rows(self, y, f, w)
                 loss, f = self._for(rows), rows.f
                 found = compute(loss, rows, FLOAT32)
-            if facts is not None:
-                guards.starts_near_intercept(with_start(facts, loss, rows, f, found[0]))
-                if booster is not None:
-                    _trains[booster] = self
+            if training is not None:
+                begin(training, loss, rows, f, found[0])
             return found
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
@@ -438,7 +446,7 @@ class Objective(Shown):
             if self.equations.reduce is None:
                 alone = _calls.free_network(stack or frames())
                 if alone is not None:
-                    guards.sums_are_of_all_rows(Facts(name=self.equations.name, alone=alone))
+                    Training(name=self.equations.name, alone=alone)
             return nullcontext()
         if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
@@ -698,25 +706,35 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
 
 
-def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
-    """The facts, and where boosting starts, if this is its first call: then boosters pass their own
-    start in every row. A loss that does not say how far from its intercept that may be is asked by
-    its gradients: nearly all point one way."""
+def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
+    """A training begins: its guards learn of its rows, of its loss, measured on those of all
+    workers, and of where it starts, in every library and at every door, here only. A call by hand
+    is a training of one round."""
+    training.know(loss=loss, rows=rows)
+    if training.start_by is not None:  # else it is where the objective wants it
+        training.know(**read_start(training, loss, rows, f, gradient))
+
+
+def read_start(
+    training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any
+) -> dict[str, float | None]:
+    """Where boosting starts, if all rows start alike. A loss that does not say how far from its
+    intercept that may be is asked by its gradients: nearly all point one way."""
     n, alone = len(rows), not _workers.together_now()
     if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
-        return facts  # nearly all calls by hand, at no cost
+        return {}  # nearly all calls by hand, at no cost
     low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
     g = np.asarray(to_host(gradient), np.float64).reshape(n, -1 if n else loss.outputs)
     own = [low, high, np.abs(g).sum(), *g.sum(axis=0)]
     everybodys = _workers.all_gather(own)
     start = float(everybodys[:, 0].min()) + 0.0  # not -0
     if start != everybodys[:, 1].max():
-        return facts
+        return {}
     size, *sums = everybodys[:, 2:].sum(axis=0).tolist()
-    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, None
-    if tolerance is None and size and (facts.library is not None or facts.given):
+    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, 0.0
+    if tolerance is None and size and (training.library or training.start_by):
         pull = float(np.abs(sums).sum()) / size
-        if intercept is None and pull >= guards.ONE_WAY:
+        if intercept is None and pull >= ONE_WAY:
             intercept = loss.measured(replace(rows, f=None)).intercept
     best = None if isinstance(intercept, tuple) else intercept
-    return replace(facts, intercept=best, tolerance=tolerance, start=start, pull=pull)
+    return {"intercept": best, "tolerance": tolerance, "start": start, "pull": pull}

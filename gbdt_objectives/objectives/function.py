@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, check_takes, guards
+from gbdt_objectives._checks import Array, Training, check_takes
 from gbdt_objectives._checks.domain import Domain, of_link
+from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows, read_only
@@ -61,10 +62,11 @@ class FunctionLoss(Loss):
         if self.intercept is None or self.outputs > 1:
             return replace(self, intercept=self.intercept or find_start(self, rows))
         for c, S, A in points_at([self.intercept], self.function, rows).tolist():
-            best: Any = find_start(self, rows) if abs(S) >= guards.ONE_WAY * A > 0 else None
+            best: Any = find_start(self, rows) if abs(S) >= ONE_WAY * A > 0 else None
             if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
-                facts = Facts(objective=self, start=c, intercept=best, pull=abs(S) / A)
-                guards.starts_near_intercept(facts)
+                Training(
+                    link=self.link, start=c, start_by="intercept", intercept=best, pull=abs(S) / A
+                )
         return self
 
     def value(self, rows: Rows) -> tuple[float, float]:

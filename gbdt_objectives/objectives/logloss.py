@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
@@ -71,10 +71,10 @@ class LoglossLoss(Loss):
             return self
         negative, positive = both_classes(rows)
         if self.named or self.offset > 0 or self.negative_weight > 1:
-            guards.thins_the_frequent_class(Facts(
+            Sampling(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
                 to_name="make it label 1: y == event (words are in alphabetical order)",
-            ))  # fmt: skip
+            )  # fmt: skip
         if self.named:
             return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset

@@ -12,7 +12,7 @@ import catboost
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -22,7 +22,7 @@ from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
+from gbdt_objectives.objectives.base import Start, read_labels
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
@@ -126,7 +126,8 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
     if np.size(pool.get_baseline()):
-        guards.row_start_is_added(Facts(library=CATBOOST, row_start=f"baseline of {name}"))
+        start = {"row_start": f"baseline of {name}", "start_ends": (-np.inf, np.inf)}
+        Training(library=CATBOOST, **start)
     return np.asarray(pool.get_label())
 
 
@@ -140,15 +141,18 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
 ) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
-    return start(objective, labels(pool, "data"), weights(pool), request.others), {}
+    y, w = labels(pool, "data"), weights(pool)
+    return start(objective, y, w, request.others, request.training), {}
 
 
 def start(
-    objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
-) -> RowWise:
+    objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any],
+    training: Training,
+) -> RowWise:  # fmt: skip
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y)
+    training.know(loss=measured.equations, rows=read_labels(measured, y, w))
     earlier = given.get("init_model")
     if earlier is None:
         return RowWise(measured, float(start_margin(measured)))
@@ -156,10 +160,8 @@ def start(
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
     given["init_model"] = earlier.copy()
-    guards.earlier_model_fits(Facts(
-        earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
-        outputs=np.size(earlier.get_scale_and_bias()[1]),
-    ))  # fmt: skip
+    outputs = np.size(earlier.get_scale_and_bias()[1])
+    training.know(earlier=Earlier("init_model", outputs, margins_of(earlier)[1]))
     return RowWise(measured, 0.0)
 
 

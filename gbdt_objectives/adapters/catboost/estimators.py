@@ -9,7 +9,7 @@ from typing import Any
 import catboost
 import numpy as np
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
@@ -72,7 +72,7 @@ class Fitting(_estimators.Fitting):
             metric = None if self.metric is not None else asked.get("eval_metric")
             _arguments.refuse_all({**asked, "eval_metric": metric}, _train.REFUSED)
             if "baseline" in self.given:
-                guards.row_start_is_added(Facts(library=CATBOOST, row_start="baseline"))
+                self.training.know(row_start="baseline", start_ends=(-np.inf, np.inf))
             for name, (one, _) in {"X": (X, None), **self.evaluation_sets()}.items():
                 if isinstance(one, catboost.Pool):
                     _train.labels(one, name)
@@ -80,9 +80,8 @@ class Fitting(_estimators.Fitting):
             link = self.read_by(self.metric)
             self.parameters["eval_metric"] = rendered(self.metric, link=link)
         if self.stops(asked) and not asked.get("eval_fraction"):
-            facts = Facts(objective=self.objective, metric=self.metric, library=CATBOOST)
-            guards.stops_on_a_metric_of_ours(facts)
-            self.check_held_out("valid")
+            self.training.know(stops_on=self.metric)
+            self.stops_on_sets("valid", None)
 
     def stops(self, asked: Mapping[str, Any]) -> bool:
         """Whether the model is cut back to its best round, or training stops early."""
@@ -115,7 +114,7 @@ class Fitting(_estimators.Fitting):
         return class_positions("y", y, classes)
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> Any:
-        return _train.start(objective, y, w, self.given)
+        return _train.start(objective, y, w, self.given, self.training)
 
     def hand_over(self, loss: Any) -> None:
         metric = rendered(self.metric, loss.shift)

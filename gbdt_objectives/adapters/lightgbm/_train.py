@@ -14,7 +14,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._checks.tables import categories_of, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
@@ -148,7 +148,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
             "is for rows in their order: make lightgbm.Dataset(X[rows], label=y[rows])"
         )
-    goes_on = continues(request.others, request.objective, request.data)
+    goes_on = continues(request.others, request.data, request.training)
     with one_at_a_time() as first_round, explain_errors():
         had = [init_score(d, request.objective.outputs) for d in datasets] if goes_on else []
         try:
@@ -161,13 +161,12 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
                     dataset.set_field("init_score", score)
 
 
-def continues(given: MutableMapping[str, Any], objective: Objective, data: Any) -> bool:
+def continues(given: MutableMapping[str, Any], data: Any, training: Training) -> bool:
     """Whether training continues an earlier model, ``given["init_model"]``; if so, it is read."""
     if given.get("init_model") is None:
         return False
     given["init_model"] = read_booster(given["init_model"])
-    known = earlier_facts({**given, "train_set": data})
-    guards.earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
+    training.know(**earlier_facts({**given, "train_set": data}))
     return True
 
 
@@ -176,14 +175,13 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    X = getattr(data, "data", None) if isinstance(data, lgb.Dataset) else data
-    categories = zip(column_names(X) or (), categories_of(X), strict=False)
-    return {
-        "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
-        "averages": averages(booster), "came": OF_LIGHTGBM.get(read_objective(booster)[0]),
-        "columns": (booster.feature_name(), columns_of(data)), "columns_of": ("init_model", "X"),
-        "categories": (booster.pandas_categorical or [], {k: v for k, v in categories if v}),
+    columns = {
+        "columns": columns_of(data), "trained_on": booster.feature_name(),
+        "categories": categories_in(data), "known": booster.pandas_categorical or (),
     }  # fmt: skip
+    came = OF_LIGHTGBM.get(read_objective(booster)[0])
+    outputs = booster.num_model_per_iteration()
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster), columns)}
 
 
 def columns_of(data: Any) -> list[Any] | None:
@@ -193,6 +191,16 @@ def columns_of(data: Any) -> list[Any] | None:
     named = getattr(data, "feature_name", None)
     X = data.data if isinstance(data, lgb.Dataset) else data
     return named if isinstance(named, list) else column_names(X)
+
+
+def categories_in(data: Any) -> dict[Any, list[Any]]:
+    """The categories of pandas in a Dataset, or in what becomes one, by the names of columns."""
+    if getattr(data, "_handle", None):
+        names, places = data.get_feature_name(), data.params.get("categorical_column", ())
+        return dict(zip([names[k] for k in places], data.pandas_categorical or (), strict=False))
+    X = data.data if isinstance(data, lgb.Dataset) else data
+    found = zip(column_names(X) or (), categories_of(X), strict=False)
+    return {name: values for name, values in found if values is not None}
 
 
 def rows_of(dataset: lgb.Dataset) -> dict[str, Any]:
@@ -256,16 +264,16 @@ def place(
     """The objective, which starts at an init_score, or shifts all margins by its intercept."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
-    guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
+    training = request.training.know(row_start="init_score", sets_with_start=has_score)
     own_start = next(iter(scores.values()))
     if request.others.get("init_model") is not None:
-        return StartedObjective(objective, None), {}
+        return StartedObjective(objective, None, training), {}
     if own_start is not None:
         ends = _train.ends_of(own_start)
         if request.function == "train" or ends[0] == ends[1]:  # cv's predictions start as rows do
-            guards.row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
-        return StartedObjective(objective, own_start), {}
-    return StartedObjective(objective, 0.0, shifts=True), {}
+            training.know(start_ends=ends)
+        return StartedObjective(objective, own_start, training), {}
+    return StartedObjective(objective, 0.0, training, shifts=True), {}
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:

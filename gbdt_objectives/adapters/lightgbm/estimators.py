@@ -8,10 +8,12 @@ from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.tables import arranged
+from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
@@ -69,17 +71,15 @@ class Fitting(_estimators.Fitting):
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
-        facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
+        self.training.know(others=metrics, predicts_by=IDENTITY)
         names = [m for m in metrics if isinstance(m, str)]
         if objective.link.is_transformed or objective.link.is_of_objective:
-            guards.own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not names:
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names(asked):
-            if not metrics:
-                guards.stops_on_a_metric_of_ours(facts)
+            self.training.know(stops_on=next(iter(metrics), None))
             if not named:  # LightGBM would stop on its default, too
                 self.parameters["metric"] = names or "None"
 
@@ -93,7 +93,7 @@ class Fitting(_estimators.Fitting):
                 rounds = _checks.whole_number(name, found[name], 1)
                 callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
         if _train.any_stops_early(callbacks):
-            self.check_held_out("valid")
+            self.stops_on_sets("valid", None)
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
@@ -116,11 +116,10 @@ class Fitting(_estimators.Fitting):
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         for name in [name for name in self.row_starts if name in self.given]:
-            facts = Facts(library=LIGHTGBM, estimator=self.estimator, row_start=name)
-            guards.row_start_is_added(facts)
-        if _train.continues(self.given, objective, self.given["X"]):
-            return StartedObjective(objective, None)
-        return StartedObjective(objective, 0.0, shifts=True)
+            self.training.know(row_start=name, start_ends=(-np.inf, np.inf))
+        if _train.continues(self.given, self.given["X"], self.training):
+            return StartedObjective(objective, None, self.training)
+        return StartedObjective(objective, 0.0, self.training, shifts=True)
 
     @contextmanager
     def around(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ import sklearn
 from sklearn import ensemble
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Member
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
@@ -151,20 +151,17 @@ class Fitting(_estimators.Fitting):
         classes = super().find_classes(objective)
         weight = ("class_weight", "class_weight", self.estimator.class_weight)
         name = type(self.estimator).__name__
-        guards.class_weight_has_positions(
-            Facts(name=name, classes=classes.tolist(), parameters=[weight])
-        )
+        Member(name=name, classes=classes.tolist(), parameters=[weight])
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         estimator = self.estimator
         if estimator.warm_start and hasattr(estimator, "_loss"):
-            guards.earlier_model_fits(Facts(
-                earlier="the fit before, from which warm_start=True goes on,", objective=objective,
-                link=objective.link, came=bridge().margins_of(estimator)[1],
-                outputs=estimator.n_trees_per_iteration_,
+            self.training.know(earlier=Earlier(
+                "the fit before, from which warm_start=True goes on,",
+                estimator.n_trees_per_iteration_, bridge().margins_of(estimator)[1],
             ))  # fmt: skip
-        return StartedObjective(objective, None)
+        return StartedObjective(objective, None, self.training)
 
     def hand_over(self, started: StartedObjective) -> None:
         self.started = started

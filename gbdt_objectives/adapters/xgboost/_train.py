@@ -13,7 +13,7 @@ import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
@@ -183,7 +183,7 @@ def is_empty(matrix: xgb.DMatrix) -> bool:
 
 def continues(
     params: Mapping[str, Any], given: MutableMapping[str, Any], objective: Objective,
-    named: Link | None = None,
+    training: Training, named: Link | None = None,
 ) -> bool:  # fmt: skip
     """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is replaced by
     one of the same margins that predicts by ``named``, the link by whose name XGBoost trains."""
@@ -193,10 +193,8 @@ def continues(
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(given["xgb_model"])
     name = intercept.objective_of(booster)
-    guards.earlier_model_fits(Facts(
-        earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
-        link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),
-    ))  # fmt: skip
+    came = RAW.get(name) or OF_XGBOOST.get(name)
+    training.know(earlier=Earlier("xgb_model", intercept.count_outputs(booster), came))
     given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
 
@@ -218,23 +216,23 @@ def place(
     matrices: Mapping[str, xgb.DMatrix],
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective, measured on the first matrix, and the base_score to start at."""
-    if continues(params, request.others, objective):
-        return StartedObjective(objective, None), {}
+    if continues(params, request.others, objective, request.training):
+        return StartedObjective(objective, None, request.training), {}
     margins = {name: matrix.get_float_info("base_margin") for name, matrix in matrices.items()}
     first = next(iter(matrices))
     has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
-    guards.rows_start_alike(Facts(row_start="base_margin", has_start={**has, first: has_margin}))
+    request.training.know(row_start="base_margin", sets_with_start={**has, first: has_margin})
     own_start = margins[first] if has_margin else None
     return start_at(
-        objective, params.get("base_score"), objective.link,
+        objective, params.get("base_score"), objective.link, request.training,
         label_weight=_checks.label_weight(matrices[first]), base_margin=own_start,
     )  # fmt: skip
 
 
 def start_at(
-    objective: Objective, base_score: Any, named: Link, *, earlier: bool = False,
-    label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
+    objective: Objective, base_score: Any, named: Link, training: Training, *,
+    earlier: bool = False, label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
     its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
     """The objective, measured on the labels, and the base_score to start at, in the units of
@@ -245,7 +243,7 @@ def start_at(
     there is one, ``ends`` its least and greatest numbers. ``earlier``: training continues a model.
     """
     if earlier:
-        return StartedObjective(objective, None), {}
+        return StartedObjective(objective, None, training), {}
     if base_margin is not None:
         if base_score is not None:
             raise ValueError(
@@ -256,24 +254,24 @@ def start_at(
         if label_weight is not None:
             n = len(label_weight[0])
             starts = _train.read_starts("base_margin", base_margin, objective.outputs, n)
-        return start_by_row(objective, starts, named, its_name, ends)
+        return start_by_row(objective, starts, named, training, its_name, ends)
     if objective.outputs > 1:  # measured in the first round
         if base_score is not None:
             raise ValueError(
                 f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
                 "with an intercept of its own: leave it out"
             )
-        return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
+        return StartedObjective(objective, 0.0, training, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)
     is_given = base_score is not None
     start = margin(base_score, objective) if is_given else float(_train.start_margin(objective))
-    started = StartedObjective(objective, start, given="base_score" * is_given)
+    started = StartedObjective(objective, start, training, given="base_score" * is_given)
     return started, {"base_score": prediction(start, named)}
 
 
 def start_by_row(
-    objective: Objective, starts: Array | None, named: Link, its_name: str,
+    objective: Objective, starts: Array | None, named: Link, training: Training, its_name: str,
     ends: tuple[float, float],
 ) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
     """The objective, and the base_score: what all rows start at, or else 0 in margin units."""
@@ -282,11 +280,11 @@ def start_by_row(
         ends = -np.inf, np.inf  # a base_score is one number
     elif starts is not None:
         ends = _train.ends_of(starts)
-    guards.row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
+    training.know(row_start=its_name, start_ends=ends)
     kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
     if not is_base_score(kept, named):
         kept = 0.0 if several else prediction(0.0, named)
-    return StartedObjective(objective, starts), {"base_score": kept}
+    return StartedObjective(objective, starts, training), {"base_score": kept}
 
 
 def prediction(start: float, link: Link) -> float:

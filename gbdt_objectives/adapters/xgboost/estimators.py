@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
@@ -55,22 +54,20 @@ class Fitting(_estimators.Fitting):
         elif self.metrics:
             last = self.metrics[-1]
             if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
-                asked = replace(self.asked, others=(last,), directions=guesses)
-                guards.function_stops_in_its_direction(asked)
+                self.training.know(last=last, guesses=guesses)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
-        facts = replace(self.asked, library=XGBOOST)
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         stops_early = by_rounds or stopping.any_stops_early(callbacks)
         table.check(found, objective, stops_early=stops_early)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
-            guards.stops_on_a_metric_of_ours(facts)
+            self.training.know(stops_on=None)
         link = objective.link
+        self.training.know(predicts_by=self.named(objective))
         if link.is_of_objective or self.named(objective).xgboost != link.xgboost:
-            guards.own_metrics_read_margins(facts)
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
     def named(self, objective: Objective) -> Link:
@@ -83,9 +80,8 @@ class Fitting(_estimators.Fitting):
         callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
-        for callback in callbacks:
-            if isinstance(callback, stopping.STOPPING):
-                self.check_held_out("validation", callback.data)
+        looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
+        self.stops_on_sets("validation", *looks_at)
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
@@ -99,20 +95,21 @@ class Fitting(_estimators.Fitting):
     def continues(self, objective: Objective) -> bool:
         """Whether training continues an earlier model; if not, all rows must start alike."""
         base_score = {"base_score": self.estimator.base_score}
-        if _train.continues(base_score, self.given, objective, self.named(objective)):
+        named = self.named(objective)
+        if _train.continues(base_score, self.given, objective, self.training, named):
             return True
         sets = self.evaluation_sets()
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        guards.rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
+        self.training.know(row_start="base_margin", sets_with_start={"X": has_margin, **has})
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         if self.continues(objective):
-            return StartedObjective(objective, None)
+            return StartedObjective(objective, None, self.training)
         started, start = _train.start_at(
-            objective, self.estimator.base_score, self.named(objective),
+            objective, self.estimator.base_score, self.named(objective), self.training,
             label_weight=(y, w), base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= start

@@ -80,7 +80,7 @@ def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None)
     >>> early_stopping(extended_qwk_metric(), 50).maximize
     True
     """
-    _arguments.check_metric(metric, None)
+    _arguments.check_is_metric(metric)
     return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import workers as _workers
@@ -115,12 +115,12 @@ def train(
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
-    earlier = on_one_machine.continues(params, kwargs, objective)
+    earlier = on_one_machine.continues(params, kwargs, objective, request.training)
     needed = {address for matrix in matrices.values() for address in matrix.worker_map}
     with explained(client, needed, timeout) as interruptible:
-        measured, ends = measure(client, objective, matrices)
+        measured, ends = measure(client, objective, matrices, request.training)
         started, begin = on_one_machine.start_at(
-            measured, params.get("base_score"), objective.link,
+            measured, params.get("base_score"), objective.link, request.training,
             earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
         )  # fmt: skip
         if started.shifts:
@@ -203,7 +203,10 @@ class Part(NamedTuple):
 
 
 def measure(
-    client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix]
+    client: distributed.Client,
+    objective: Objective,
+    matrices: Mapping[str, xgb_dask.DaskDMatrix],
+    training: Training,
 ) -> tuple[Objective, tuple[float, float] | None]:
     """The objective measured on the first matrix, and the ends of its base_margin, if any."""
     first, *others = matrices
@@ -213,7 +216,7 @@ def measure(
         parts[name] = inspect_matrix(client, matrices[name], name, partial(tell, None))
     ends = {name: [part.ends for part in found if part.ends] for name, found in parts.items()}
     has = {name: bool(found) for name, found in ends.items()}
-    guards.rows_start_alike(Facts(row_start="base_margin", has_start=has))
+    training.know(row_start="base_margin", sets_with_start=has)
     found = (float(np.min(ends[first])), float(np.max(ends[first]))) if has[first] else None
     return measured_on_parts(objective, parts[first], of_first), found
 
