@@ -151,14 +151,12 @@ def column_names(X: Any) -> list[Any] | None:
     return None if names is None or callable(names) else list(names)
 
 
-def not_flat(name: str, values: Any, also: str = "") -> ValueError:
-    """The error for what is of another shape than (n,)."""
-    shape, (first, *_) = np.shape(values), column_names(values) or [None]
-    column = f"{name}[:, 0]" if first is None else f"{name}[{first!r}]"
+def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:
+    """The error for an array of another shape than (n,)."""
     remedy = {
         0: ": pass a list, of one number too",
-        2: f": pass one column, such as {column}; of a probability for each of K classes, "
-        "decide(probability, metric) or argmax(axis=1) makes one label for each row",
+        2: f": pass one column, such as numpy.asarray({name})[:, 0]; of a probability for each of "
+        "K classes, decide(probability, metric) or argmax(axis=1) makes one label for each row",
     }.get(len(shape), "")
     return ValueError(f"{name} must be one-dimensional{also}, found shape {shape}{remedy}")
 
@@ -167,7 +165,7 @@ def vector(name: str, values: ArrayLike) -> Array:
     """A non-empty one-dimensional array of finite real numbers (floats keep their dtype)."""
     array = real_array(name, values)
     if array.ndim != 1:
-        raise not_flat(name, values)
+        raise not_flat(name, array.shape)
     if array.size == 0 and not several():
         raise ValueError(f"{name} is empty: there must be at least one row")
     finite(name, array)

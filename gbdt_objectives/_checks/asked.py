@@ -119,7 +119,6 @@ class Earlier(NamedTuple):
     outputs: int = 1
     link: Link | None = None  # what its margins are; None if its file does not say
     averages: bool = False  # whether it is a forest, which predicts the mean of its trees
-    columns: Mapping[str, Any] = {}  # as Columns, with those of the data
 
 
 class Training(Asked):
@@ -176,7 +175,7 @@ class Training(Asked):
     pull: float  # |sum w g| / sum w |g| at the start, of several outputs added up
 
 
-class Columns(Asked):
+class Layout(Asked):
     """What is known of rows and of their columns, which are matched by position."""
 
     name: str  # of the data set, or of the features, in messages

@@ -17,8 +17,8 @@ import numpy as np
 from gbdt_objectives._checks.arrays import shown, to_host
 from gbdt_objectives._checks.asked import (
     UNKNOWN,
-    Columns,
     Earlier,
+    Layout,
     Member,
     Model,
     Sampling,
@@ -32,7 +32,14 @@ from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 __all__ = [  # the values that guards are asked by; nothing else is called from outside
-    "UNKNOWN", "Columns", "Earlier", "Member", "Model", "Sampling", "Scoring", "Training",
+    "UNKNOWN",
+    "Earlier",
+    "Layout",
+    "Member",
+    "Model",
+    "Sampling",
+    "Scoring",
+    "Training",
 ]  # fmt: skip
 
 _RANDOM = np.random.default_rng
@@ -489,7 +496,7 @@ def row_start_is_added(training: Training) -> None:
 
 @guard(Training, "earlier", "link")
 def earlier_margins_are_read(training: Training) -> None:
-    """Margins of an earlier model must be its predictions', of the same columns and meaning."""
+    """Margins of an earlier model must be its predictions', of the same meaning."""
     earlier, link = training.earlier, training.link
     name, came = earlier.argument, earlier.link
     if earlier.averages:
@@ -497,7 +504,6 @@ def earlier_margins_are_read(training: Training) -> None:
             f"{name} is a forest, boosting='rf', which predicts the mean of its trees, but its "
             "margins are their sum: train it with boosting='gbdt', 'dart' or 'goss'"
         )
-    Columns(name="X", of=name, **earlier.columns)
     if came is None or link is None or link.reads(came):
         return
     if came.is_transformed or not link.is_read_by_objective:  # else its name says nothing of it
@@ -507,36 +513,36 @@ def earlier_margins_are_read(training: Training) -> None:
         )
 
 
-@guard(Columns, "columns", "trained_on", "of")
-def columns_are_in_order(X: Columns) -> None:
+@guard(Layout, "columns", "trained_on", "of")
+def columns_are_in_order(layout: Layout) -> None:
     """Columns that are read by position must be in the order of those trained on."""
-    if are_turned(X.columns, X.trained_on):
-        named = dict(zip(plain_names(X.columns), X.columns or (), strict=True))
-        order = shown([named[name] for name in plain_names(X.trained_on)])
+    if are_turned(layout.columns, layout.trained_on):
+        named = dict(zip(plain_names(layout.columns), layout.columns or (), strict=True))
+        order = shown([named[name] for name in plain_names(layout.trained_on)])
         raise ValueError(
-            f"{X.name} has the columns of {X.of} in another order, and they are read by position: "
-            f"pass X[{order}], of Arrow X.select"
+            f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
+            f"position: pass X[{order}], of Arrow X.select"
         )
 
 
-@guard(Columns, "categories", "known", "of")
-def categories_keep_their_numbers(X: Columns) -> None:
+@guard(Layout, "categories", "known", "of")
+def categories_keep_their_numbers(layout: Layout) -> None:
     """Categories must have the numbers by which an earlier model knows them."""
-    for known, (name, values) in zip(X.known, X.categories.items(), strict=False):
+    for known, (name, values) in zip(layout.known, layout.categories.items(), strict=False):
         moved = any(a != b for a, b in zip(known, values, strict=False))
-        if moved and len(X.known) == len(X.categories):
+        if moved and len(layout.known) == len(layout.categories):
             every = [*known, *(value for value in values if value not in known)]
             raise ValueError(
-                f"{X.of} was trained on the categories {shown([*known])} of {name!r}, in this "
+                f"{layout.of} was trained on the categories {shown([*known])} of {name!r}, in this "
                 f"order, and would take those of X for others: pass X.assign(**{{{name!r}: "
                 f"X[{name!r}].cat.set_categories({shown(every)})}})"
             )
 
 
-@guard(Columns, "rows", "name")
-def rows_are_in_order(X: Columns) -> None:
+@guard(Layout, "rows", "name")
+def rows_are_in_order(layout: Layout) -> None:
     """Rows that are matched by position must not be labelled in different orders."""
-    check_rows(X.rows, f" of {X.name}" if X.name else "")
+    check_rows(layout.rows, f" of {layout.name}" if layout.name else "")
 
 
 @guard(Training, "earlier", "objective")

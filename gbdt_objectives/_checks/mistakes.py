@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
@@ -14,6 +14,7 @@ from os import PathLike
 from os.path import commonprefix
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -50,8 +51,9 @@ SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
-GUARDED: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""What is called instead of each function, and of that again."""
+GUARDED: set[Callable[..., Any]] = set()
+MADE: MutableMapping[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+"""What was made of functions, also of other libraries: a method that several classes have."""
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
@@ -135,7 +137,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     if function in GUARDED or called in HOT:
-        return GUARDED.get(function, function)
+        return function
+    if function in MADE:
+        return MADE[function]
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -161,7 +165,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if told is not None:
                 TOLD.reset(told)
 
-    GUARDED[function] = GUARDED[checked] = checked
+    GUARDED.add(checked)
+    MADE[function] = checked
     return checked
 
 
@@ -221,9 +226,7 @@ def any_named(values: Iterable[Any]) -> bool:
             parts = value.values() if kind is dict else value
             if len(value) < MOST_COLUMNS and any_named(parts):
                 return True
-        elif kind is not str and (
-            kind.__module__.startswith(("pandas", "scipy.sparse")) or hasattr(kind, "columns")
-        ):
+        elif kind is not str and (kind.__module__.startswith("pandas") or hasattr(kind, "columns")):
             return True
     return False
 

@@ -534,7 +534,7 @@ def positions(
     """Index of each value in ``order``, which messages call ``known``, as small integers."""
     y = as_array(name, values)
     if y.ndim != 1 or y.size == 0:
-        raise not_flat(name, values, " and not empty")
+        raise not_flat(name, y.shape, " and not empty")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
         instead = f"have {order.dtype}: give both the same type; {kind_hint(y)}"
         if known != "labels":  # which the user did not write
@@ -592,7 +592,7 @@ def distinct_groups(
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
-        raise not_flat(name, groups)
+        raise not_flat(name, values.shape)
     same_length(name, values, other, rows)
     if values.dtype.kind == "f":
         finite(name, values)
@@ -683,7 +683,7 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
     """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
     cuts: Array = real_array(name, values).astype(np.float64)
     if cuts.ndim != 1 or cuts.size == 0:
-        raise not_flat(name, cuts, " and not empty")
+        raise not_flat(name, cuts.shape, " and not empty")
     if np.isnan(cuts).any():
         raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
     if (cuts[1:] < cuts[:-1]).any():

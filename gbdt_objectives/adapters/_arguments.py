@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Columns, Training
+from gbdt_objectives._checks import Array, Layout, Training
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import BY_NAME
@@ -110,7 +110,7 @@ def check_tables(
     """The data sets, whose columns and rows are in the same order, as far as that is known."""
     for name, dataset in datasets.items():
         named = request.objective.equations.named if dataset is request.data else ()
-        Columns(
+        Layout(
             name=name, rows={**library.rows_of(dataset), **dict(named)}, of="data",
             columns=library.columns_of(dataset), trained_on=library.columns_of(request.data),
         )  # fmt: skip

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Columns, Training, warn
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of
@@ -112,7 +112,7 @@ class Fitting:
             self.run()
             return estimator
         of_rows = {"X": self.given["X"], "y": self.given["y"], **dict(objective.equations.named)}
-        Columns(name="", rows=of_rows)
+        Layout(name="", rows=of_rows)
         with _workers.together(objective):
             if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
@@ -301,7 +301,7 @@ class Fitting:
     @staticmethod
     def arrange(own: Sequence[Any] | None, X: Any, name: str = "X") -> Any:
         """Rows with these columns in this order, where the library does not look at names."""
-        Columns(columns=column_names(X), trained_on=own, name=name, of="the training rows")
+        Layout(columns=column_names(X), trained_on=own, name=name, of="the training rows")
         return X
 
     @classmethod

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Columns, column_names, group_numbers, positions, shown
+from gbdt_objectives._checks import Array, Layout, column_names, group_numbers, positions, shown
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
@@ -228,7 +228,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     if reset:
         estimator._columns = given  # of any type: scikit-learn keeps names that are strings
     own = getattr(estimator, "_columns", own)
-    Columns(name="X", columns=given, trained_on=own, of="the training rows")
+    Layout(name="X", columns=given, trained_on=own, of="the training rows")
 
 
 def check_weights(

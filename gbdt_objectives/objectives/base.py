@@ -587,7 +587,7 @@ def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: A
     """Rows of labels and margins that are arrays already; everything but the margins is checked."""
     loss = objective.equations
     if y.ndim != 1:
-        raise _checks.not_flat("y_true", y)
+        raise _checks.not_flat("y_true", y.shape)
     n = y.shape[0]
     if n == 0 and not _workers.several():
         raise ValueError("y_true is empty: there must be at least one row")

@@ -492,7 +492,7 @@ def check_zero_one_labels(y: ArrayLike, name: str = "y", also: str = "") -> Arra
 def check_labels(name: str, values: ArrayLike) -> Array:
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
-        raise _checks.not_flat(name, values, " and not empty")
+        raise _checks.not_flat(name, y.shape, " and not empty")
     if y.dtype.kind == "O" and len({type(label) for label in y}) > 1:
         types = sorted({type(label).__name__ for label in y})
         raise TypeError(f"{name} must hold labels of one type, found {', '.join(types)}")

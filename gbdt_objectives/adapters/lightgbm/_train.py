@@ -14,7 +14,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._checks import Array, Earlier, Layout, Training
 from gbdt_objectives._checks.tables import categories_of, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
@@ -175,13 +175,13 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    columns = {
-        "columns": columns_of(data), "trained_on": booster.feature_name(),
-        "categories": categories_in(data), "known": booster.pandas_categorical or (),
-    }  # fmt: skip
+    Layout(
+        name="X", columns=columns_of(data), trained_on=booster.feature_name(), of="init_model",
+        categories=categories_in(data), known=booster.pandas_categorical or (),
+    )  # fmt: skip
     came = OF_LIGHTGBM.get(read_objective(booster)[0])
     outputs = booster.num_model_per_iteration()
-    return {"earlier": Earlier("init_model", outputs, came, averages(booster), columns)}
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
 
 
 def columns_of(data: Any) -> list[Any] | None:

@@ -109,7 +109,7 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
         kind = type(column).__name__
         raise TypeError(f"{name} must be one column, a Dask Series or Array, found a Dask {kind}")
     if column.ndim != 1:
-        raise _checks.not_flat(name, column)
+        raise _checks.not_flat(name, column.shape)
     if getattr(getattr(column, "cat", None), "known", True) is False:
         raise ValueError(
             f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"
