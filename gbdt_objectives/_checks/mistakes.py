@@ -153,7 +153,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_rows(given)
             check_classes(given)
-        told = TOLD.set(set()) if TOLD.get() is None else None  # as told_once, but faster
+        told = TOLD.set(set()) if TOLD.get() is None else None
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:

@@ -6,8 +6,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from itertools import takewhile
 from types import FrameType
@@ -43,18 +42,13 @@ TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
 _told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
-@contextmanager
-def told_once(training: object = None) -> Iterator[None]:
-    """Tell each warning once within the outermost of these, or in all of the same ``training``: a
-    library may reset the filters by which Python does so, and folds differ in the numbers."""
-    if TOLD.get() is not None:
-        yield
-        return
-    token = TOLD.set(set() if training is None else _told_by.setdefault(training, set()))
-    try:
-        yield
-    finally:
-        TOLD.reset(token)
+def told_by(training: object) -> set[str]:
+    """What a training has told, unless a call of ours stands above, which tells each warning once:
+    a library may reset the filters by which Python does so, and folds differ in the numbers."""
+    told = TOLD.get()
+    if told is None:
+        told = set() if training is None else _told_by.setdefault(training, set())
+    return told
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Scoring, Stack, Training
+from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
+from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import workers as _workers
 
@@ -35,18 +36,19 @@ def is_called(stack: Stack) -> bool:
     return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
-def training(stack: Stack) -> Any:
-    """The booster that trains further up; None if none does."""
-    _, frame = call_of(TRAINS, stack)
-    return None if frame is None else frame.f_locals["self"]
+def training(stack: Stack) -> tuple[str | None, Any]:
+    """The library and the booster that trains further up; None and None if none does."""
+    room, frame = call_of(TRAINS, stack)
+    return room, None if frame is None else frame.f_locals["self"]
 
 
 def cross_validation(stack: Stack) -> Any:
     """What a library's ``cv`` further up trains, all folds; None if none does."""
-    seen: Any = next(
-        (at.f_locals for _, at in library_frames(stack) if at.f_code.co_name == "cv"), {}
-    )
-    return next((seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen), None)
+    for room, frame in stack:
+        if frame.f_code.co_name == "cv" and room in _registry.NAMES:
+            seen = frame.f_locals
+            return next(seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen)
+    return None
 
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -113,16 +115,33 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
-def objective_called(name: str, link: Link, stack: Stack) -> Training:
+def check_fits(stack: Stack) -> None:
+    """Ask for the layout of what ``fit`` of a library's own estimator was given."""
+    for room, frame in stack:
+        code, seen = frame.f_code, frame.f_locals
+        if code.co_name == "fit" and room in _registry.NAMES:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = {name: seen[name] for name in names if name in seen}
+            own = column_names(given.get("X"))
+            Layout(name="", rows=given)
+            for one in by_rows(given):
+                for name, table in one.items():
+                    Layout(columns=column_names(table), trained_on=own, name=name, of="X")
+
+
+def objective_called(
+    name: str, link: Link, caller: str | None, booster: Any, stack: Stack
+) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
-    estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
+    estimator = estimator_above(stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
-    if caller is not None and frame is not None:
-        booster, library = frame.f_locals["self"], _registry.library(caller)
+        check_fits(stack)
+    if caller is not None:
+        library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host, told_once
+from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
+from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -363,12 +364,15 @@ class Objective(Shown):
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _versions.check_loaded()
         stack = frames()
-        booster = _calls.training(stack)
+        library, booster = _calls.training(stack)
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
-        with told_once(_calls.cross_validation(stack) or booster):
-            training = _calls.objective_called(self.equations.name, self.equations.link, stack)
+        token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations
+        try:
+            training = _calls.objective_called(loss.name, loss.link, library, booster, stack)
             found = self._compute(booster, b if native else None, y, f, w, stack, training)
+        finally:
+            TOLD.reset(token)
         if booster is not None:
             _trains[booster] = self
         return found
@@ -710,9 +714,9 @@ def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> 
     """A training begins: its guards learn of its rows, of its loss, measured on those of all
     workers, and of where it starts, in every library and at every door, here only. A call by hand
     is a training of one round."""
-    training.know(loss=loss, rows=rows)
-    if training.start_by is not None:  # else it is where the objective wants it
-        training.know(**read_start(training, loss, rows, f, gradient))
+    is_given = training.start_by is not None  # else it is where the objective wants it
+    start = read_start(training, loss, rows, f, gradient) if is_given else {}
+    training.know(loss=loss, rows=rows, **start)
 
 
 def read_start(

@@ -14,7 +14,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives._checks.asked import Training, guard
-from gbdt_objectives._checks.users import told_once, warn
+from gbdt_objectives._checks.users import TOLD, warn
 from tests.matrix.guards import CLIENT, DOORS, SLOW, Call, Door, X
 from tests.strangers.many_grades import NEEDS, grades_are_few
 
@@ -119,9 +119,9 @@ def test_a_library_s_own_cv_tells_it_once() -> None:
 def test_folds_whose_numbers_differ_say_one_thing() -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with told_once():
-            for k in range(3):
-                warn(f"boosting starts at {k / 7:g}, far from {k + 1e-9:g}")
-                with told_once():
-                    warn("another")
+        token = TOLD.set(set())
+        for k in range(3):
+            warn(f"boosting starts at {k / 7:g}, far from {k + 1e-9:g}")
+            warn("another")
+        TOLD.reset(token)
     assert [str(one.message)[:8] for one in told] == ["boosting", "another"]
