@@ -26,20 +26,13 @@ from gbdt_objectives._checks.asked import (
     Training,
     guard,
 )
-from gbdt_objectives._checks.tables import are_turned, check_rows, plain_names
+from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 __all__ = [  # the values that guards are asked by; nothing else is called from outside
-    "UNKNOWN",
-    "Earlier",
-    "Layout",
-    "Member",
-    "Model",
-    "Sampling",
-    "Scoring",
-    "Training",
+    "UNKNOWN", "Earlier", "Layout", "Member", "Model", "Sampling", "Scoring", "Training",
 ]  # fmt: skip
 
 _RANDOM = np.random.default_rng
@@ -518,12 +511,10 @@ def earlier_margins_are_read(training: Training) -> None:
 @guard(Layout, "columns", "trained_on", "of")
 def columns_are_in_order(layout: Layout) -> None:
     """Columns that are read by position must be in the order of those trained on."""
-    if are_turned(layout.columns, layout.trained_on):
-        named = dict(zip(plain_names(layout.columns), layout.columns or (), strict=True))
-        order = shown([named[name] for name in plain_names(layout.trained_on)])
+    if order := in_order(layout.trained_on, layout.columns):
         raise ValueError(
             f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
-            f"position: pass X[{order}], of Arrow X.select"
+            f"position: pass X[{shown(order)}], of Arrow X.select"
         )
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import getdoc, signature
+from itertools import chain, repeat
 from numbers import Real
 from os import PathLike
 from os.path import commonprefix
@@ -20,7 +21,7 @@ import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
-from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, is_plain, read
+from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
 from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
@@ -147,8 +148,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
         if any_named((*args, *kwargs.values())):
-            names = [*parameters, *[""] * len(args)]
-            args = tuple(read(name, value) for name, value in zip(names, args, strict=False))
+            args = tuple(map(read, chain(parameters, repeat("")), args))
             kwargs = {name: read(name, value) for name, value in kwargs.items()}
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_rows(given)
@@ -220,7 +220,7 @@ def any_named(values: Iterable[Any]) -> bool:
     for value in values:
         kind = type(value)
         if kind is np.ndarray:
-            if not is_plain(value):
+            if not value.dtype.isnative or value.shape[1:] == (1,):  # which may be labels
                 return True
         elif kind is list or kind is tuple or kind is dict:
             parts = value.values() if kind is dict else value

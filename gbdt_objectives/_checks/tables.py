@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from gbdt_objectives._checks.arrays import column_names as column_names, library_name, shown
@@ -17,30 +18,25 @@ def plain_names(names: Iterable[Any] | None) -> list[str]:
     return [str(name).replace(" ", "_") for name in (() if names is None else names)]
 
 
-def are_turned(names: Iterable[Any] | None, others: Iterable[Any] | None) -> bool:
-    """Whether both name the same columns in different orders."""
-    own, given = plain_names(names), plain_names(others)
-    return own != given and sorted(own) == sorted(given)
+def in_order(own: Iterable[Any] | None, given: Sequence[Any] | None) -> list[Any] | None:
+    """The given names in the order of others that are the same; None if they are, or no others."""
+    found, wanted = plain_names(given), plain_names(own)
+    if given is None or found == wanted or sorted(found) != sorted(wanted):
+        return None
+    return [given[found.index(name)] for name in wanted]
 
 
-def arranged(own: Sequence[Any] | None, X: Any, name: str = "X") -> Any:
+def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
     """A table with these columns in this order; as it is if it has none of them."""
-    given = column_names(X) or []
-    found = dict(zip(plain_names(given), range(len(given)), strict=True))
-    own = plain_names(own)
+    given, own = column_names(X) or [], plain_names(own)
+    found = dict(zip(plain_names(given), given, strict=True))
     lacks = [column for column in own if column not in found]
     if list(found) == own or len(lacks) == len(own):
         return X
     if lacks:
         raise ValueError(f"{name} lacks the model's columns {shown(lacks)}: pass all, by name")
-    places = [found[column] for column in own]
-    return X.iloc[:, places] if hasattr(X, "iloc") else X.select([given[k] for k in places])
-
-
-def categories_of(X: Any) -> list[list[Any] | None]:
-    """The categories of each column of a table of pandas; None of a column that has none."""
-    known = [getattr(dtype, "categories", None) for dtype in getattr(X, "dtypes", ())]
-    return [None if values is None else list(values) for values in known]
+    names = [found[column] for column in own]
+    return X[names] if hasattr(X, "iloc") else X.select(names)
 
 
 def index_of(rows: Any) -> Any:
@@ -55,20 +51,18 @@ def by_rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     found: dict[Any, dict[str, Any]] = {}
     for name, values in given.items():
         held_out = "eval" in name or name.endswith("_val")
-        if not isinstance(values, tuple | list) or len(values) >= MOST_COLUMNS:
-            columns = {name: values}
-            if type(values) is dict:
-                columns = {f"{name}[{key!r}]": column for key, column in values.items()}
-            found.setdefault(0 if held_out else None, {}).update(columns)
-            continue
-        for k, part in enumerate(values):
-            called: str = f"{name}[{k}]"
-            of_set, columns = k if held_out else name, {called: part}
+        parts: Iterable[Any] = values.items() if type(values) is dict else ((None, values),)
+        if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:
+            parts = enumerate(values)
+        for key, part in parts:
+            called = name if key is None else f"{name}[{key!r}]"
+            of_set: Any = 0 if held_out else None
+            columns = {called: part}
             if isinstance(part, tuple | list) and len(part) < MOST_COLUMNS:
                 columns = {f"{called}[{j}]": column for j, column in enumerate(part)}
-                of_set = of_set if held_out else called
-            elif name == "eval_set":  # the only one
-                of_set = 0
+                of_set = key if held_out else called
+            elif type(values) in (tuple, list) and name != "eval_set":  # which is of one pair
+                of_set = key if held_out else name
             found.setdefault(of_set, {}).update(columns)
     return list(found.values())
 
@@ -77,10 +71,8 @@ def check_rows(given: Mapping[str, Any], of: str = "") -> None:
     """Raise if two columns of the same rows have the same row labels in different orders."""
     for columns in by_rows(given):
         seen: list[tuple[str, Any]] = []
-        for name, column in columns.items():
-            if (index := index_of(column)) is None:
-                continue
-            for first, by in seen:
+        for name, index in [(name, index_of(column)) for name, column in columns.items()]:
+            for first, by in seen if index is not None else ():
                 if is_turned(index, by):
                     remedy = f"{name}.loc[{first}.index], or " if index.is_unique else ""
                     raise ValueError(
@@ -88,54 +80,42 @@ def check_rows(given: Mapping[str, Any], of: str = "") -> None:
                         f"are matched by position: pass {remedy}{name}.to_numpy() if they are in "
                         f"the same order{'' if remedy else '; if not, sort both alike before'}"
                     )
-            seen.append((name, index))
+            seen += [] if index is None else [(name, index)]
 
 
 def is_turned(index: Any, other: Any) -> bool:
     """Whether rows are labelled by the same, each as often, in different orders."""
     if len(index) != len(other) or index.nlevels != other.nlevels or index.equals(other):
         return False
-    if not index.isin(other).all():
-        return False
-    return bool(index.is_unique) or Counter(index) == Counter(other)
-
-
-def is_plain(array: Any) -> bool:
-    """Whether a numpy array can be passed on as it is; one of one column may hold labels."""
-    return bool(array.dtype.isnative and (array.ndim != 2 or array.shape[1] != 1))
-
-
-def read(name: str, value: Any) -> Any:
-    """An argument with numbers in this machine's byte order; labels (n, 1) as (n,)."""
-    return native(flat_labels(value) if name in OF_LABELS else value)
+    return bool(index.isin(other).all()) and (index.is_unique or Counter(index) == Counter(other))
 
 
 def flat_labels(labels: Any) -> Any:
     """Labels (n,) or (n, 1) as (n,)."""
-    shape: tuple[int, ...] = getattr(labels, "shape", ())
-    if len(shape) != 2 or shape[1] != 1:
+    if getattr(labels, "shape", ())[1:] != (1,):
         return labels
-    if hasattr(labels, "iloc"):
-        return labels.iloc[:, 0]
     names = column_names(labels)
     return labels[:, 0] if names is None else labels[names[0]]
 
 
+def read(name: str, value: Any) -> Any:
+    """An argument with numbers in this machine's byte order; of labels one column."""
+    return native(flat_labels(value) if name in OF_LABELS else value)
+
+
 def native(value: Any) -> Any:
     """Numbers in this machine's byte order: XGBoost would take any others for its own."""
-    kind = type(value)
-    if kind in (list, tuple, dict) and len(value) < MOST_COLUMNS:
-        parts = value.values() if kind is dict else value
-        found = list(map(native, parts))
-        if all(new is part for new, part in zip(found, parts, strict=True)):
-            return value
-        return kind(zip(value, found, strict=True) if kind is dict else found)
+    kind: Any = type(value)
     dtype: Any = getattr(value, "dtype", None)
-    if getattr(dtype, "isnative", True) is False:
-        return value.astype(dtype.newbyteorder("="))
+    if kind in (list, tuple) and len(value) < MOST_COLUMNS:
+        found = kind(map(native, value))
+        return value if all(map(is_, found, value)) else found
     if hasattr(value, "iloc") and dtype is None:
-        foreign = [k for k, one in enumerate(value.dtypes) if getattr(one, "isnative", 1) is False]
-        if foreign:
-            columns = {value.columns[k]: value.dtypes.iloc[k].newbyteorder("=") for k in foreign}
-            return value.astype(columns)
-    return value
+        foreign = {
+            name: one.newbyteorder("=")
+            for name, one in value.dtypes.items()
+            if getattr(one, "isnative", True) is False
+        }
+        return value.astype(foreign) if foreign else value
+    is_foreign = getattr(dtype, "isnative", True) is False
+    return value.astype(dtype.newbyteorder("=")) if is_foreign else value

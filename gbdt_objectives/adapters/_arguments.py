@@ -87,33 +87,22 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     _checks.whole_number("num_boost_round", request.num_boost_round, 1)
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
-    if function == "cv":
-        if others.get("metrics"):
-            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-        return check_tables(request, library, {"data": request.data})
+    if function == "cv" and others.get("metrics"):
+        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
-    if metric is not None and not evals:
+    if metric is not None and not evals and function == "train":
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
     if rounds is not None and metric is None:
         raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
-    evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
-    for name, dataset in evaluated.items():
-        check_data(name, dataset, kind)
-    return check_tables(request, library, {"data": request.data, **evaluated})
-
-
-def check_tables(
-    request: Request, library: TrainingLibrary, datasets: dict[str, Any]
-) -> dict[str, Any]:
-    """The data sets, whose columns and rows are in the same order, as far as that is known."""
+    datasets = {"data": request.data} | {f"evals {name!r}": dataset for dataset, name in evals}
+    own, named = library.layout_of(request.data)["columns"], objective.equations.named
     for name, dataset in datasets.items():
-        named = request.objective.equations.named if dataset is request.data else ()
-        Layout(
-            name=name, rows={**library.rows_of(dataset), **dict(named)}, of="data",
-            columns=library.columns_of(dataset), trained_on=library.columns_of(request.data),
-        )  # fmt: skip
+        check_data(name, dataset, kind)
+        layout = library.layout_of(dataset)
+        layout["rows"] |= named if name == "data" else ()
+        Layout(name=name, trained_on=own, of="data", **layout)
     return datasets
 
 

@@ -90,7 +90,9 @@ class Fitting:
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         self.columns = column_names(self.given["X"])
-        change_sets(self.given, self.read_set)
+        change_sets(self.given, lambda X, y: (
+            self.arrange(self.columns, X, "X of an evaluation set"), whole_numbers(flat_labels(y))
+        ))  # fmt: skip
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
         self.metrics = [read_metric(one) for one in every]
@@ -111,8 +113,8 @@ class Fitting:
             self.tell_start(named(estimator, *OBJECTIVES))
             self.run()
             return estimator
-        of_rows = {"X": self.given["X"], "y": self.given["y"], **dict(objective.equations.named)}
-        Layout(name="", rows=of_rows)
+        rows = {"X": self.given["X"], "y": self.given["y"]} | dict(objective.equations.named)
+        Layout(name="", rows=rows)
         with _workers.together(objective):
             if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
@@ -176,11 +178,6 @@ class Fitting:
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
         self.estimator._columns = self.columns
-
-    def read_set(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Features, in the order of those trained on, and labels (n,) of an evaluation set."""
-        X = self.arrange(self.columns, X, "X of an evaluation set")
-        return X, whole_numbers(flat_labels(y))
 
     def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -351,33 +348,23 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
             return fitting(self, super(kind, self).fit, *args, **kwargs).fit()
 
-        def asking(name: str) -> Any:
+        def asking(name: str, answer: Callable[[Any, Any], Any] | None) -> Any:
             @wraps(getattr(library, name))
             def ask(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-                return getattr(super(kind, self), name)(fitting.by_name(self, X), *args, **kwargs)
+                X, of_library = fitting.by_name(self, X), getattr(super(kind, self), name)
+                p = answer and fitting.class_probability(self, of_library, X, *args, **kwargs)
+                return of_library(X, *args, **kwargs) if p is None else answer(self, p)  # type: ignore[misc]
 
             return available_if(fitting.margins_decide)(ask) if name in OF_MARGINS else ask
 
         kind.fit = fit
         kind.export = Exported.export
         request_rows(kind)
-        for name in fitting.asked_of_rows:
+        answers = {"predict": fitting.most_probable, "predict_proba": lambda self, p: p}
+        answers = answers if issubclass(kind, ClassifierMixin) else {}
+        for name in {*answers, *fitting.asked_of_rows}:
             if hasattr(library, name):
-                setattr(kind, name, asking(name))
-        if not issubclass(kind, ClassifierMixin):
-            return kind
-
-        def predicting(name: str, answer: Callable[[Any, Any], Any]) -> Any:
-            @wraps(getattr(library, name))
-            def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-                X, library_predict = fitting.by_name(self, X), getattr(super(kind, self), name)
-                p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
-                return library_predict(X, *args, **kwargs) if p is None else answer(self, p)
-
-            return predict
-
-        kind.predict = predicting("predict", fitting.most_probable)
-        kind.predict_proba = predicting("predict_proba", lambda self, p: p)
+                setattr(kind, name, asking(name, answers.get(name)))
         return kind
 
     return extend
@@ -424,18 +411,20 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
 
 def change_sets(given: dict[str, Any], change: Callable[[Any, Any], tuple[Any, Any]]) -> None:
     """Change features and labels of each evaluation set, in whatever form fit gets them."""
-    for X, y in (("eval_X", "eval_y"), ("X_val", "y_val")):
-        if isinstance(given.get(X), tuple) and isinstance(given.get(y), tuple):
-            pairs = [change(*pair) for pair in zip(given[X], given[y], strict=True)]
-            given[X], given[y] = map(tuple, zip(*pairs, strict=True))
-        elif given.keys() >= {X, y}:
-            given[X], given[y] = change(given[X], given[y])
+    for names in (("eval_X", "eval_y"), ("X_val", "y_val")):
+        if given.keys() >= {*names}:
+            both = [given[name] for name in names]
+            if isinstance(both[0], tuple):
+                both = [*zip(*map(change, *both), strict=True)]
+            else:
+                both = [*change(*both)]
+            given |= zip(names, both, strict=True)
     sets = given.get("eval_set")
-    if isinstance(sets, tuple) and len(sets) == 2 and not isinstance(sets[0], tuple):
+    if isinstance(sets, tuple) and not any(map(_arguments.is_pair, sets)):
         given["eval_set"] = change(*sets)
     elif isinstance(sets, list | tuple):  # of pairs, or of data sets of the library
-        pairs = [change(*one) if _arguments.is_pair(one) else one for one in sets]
-        given["eval_set"] = type(sets)(pairs)
+        each = (change(*one) if _arguments.is_pair(one) else one for one in sets)
+        given["eval_set"] = type(sets)(each)
 
 
 def whole_numbers(y: Any) -> Any:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.tables import categories_of, column_names
+from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.plans import Plan
 
@@ -58,7 +57,8 @@ def read_columns(
         )
     if own is None:
         raise ValueError("X is a DataFrame, but the model was trained on an array: pass an array")
-    categories = categories_of(X)
+    known = [getattr(dtype, "categories", None) for dtype in X.dtypes]
+    categories = [None if values is None else list(values) for values in known]
     found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
         raise ValueError(

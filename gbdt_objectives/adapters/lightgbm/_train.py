@@ -13,8 +13,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Earlier, Layout, Training
-from gbdt_objectives._checks.tables import categories_of, column_names
+from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -167,37 +166,27 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
     Layout(
-        name="X", columns=columns_of(data), trained_on=booster.feature_name(), of="init_model",
-        categories=categories_in(data), known=booster.pandas_categorical or (),
+        name="X", trained_on=booster.feature_name(), known=booster.pandas_categorical or (),
+        of="init_model", **layout_of(data),
     )  # fmt: skip
     came = OF_LIGHTGBM.get(read_objective(booster)[0])
     outputs = booster.num_model_per_iteration()
     return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
 
 
-def columns_of(data: Any) -> list[Any] | None:
-    """The names of the columns of a Dataset, or of what becomes one."""
+def layout_of(data: Any) -> dict[str, Any]:
+    """The facts of the layout of a Dataset, or of what becomes one."""
+    X, rows = data, {}
+    if isinstance(data, lgb.Dataset):  # which has frames and Series until it is constructed
+        X, rows = data.data, {"label": data.label, "weight": data.weight}
+        rows = {"X": X, **rows, "init_score": data.init_score}
+    names, kinds = column_names(X), X.dtypes.items() if hasattr(X, "iloc") else ()
+    categories = {name: list(kind.categories) for name, kind in kinds if kind == "category"}
     if getattr(data, "_handle", None):
-        return list(data.get_feature_name())
-    named = getattr(data, "feature_name", None)
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    return named if isinstance(named, list) else column_names(X)
-
-
-def categories_in(data: Any) -> dict[Any, list[Any]]:
-    """The categories of pandas in a Dataset, or in what becomes one, by the names of columns."""
-    if getattr(data, "_handle", None):
-        names, places = data.get_feature_name(), data.params.get("categorical_column", ())
-        return dict(zip([names[k] for k in places], data.pandas_categorical or (), strict=False))
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    found = zip(column_names(X) or (), categories_of(X), strict=False)
-    return {name: values for name, values in found if values is not None}
-
-
-def rows_of(dataset: lgb.Dataset) -> dict[str, Any]:
-    """The columns of a Dataset's rows: frames and Series until it is constructed."""
-    return {"X": dataset.data, "label": dataset.label, "weight": dataset.weight,
-            "init_score": dataset.init_score}  # fmt: skip
+        names = data.get_feature_name()
+        coded = [names[k] for k in data.params.get("categorical_column", ())]
+        categories = dict(zip(coded, data.pandas_categorical or (), strict=False))
+    return {"columns": names, "rows": rows, "categories": categories}
 
 
 def read_booster(model: Any) -> lgb.Booster:

@@ -140,10 +140,8 @@ class Fitting(_estimators.Fitting):
 
     @classmethod
     def by_name(cls, model: Any, X: Any) -> Any:
-        if hasattr(X, "iloc"):  # of which XGBoost itself compares the names
-            return X
-        booster = vars(model).get("_Booster")
-        return cls.arrange(booster and booster.feature_names, X)
+        own = getattr(vars(model).get("_Booster"), "feature_names", None)
+        return X if hasattr(X, "iloc") else cls.arrange(own, X)  # it compares those of pandas
 
     finish = staticmethod(_train.finish)
 
