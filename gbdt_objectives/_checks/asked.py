@@ -146,6 +146,7 @@ class Training(Asked):
     metric: Any  # ours
     others: Sequence[Any]  # what else is measured: names, functions
     predicts_by: Link  # how the library makes what its own metrics get of margins
+    readers: Collection[str] | None  # its own metrics that can read this; None: it knows itself
     predictions: Link | None  # how it made what ours gets; None if that are margins
     form: Named  # in whose form the metric is to answer
     within: bool  # whether a library stands above, with a user's function between

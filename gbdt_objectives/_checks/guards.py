@@ -294,15 +294,17 @@ def metric_reads_built_in(training: Training) -> None:
 
 @guard(Training, "others", "objective", "library", "predicts_by")
 def own_metrics_read_margins(training: Training) -> None:
-    """A metric of the library's own would interpret margins as predictions."""
+    """A metric of the library's own would misread margins, or what it makes of them."""
     names = [m for m in training.others if isinstance(m, str) and m.lower() != "none"]
     link = IDENTITY if training.objective is None else training.objective.link
-    misread = link.is_transformed and not link.reads(training.predicts_by)
-    if names and (misread or link.is_of_objective):
+    if training.readers and link.reads(training.predicts_by):
+        names = [m for m in names if m.partition("@")[0] not in training.readers]
+    elif not link.is_of_objective and (not link.is_transformed or link.reads(training.predicts_by)):
+        return
+    if names:
         raise ValueError(
-            f"eval_metric {names[0]!r} is {training.library.title}'s own, which would interpret "
-            f"{link.margins} as predictions under a custom objective: {link.metric}, a metric of "
-            "gbdt_objectives"
+            f"eval_metric {names[0]!r} is {training.library.title}'s own, which would misread "
+            f"{link.margins} under a custom objective: {link.metric}, a metric of gbdt_objectives"
         )
 
 

@@ -118,7 +118,7 @@ class Fitting:
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
-                started = StartedObjective(measured, intercept, self.training)
+                started = StartedObjective(measured, intercept, self.training, lacks=intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
                     first, *others = (self.start_of_rows(measured, y) for y in labels)

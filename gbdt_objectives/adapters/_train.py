@@ -80,16 +80,17 @@ class StartedObjective:
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
     ``given`` names the user's argument that says where to start. ``training`` is what is known of
-    the training so far.
+    the training so far. ``lacks`` is what the booster's trees lack of its margins: the shift, or
+    where the library was told to start each row.
     """
 
     def __init__(
         self, objective: Objective, start: float | Array | None, training: Training, *,
-        shifts: bool = False, given: str = "",
+        shifts: bool = False, given: str = "", lacks: Start = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
         self.training = training
-        self.shifts = shifts
+        self.shifts, self.lacks = shifts, lacks
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
         self._calls = 0
@@ -112,7 +113,7 @@ class StartedObjective:
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
-                self.shift = start_margin(self.objective)
+                self.shift = self.lacks = start_margin(self.objective)
             bound = self._bound = self.objective.bind(y, w, start=self.shift)
             self.objective, found = bound.objective, bound(margin)
             begin(training, self.objective.equations, bound.rows, margin, found[0])

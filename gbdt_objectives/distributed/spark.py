@@ -30,7 +30,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
-from gbdt_objectives._links import IDENTITY, LOGIT
+from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
 from gbdt_objectives._rows.workers import some_rows
@@ -38,7 +38,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, start_at
+from gbdt_objectives.adapters.xgboost._train import Complete, continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -87,15 +87,16 @@ class _Trained:
         self._copyValues(plain)
         started, start = _start(self, dataset)
         training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
+        callbacks = _get(self, "callbacks") or []
         if metric is not None:
-            callbacks = direct_callbacks(_get(self, "callbacks"), metric)
+            callbacks = direct_callbacks(callbacks, metric)
             rounds = _get(self, "early_stopping_rounds")
             if rounds is not None:
                 callbacks.append(early_stopping(metric, rounds, data_name="validation"))
                 plain.clear(plain.early_stopping_rounds)
-            exact = Exact(metric)
-            training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
-        plain.setParams(**training)
+            training["custom_metric"] = exact = Exact(metric, callbacks)
+            callbacks = [exact]
+        plain.setParams(**training, callbacks=[Complete(started.objective, callbacks)])
         with _errors_of_workers():
             model = plain.fit(dataset)
         model.clear(model.callbacks)
@@ -287,15 +288,14 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     """The objective, and the parameters with which boosting starts where it should."""
     objective, base_score = estimator.trained_on, _get(estimator, "base_score")
     earlier = {"xgb_model": _get(estimator, "xgb_model")}
-    named = LOGIT if objective.link.n_classes else IDENTITY
     training = Training(library=XGBOOST, objective=objective, link=objective.link)
-    if continues({"base_score": base_score}, earlier, objective, training, named):
+    if continues({"base_score": base_score}, earlier, objective, training):
         return StartedObjective(objective, None, training), earlier
     in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
     started, begin = start_at(
-        measured, base_score, named, training, base_margin=in_rows, its_name="base_margin_col",
-        ends=(0.0, 0.0),  # models add the column themselves
+        measured, {"base_score": base_score}, training, base_margin=in_rows,
+        its_name="base_margin_col", ends=(0.0, 0.0),  # models add the column themselves
     )  # fmt: skip
     if started.given:  # the workers warn where nobody looks
         loss, start = measured.equations, float(np.asarray(started.start))

@@ -219,7 +219,7 @@ def test_built_in_metrics_of_lightgbm_are_refused_where_they_would_misread_log_o
         ["binary_logloss"],
         [go.weighted_logloss_metric(0.5), "average_precision"],
     ):
-        with pytest.raises(ValueError, match="interpret log-odds of label 1 as predictions"):
+        with pytest.raises(ValueError, match="misread log-odds of label 1 under a custom"):
             LGB.fit(LGB.make(True, objective=objective), X, y, [(X[:99], y[:99])], metric)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +20,9 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
+from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
-from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, averages, read_objective
+from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, read_objective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -96,27 +95,19 @@ def run(
     request: Request, callbacks: list[Any], started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:  # fmt: skip
-    def shift(evaluated: lgb.Dataset) -> Start:
-        own = started.of(evaluated)
-        if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
-            raise _train.lost_start(
-                "boosting starts at 0 on an evaluation set that has an init_score"
-            )
-        return own.shift
-
     others: dict[str, Any] = {}
     if request.function == "train":
         others = {
             "valid_sets": [dataset for dataset, _ in request.evals] or None,
             "valid_names": [name for _, name in request.evals] or None,
-            "keep_training_booster": True,  # else it would be written and read back twice
         }
     several = _arguments.several_outputs(request.objective)
     return getattr(lgb, request.function)(
         {**request.params, **several, "objective": started, "metric": "None"}, request.data,
         request.num_boost_round,
-        feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
-        callbacks=callbacks, **others, **request.others,
+        feval=None if request.metric is None else request.metric.lightgbm,
+        callbacks=[completing(getattr(started, "folds", [started])), *callbacks],
+        **others, **request.others,
     )  # fmt: skip
 
 
@@ -134,8 +125,8 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
     ``init_model`` that LightGBM leaves on the data, as init_score."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
-            "keep_training_booster=True is refused: training ends when the intercept is written "
-            "into the model; leave it out, and train on with init_model="
+            "keep_training_booster=True is refused: what it keeps would train on from margins "
+            "without the intercept; leave it out, and train on with init_model="
         )
     if any(name == "training" and dataset is not request.data for dataset, name in request.evals):
         raise ValueError(
@@ -187,7 +178,7 @@ def read_booster(model: Any) -> lgb.Booster:
     if isinstance(model, lgb.LGBMModel):
         return model.booster_
     if isinstance(model, lgb.Booster):
-        return model
+        return model.complete() if isinstance(model, InTraining) else model
     if not isinstance(model, str | Path):
         found = _checks.shown(model)
         raise TypeError(f"init_model must be a Booster, a fitted estimator or path, found {found}")
@@ -215,19 +206,54 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
     then LightGBM constructs the data, and one thread would free what another is to read."""
     lock, held = _construction, True
 
-    def first_round(env: Any) -> None:
+    def release(env: Any) -> None:
         nonlocal held
         if held:
             held = False
             lock.release()
 
-    first_round.before_iteration = True  # type: ignore[attr-defined]
-    first_round.order = -(10**6)  # type: ignore[attr-defined]  # before what the user has
     lock.acquire()
     try:
-        yield first_round
+        yield before_rounds(release)
     finally:
-        first_round(None)
+        release(None)
+
+
+def before_rounds(act: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A callback before the first round, and before what the user has."""
+
+    def first_round(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            act(env)
+
+    first_round.before_iteration = True  # type: ignore[attr-defined]
+    first_round.order = -(10**6)  # type: ignore[attr-defined]
+    return first_round
+
+
+def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
+    """A callback that makes boosters complete to all that read them while they train."""
+
+    def complete(env: Any) -> None:
+        boosters = getattr(env.model, "boosters", [env.model])  # of cv
+        for booster, started in zip(boosters, starts, strict=True):
+            booster.__class__, booster._started = InTraining, started
+            of_rows = isinstance(started.start, np.ndarray) and np.any(started.start)
+            if of_rows and any(d.get_field("init_score") is None for d in booster.valid_sets):
+                raise _train.lost_start(
+                    "boosting starts at 0 on an evaluation set that has an init_score"
+                )
+
+    return before_rounds(complete)
+
+
+def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
+    """A complete model up to the best round: of what ``lightgbm.cv`` leaves in training, or of what
+    was trained without our callback, by a subclass that passes callbacks of its own."""
+    if not hasattr(booster, _train.MARK):
+        started = StartedObjective(objective, None, Training(), lacks=intercept)
+        booster.__class__, booster._started = InTraining, started  # type: ignore[attr-defined]
+    return booster.complete(None) if isinstance(booster, InTraining) else booster
 
 
 def place(
@@ -247,24 +273,6 @@ def place(
             training.know(start_ends=ends)
         return StartedObjective(objective, own_start, training), {}
     return StartedObjective(objective, 0.0, training, shifts=True), {}
-
-
-def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model: the best rounds, with the intercept and LightGBM's name of the transform,
-    in a new booster: one that was trained on a custom objective refuses to refit."""
-    transform, name = objective.link.lightgbm, objective.link.refits
-    text = booster.model_to_string()  # to the best iteration, if training stopped early
-    head, trees = text.split("\n\n", 1)
-    lines = [line for line in head.split("\n") if not line.startswith("objective=")]
-    trees, mark, rest = trees.rpartition("\nparameters:\n")
-    rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
-    text = "\n".join([*lines, f"objective={transform}"]) + "\n\n" + trees + mark + rest
-    intercepts = np.broadcast_to(intercept, objective.outputs)
-    complete = lgb.Booster(model_str=add_to_leaves(text, intercepts))
-    complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
-    complete.params = {**booster.params, "objective": name}  # old versions read none from a text
-    setattr(complete, _train.MARK, _train.corrected_rate(objective))
-    return complete
 
 
 def _current(dataset: lgb.Dataset, name: str) -> Any:

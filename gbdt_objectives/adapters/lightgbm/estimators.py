@@ -124,6 +124,11 @@ class Fitting(_estimators.Fitting):
             return StartedObjective(objective, None, self.training)
         return StartedObjective(objective, 0.0, self.training, shifts=True)
 
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        callbacks = self.given.get("callbacks") or ()
+        self.given["callbacks"] = [_train.completing([started]), *callbacks]
+
     @contextmanager
     def around(self) -> Iterator[None]:
         if self.objective is None:

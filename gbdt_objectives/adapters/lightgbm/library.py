@@ -34,6 +34,8 @@ def knows_objective(name: str) -> bool:
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
+    if isinstance(seen["self"], intercept.InTraining):
+        return None
     name = read_once(lambda booster: intercept.margins_of(booster)[0], seen["self"])
     return None if name == intercept.CUSTOM else OF_LIGHTGBM.get(name, OPAQUE)
 

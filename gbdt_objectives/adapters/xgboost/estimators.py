@@ -12,7 +12,6 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
@@ -21,7 +20,6 @@ from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 OWN = {
     "objective", "base_score", "callbacks", "early_stopping_rounds", "enable_categorical",
@@ -29,6 +27,12 @@ OWN = {
     "n_estimators", "verbosity",
 }  # fmt: skip
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
+
+READERS = {link: names.split() for link, names in {
+    "log": "rmse rmsle mae mape mphe poisson-nloglik gamma-nloglik gamma-deviance tweedie-nloglik",
+    "softmax": "mlogloss merror auc aucpr",
+}.items()}  # fmt: skip
+"""XGBoost's own metrics that read what models of these links predict."""
 
 
 class Fitting(_estimators.Fitting):
@@ -59,32 +63,27 @@ class Fitting(_estimators.Fitting):
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-        stops_early = by_rounds or stopping.any_stops_early(callbacks)
-        table.check(found, objective, stops_early=stops_early)
+        table.check(found, objective, callbacks, stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
             self.training.know(stops_on=None)
-        link = objective.link
-        self.training.know(predicts_by=self.named(objective))
-        if link.is_of_objective or self.named(objective).xgboost != link.xgboost:
+        self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
+        if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
-
-    def named(self, objective: Objective) -> Link:
-        """The link by whose name XGBoost's estimators train."""
-        return LOGIT if self.is_classifier and not self.reads(objective) else IDENTITY
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping see the metric in its own direction and full precision."""
-        exact, rounds = stopping.Exact(metric), self.estimator.early_stopping_rounds
+        rounds = self.estimator.early_stopping_rounds
         callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
         looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
         self.stops_on_sets("validation", *looks_at)
+        exact = stopping.Exact(metric, callbacks)
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
-            "callbacks": exact.with_callbacks(callbacks),
+            "callbacks": [exact],
         }  # fmt: skip
 
     def find_classes(self, objective: Objective) -> Array:
@@ -93,9 +92,7 @@ class Fitting(_estimators.Fitting):
 
     def continues(self, objective: Objective) -> bool:
         """Whether training continues an earlier model; if not, all rows must start alike."""
-        base_score = {"base_score": self.estimator.base_score}
-        named = self.named(objective)
-        if _train.continues(base_score, self.given, objective, self.training, named):
+        if _train.continues(vars(self.estimator), self.given, objective, self.training):
             return True
         sets = self.evaluation_sets()
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
@@ -108,11 +105,18 @@ class Fitting(_estimators.Fitting):
         if self.continues(objective):
             return StartedObjective(objective, None, self.training)
         started, start = _train.start_at(
-            objective, self.estimator.base_score, self.named(objective), self.training,
-            label_weight=(y, w), base_margin=self.given.get("base_margin"),
+            objective, vars(self.estimator), self.training, label_weight=(y, w),
+            base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= start
         return started
+
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        callbacks = self.parameters.get("callbacks", self.estimator.callbacks) or ()
+        named = _train.named(vars(self.estimator), started.objective)
+        complete = _train.Complete(started.objective, callbacks, named)
+        self.parameters["callbacks"] = [complete]
 
     @contextmanager
     def around(self) -> Iterator[None]:
@@ -133,9 +137,7 @@ class Fitting(_estimators.Fitting):
         if self.classes is not None:
             _set_classes(self.estimator, len(self.classes))
 
-    @staticmethod
-    def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
-        return _train.name_link(_train.finish(booster, objective, intercept), objective.link)
+    finish = staticmethod(_train.finish)
 
 
 def _set_classes(estimator: Any, K: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import xgboost as xgb
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
+from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -116,9 +117,8 @@ REFUSED_STOPPING = by_reason({
         "process_type=default",
 })  # fmt: skip
 
-ONE_TREE_EACH = by_reason({
-    "the intercepts of several outputs are written into trees of one output each; leave it out":
-        "multi_strategy=one_output_per_tree",
+NO_VECTORS = by_reason({
+    "it needs XGBoost 3.2 and booster='gbtree'; leave it out": "multi_strategy=one_output_per_tree",
 })  # fmt: skip
 
 FOREIGN = by_reason({
@@ -164,8 +164,28 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool) -> None:
-    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret."""
+VERSION = [int(part) for part in xgb.__version__.split(".")[:2]]
+
+
+def holds_starts(params: Mapping[str, Any]) -> bool:
+    """Whether a base_score may hold a number for each output: gblinear takes the first for all."""
+    return VERSION >= [3, 1] and params.get("booster") != "gblinear"
+
+
+def holds_vectors(params: Mapping[str, Any]) -> bool:
+    """Whether a leaf may hold a number for each output: XGBoost 3.1 cuts such models wrongly."""
+    since = [3, 4] if params.get("booster") == "dart" else [3, 2]
+    return holds_starts(params) and since <= VERSION
+
+
+def check(
+    params: Mapping[str, Any], objective: Objective, callbacks: Sequence[Any] = (), *,
+    stops_early: bool = False,
+) -> None:  # fmt: skip
+    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret, and for a
+    callback that would save another model."""
+    stops_early |= any_stops_early(callbacks)
+    lacks = objective.outputs > 1 and not holds_starts(params)
     transform = objective.link.xgboost
     dropout = DROPOUT.keys() & params.keys() if params.get("booster") != "dart" else ()
     here = {
@@ -174,11 +194,16 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
                       f"as {transform!r} does; leave it out"),
         "num_class": _arguments.num_class(objective),
         **{name: DROPOUT[name] for name in dropout if not in_xgboost(name)},
-        **(ONE_TREE_EACH if objective.outputs > 1 else {}),
+        **(NO_VECTORS if objective.outputs > 1 and not holds_vectors(params) else {}),
         **(NO_TREES if params.get("updater") == "sync" else {}),
         **(REFUSED_STOPPING if stops_early else {}),
     }  # fmt: skip
     TABLE.check(params, here, in_xgboost)
+    if lacks and any(isinstance(c, xgb.callback.TrainingCheckPoint) for c in callbacks):
+        raise ValueError(
+            "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
+            "several outputs: leave it out, and train on with xgb_model="
+        )
 
 
 @cache

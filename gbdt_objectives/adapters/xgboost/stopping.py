@@ -120,17 +120,43 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     return tuple(up for looked_at in names if looked_at in (None, name))
 
 
-class Exact(xgb.callback.TrainingCallback):
+class InTurn(xgb.callback.TrainingCallback):
+    """Callbacks that are called in their order, also by XGBoost before 3.0."""
+
+    def __init__(self, callbacks: Sequence[Any] = ()) -> None:
+        super().__init__()
+        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
+        self.callbacks = callbacks
+
+    def before_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.before_training(model)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.after_training(model)
+        return model
+
+
+class Exact(InTurn):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
-    callback that restores the values and then calls the others, for XGBoost before 3.0 in order.
+    callback that restores the values and then calls the others.
     """
 
-    def __init__(self, metric: Metric, call: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, metric: Metric, callbacks: Sequence[Any], call: Callable[..., Any] | None = None
+    ) -> None:
+        super().__init__(callbacks)
         self.metric, self.call = metric, call or metric.xgboost
-        self.callbacks: Sequence[Any] = ()
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
@@ -144,11 +170,6 @@ class Exact(xgb.callback.TrainingCallback):
         self.round.append(returned[1] if isinstance(returned, tuple) else returned)
         return returned
 
-    def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
-        self.callbacks = callbacks
-        return [self]
-
     def before_training(self, model: Any) -> Any:
         """Tell early stopping the direction, also where it is of a user's class."""
         stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
@@ -156,20 +177,14 @@ class Exact(xgb.callback.TrainingCallback):
         for callback in stopping:
             forget(callback)
             callback.maximize = self.metric.greater_is_better
-        for callback in self.callbacks:
-            model = callback.before_training(model)
-        return model
-
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+        return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.restore(evals_log)
-        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+        return super().after_iteration(model, epoch, evals_log)
 
     def after_training(self, model: Any) -> Any:
-        for callback in self.callbacks:
-            model = callback.after_training(model)
+        model = super().after_training(model)
         for callback, maximize in self.told:  # another training may have another metric
             callback.maximize = maximize
         return model

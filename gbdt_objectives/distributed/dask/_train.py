@@ -120,7 +120,7 @@ def train(
     with explained(client, needed, timeout) as interruptible:
         measured, ends = measure(client, objective, matrices, request.training)
         started, begin = on_one_machine.start_at(
-            measured, params.get("base_score"), objective.link, request.training,
+            measured, params, request.training,
             earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
         )  # fmt: skip
         if started.shifts:

@@ -51,8 +51,7 @@ class _Fitting(estimators.Fitting):
         earlier = self.continues(objective)
         measured = self.measure(objective, y, w)
         started, begin = start_at(
-            measured, self.estimator.base_score, self.named(objective), self.training,
-            earlier=earlier,
+            measured, vars(self.estimator), self.training, earlier=earlier,
             base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= begin
