@@ -117,8 +117,9 @@ REFUSED_STOPPING = by_reason({
         "process_type=default",
 })  # fmt: skip
 
-NO_VECTORS = by_reason({
-    "it needs XGBoost 3.2 and booster='gbtree'; leave it out": "multi_strategy=one_output_per_tree",
+ONE_TREE_EACH = by_reason({
+    "it needs XGBoost 3.2 and booster='gbtree'; leave it out":
+        "multi_strategy=one_output_per_tree",
 })  # fmt: skip
 
 FOREIGN = by_reason({
@@ -194,7 +195,7 @@ def check(
                       f"as {transform!r} does; leave it out"),
         "num_class": _arguments.num_class(objective),
         **{name: DROPOUT[name] for name in dropout if not in_xgboost(name)},
-        **(NO_VECTORS if objective.outputs > 1 and not holds_vectors(params) else {}),
+        **(ONE_TREE_EACH if objective.outputs > 1 and not holds_vectors(params) else {}),
         **(NO_TREES if params.get("updater") == "sync" else {}),
         **(REFUSED_STOPPING if stops_early else {}),
     }  # fmt: skip
