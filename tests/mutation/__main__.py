@@ -60,7 +60,7 @@ MORE_TESTS = {
     "adapters/_files.py": "command_line/test_options test_commands adapters/test_files",
     "adapters/_imbalance.py": "adapters/test_conversion",
     "adapters/_train.py": "adapters/test_cv adapters/test_contract",
-    "adapters/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
+    "estimators/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
     "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
     "adapters/test_contract",
