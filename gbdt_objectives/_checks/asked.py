@@ -170,6 +170,7 @@ class Training(Asked):
     rows: Any  # with labels and weights; a worker's own
     start: float  # where all rows start
     start_by: str | None  # the argument of ours that says so; None: the objective does
+    blended: bool  # whether a user's function makes something else of the objective
     start_told: bool  # whether the user said so to the library
     intercept: float | None  # where boosting should start
     tolerance: float | None  # how far from there it may

@@ -8,7 +8,7 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from itertools import chain, count, dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
@@ -135,6 +135,9 @@ def objective_called(
     """The training whose library calls an objective, as far as its frames tell."""
     estimator = estimator_above(stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
+    facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
@@ -149,6 +152,19 @@ def objective_called(
                 facts |= library.earlier_facts(above.f_locals)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Training(**facts)
+
+
+def free_name(metric: Any, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = call_of(EVALUATES, stack)
+    if caller is None or frame is None:
+        return str(metric.name)
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -119,6 +119,7 @@ class OpenLibrary(TrainingLibrary):
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
+    measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
     earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 

@@ -349,51 +349,64 @@ class StopEarly:
     """A callback that stops on ``metric`` of the last set evaluated; LightGBM's own stops on any.
 
     Rounds before the metric's first move do not count: rounded scores are all in one class at
-    first. A value must be better than the best by more than ``min_delta``. With ``verbose`` it says
-    what LightGBM's own says, where LightGBM says it.
+    first. A value must be better than the best by more than ``min_delta``, a list of which has one
+    for each metric. With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: Any = 0.0) -> None:
         self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
+        self.name, self.value = metric.name, None  # as an estimator's metric was reported last
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
         if k == 0:
             self._say(f"Training until validation scores don't improve for {self.rounds} rounds")
+            self.names = list(dict.fromkeys(map(_name, env.evaluation_result_list)))
+            self.delta = self._delta()
             self.first = self.best = value
             self.best_round = self.last_still = 0
         if value == self.first and self.last_still == max(k - 1, 0):
             self.last_still = k
         gain = value - self.best if self.metric.greater_is_better else self.best - value
-        if gain > self.min_delta:
+        if gain > self.delta:
             self.best, self.best_round = value, k
         if self.best_round == k:
             self.results = env.evaluation_result_list
         stops = k - max(self.best_round, self.last_still) >= self.rounds
         if stops or env.iteration == env.end_iteration - 1:
-            _train.warn_if_few(self.best_round, k + 1, self.metric.name)
+            _train.warn_if_few(self.best_round, k + 1, self.name)
             best = env.begin_iteration + self.best_round
             found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
-            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
+            only = f"\nEvaluated only: {self.name}" * (len(self.names) > 1)
+            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}{only}")
             raise lgb.callback.EarlyStopException(best, self.results)
 
     def _say(self, text: str) -> None:
         if self.verbose:
             lgb.basic._log_info(text)
 
+    def _delta(self) -> float:
+        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        if len(given) not in (0, 1, len(self.names)):
+            wrong = f"early_stopping has min_delta={given}, but what is measured are "
+            raise ValueError(f"{wrong}{', '.join(self.names)}: write one number, or one for each")
+        return float([*given, 0][self.names.index(self.name) if given[1:] else 0])
+
     def _value(self, results: list[Any]) -> float:
-        """The value in (data, metric, value, ...); old versions of cv join the first two names."""
         for result in reversed(results):
-            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
-                return float(result[2])
-        raise ValueError(
-            f"early stopping on {self.metric.name} finds no set on which it is evaluated"
-        )
+            if _name(result) == self.name:
+                return float(result[2] if self.value is None else self.value)
+        raise ValueError(f"early stopping on {self.name} finds no set on which it is evaluated")
+
+
+def _name(result: Any) -> str:
+    """The metric of (data, metric, value, ...); old versions of cv join the first two names."""
+    return " ".join(result[:2]).rpartition(" ")[2]
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
@@ -412,17 +425,13 @@ def stops_by_name(callback: Any) -> bool:
     return isinstance(callback, kind) and callback.stopping_rounds > 0
 
 
-def _min_delta(given: Any) -> float:
-    """One number: LightGBM also takes a list of one for each metric."""
-    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
-    if isinstance(one, list):
-        raise ValueError(
-            f"early_stopping has min_delta={given}, but stops on one metric: write one number"
-        )
-    delta = _checks.number("min_delta of early_stopping", one)
-    if delta < 0:
-        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
-    return delta
+def _min_delta(given: Any) -> Any:
+    """A number, or a list of one for each metric."""
+    for one in given if isinstance(given, list) else [given]:
+        delta = _checks.number("min_delta of early_stopping", one)
+        if delta < 0:
+            raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return given
 
 
 def is_loud(params: Mapping[str, Any]) -> bool:

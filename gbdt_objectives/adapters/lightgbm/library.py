@@ -196,6 +196,7 @@ LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
+    measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
     stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.is_loud(params)),

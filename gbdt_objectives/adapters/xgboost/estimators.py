@@ -46,10 +46,10 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
-        if sum(isinstance(one, Metric) for one in self.metrics) > 1:
+        if self.metric is not None and sum(map(callable, self.metrics)) > 1:
             raise ValueError(
-                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives, "
-                "and its own; measure the others on the predictions"
+                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives or "
+                "function, and its own; measure the others on the predictions"
             )
         if self.is_ours and not all(map(_arguments.is_pair, self.given.get("eval_set", ()))):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
