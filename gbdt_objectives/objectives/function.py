@@ -171,7 +171,7 @@ def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | No
     if ends and (np.diff(S) <= 0).all():
         raise ValueError(
             f"the gradient of {loss.name} falls as the margin rises, from {S[0]:.4g} to "
-            f"{S[-1]:.4g} in all, so that boosters would go away from the labels: return that of "
+            f"{S[-1]:.4g} in all, so that boosters would go away from the labels: write that of "
             "the loss, as f - y of squared error, not that of minus the loss"
         )
     if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
@@ -210,7 +210,7 @@ def check_weights_count(loss: FunctionLoss, rows: Rows) -> None:
     if asked and same == asked:
         raise ValueError(
             f"rows have weights, but {loss.name} answers the same for others, and they would not "
-            "count: multiply gradient and hessian by sample_weight where it is not None"
+            "count: write it so that both are times sample_weight where that is not None"
         )
 
 

@@ -299,7 +299,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                             "start_ends": (2.0, 2.0)}),
     ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
     ("weights_leave_the_correction_alone",
-     {"loss": go.weighted_logloss_objective(20.0).equations,
+     {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
     ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
@@ -349,8 +349,8 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
      {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
      "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
     ("weights_leave_the_correction_alone",
-     {"loss": go.weighted_logloss_objective(20.0).equations,
-      "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a positive"),
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
     ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},
      "does not say whether.*leave it out if .*delta=float"),
 ]  # fmt: skip
