@@ -261,7 +261,7 @@ def _check_parameters(estimator: Any) -> None:
 
 def _check_known(estimator: Any) -> None:
     """Raise for what neither Spark's estimator nor XGBoost knows: only workers' logs would say."""
-    known = parameters.TABLE.known()
+    known = parameters.TABLE.known
     names = {_spelt(param.name) for param in estimator.params}
     for name, value in estimator.getOrDefault("arbitrary_params_dict").items():
         if value is None or name in known or parameters.in_xgboost(name):

@@ -385,8 +385,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     network = {name for main in NETWORK for name in table.ALIASES.get(main, (main,))}
     given = {name: value for name, value in parameters.items() if name not in OWN | network}
     table.check(given, fit_objective.objective, stops_early=False)
-    for name, (allowed, reason) in REFUSED.items():
-        _arguments.refuse(given, table.TABLE.names(name), allowed, reason)
+    _arguments.refuse_all(given, REFUSED, table.TABLE.main)
 
 
 def find_estimator(fit_objective: FitObjective) -> Any:

@@ -7,21 +7,27 @@ import copy
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xgboost as xgb
-from scipy.special import expit, softmax
+from scipy.special import expit, gammaln, softmax
+from sklearn.metrics import log_loss, roc_auc_score
 
 import gbdt_objectives as go
-from gbdt_objectives import metrics
+from gbdt_objectives import metrics, serving
+from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import xgboost as ours
-from gbdt_objectives.adapters.xgboost.parameters import holds_starts
+from gbdt_objectives.adapters._train import MARK
+from gbdt_objectives.adapters.xgboost import intercept
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts, holds_vectors
 from tests.adapters.classes import Softmax
+from tests.cases import refused
 from tests.matrix.tables import of_classes, of_classes_loss, poisson, poisson_loss
+from tests.serving.models import served
 
 Array = np.ndarray[Any, Any]
 pytestmark = pytest.mark.filterwarnings(
@@ -80,13 +86,16 @@ CELLS = [
     (kind, name, stops)
     for kind in KINDS for name in BOOSTERS for stops in (False, True)
     if holds_starts(BOOSTERS[name]) or kind.objective.outputs == 1
-    if kind.objective.outputs > 1 or name != "vector"
+    if name != "vector" or (kind.objective.outputs > 1 and holds_vectors({}))
     if not (stops and name in ("dart", "gblinear"))  # which is refused
 ]  # fmt: skip
 cells = pytest.mark.parametrize(
     ("kind", "booster", "stops"), CELLS,
     ids=[f"{kind.name}-{name}" + "-stops" * stops for kind, name, stops in CELLS],
 )  # fmt: skip
+
+
+needs_starts = pytest.mark.skipif(not holds_starts({}), reason="XGBoost 3.1")
 
 
 def params_of(booster: str) -> dict[str, Any]:
@@ -200,3 +209,252 @@ def test_cv(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
         early_stopping_rounds=2 if stops else None,
     )  # fmt: skip
     check(saves, kind, booster)
+
+
+# --- XGBoost's own metrics
+
+
+def mean_loss(y: Array, p: Array) -> float:
+    return float(np.mean(p - y * np.log(p) + gammaln(y + 1)))
+
+
+OWN: list[tuple[str, str, Callable[[Array, Array], float]]] = [
+    ("log", "rmse", lambda y, p: float(np.sqrt(np.mean((y - p) ** 2)))),
+    ("log", "mae", lambda y, p: float(np.abs(y - p).mean())),
+    ("log", "poisson-nloglik", mean_loss),
+    ("softmax", "mlogloss", log_loss),
+    ("softmax", "merror", lambda y, p: float(np.mean(y != p.argmax(axis=1)))),
+    ("logit", "logloss", log_loss),
+    ("logit", "error", lambda y, p: float(np.mean(y != (p > 0.5)))),
+    ("logit", "auc", roc_auc_score),
+]
+
+
+@pytest.mark.parametrize(("name", "metric", "reference"), OWN, ids=lambda value: str(value)[:9])
+def test_xgboosts_own_metrics_read_what_the_model_predicts(
+    name: str, metric: str, reference: Callable[[Array, Array], float]
+) -> None:
+    """In every round, and early stopping knows their direction."""
+    kind = next(kind for kind in KINDS if kind.name == name)
+    held_out = {"eval_set": [(X[TEST], kind.y[TEST])], "verbose": False}
+    own = {"objective": kind.objective, "eval_metric": metric, "max_depth": 2, "n_jobs": 1}
+    model = kind.estimator(n_estimators=25, learning_rate=0.5, **own)
+    (history,) = model.fit(X[TRAIN], kind.y[TRAIN], **held_out).evals_result().values()
+    ranges = [{"iteration_range": (0, k + 1)} for k in range(25)]
+    expected = [reference(kind.y[TEST], predicted(model.get_booster(), **upto)) for upto in ranges]
+    np.testing.assert_allclose(history[metric], expected, rtol=2e-6)  # sums of float32
+    stopped = kind.estimator(
+        n_estimators=25, learning_rate=0.5, early_stopping_rounds=4, **own
+    ).fit(X[TRAIN], kind.y[TRAIN], **held_out)  # fmt: skip
+    best = (np.argmax if metric == "auc" else np.argmin)(expected[: stopped.best_iteration + 5])
+    assert stopped.best_iteration == best < 20
+
+
+MEANS = r"XGBoost's own, which would misread logs of a positive mean.*loss_metric\(objective\)"
+PROBABILITIES = r"misread margins of a softmax.*pass class_logloss_metric\(\.\.\.\)"
+
+
+@refused(
+    *(("log", metric, MEANS) for metric in ("logloss", ["rmse", "error@0.3"], "merror", "auc")),
+    *(("softmax", metric, PROBABILITIES) for metric in ("rmse", "logloss", "ndcg")),
+    ("outputs", "mlogloss", r"misread scores that only .*pass loss_metric\(objective\)"),
+)  # fmt: skip
+def test_a_metric_that_reads_something_else_is_refused(name: str, metric: Any) -> None:
+    fit_once(name, metric)
+
+
+def fit_once(name: str, metric: Any) -> Any:
+    kind = next(kind for kind in KINDS if kind.name == name)
+    model = kind.estimator(objective=kind.objective, eval_metric=metric, n_estimators=1)
+    return model.fit(X, kind.y, eval_set=[(X, kind.y)], verbose=False)
+
+
+def test_the_metrics_that_messages_name_instead() -> None:
+    for name in ("log", "outputs"):
+        kind = next(kind for kind in KINDS if kind.name == name)
+        assert fit_once(name, metrics.loss_metric(kind.objective)).evals_result()
+    assert fit_once("softmax", metrics.class_logloss_metric(3)).evals_result()
+
+
+def test_the_default_metric_of_a_link_is_that_of_its_name() -> None:
+    (values,) = fit_once("log", None).evals_result()["validation_0"].items()
+    p = ours.XGBRegressor(objective=LOG, n_estimators=1).fit(X, COUNTS).predict(X)
+    assert values == ("poisson-nloglik", [pytest.approx(mean_loss(COUNTS, p), rel=1e-6)])
+
+
+def test_functions_get_margins_and_metrics_of_ours_too() -> None:
+    """The name of a model in training says nothing of what they get."""
+    seen: list[Array] = []
+
+    def ranks(y_true: Array, f: Array) -> float:  # of their order alone, which may be measured
+        seen.append(f)
+        return float(np.corrcoef(y_true.argsort(), f.argsort())[0, 1])
+
+    own = {"objective": LOG, "n_estimators": 3, "max_depth": 2}
+    held_out = {"eval_set": [(X[TEST], COUNTS[TEST])], "verbose": False}
+    model = ours.XGBRegressor(eval_metric=ranks, **own).fit(X[TRAIN], COUNTS[TRAIN], **held_out)
+    margin = model.predict(X[TEST], output_margin=True)
+    np.testing.assert_allclose(seen[-1], margin, **CLOSE)
+    metric = metrics.loss_metric(LOG)
+    model = ours.XGBRegressor(eval_metric=metric, **own).fit(X[TRAIN], COUNTS[TRAIN], **held_out)
+    found = model.evals_result()["validation_0"][metric.name][-1]
+    assert found == pytest.approx(metric(COUNTS[TEST], margin), rel=1e-6)
+
+
+# --- going on from a model, and reading it
+
+
+def vector(rounds: int = 4, **params: Any) -> xgb.Booster:
+    """A model that starts at a vector."""
+    return ours.train({**params_of("gbtree"), **params}, matrix(KINDS[3]), rounds, objective=LOGITS)
+
+
+def margins(model: xgb.Booster, rows: Any = TEST) -> Array:
+    return model.predict(xgb.DMatrix(X[rows]), output_margin=True)
+
+
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_training_goes_on_from_what_a_callback_saved(strategy: str, tmp_path: Path) -> None:
+    if not holds_vectors({}) and strategy == "multi_output_tree":
+        pytest.skip("XGBoost 3.2")
+    params = {"max_depth": 2, "nthread": 1, "multi_strategy": strategy}
+    for kind in KINDS:
+        saves = Saves(tmp_path)
+        given: dict[str, Any] = {"objective": kind.objective}
+        whole = ours.train(params, matrix(kind), 6, **given, callbacks=[saves])
+        if not holds_starts({}) and kind.objective.outputs > 1:
+            continue
+        for kept in [k for rounds, k in saves.kept if rounds == 3 and isinstance(k, bytearray)]:
+            again = ours.train(params, matrix(kind), 3, **given, xgb_model=read(kept))
+            # gradients of margins that were added up in another order
+            np.testing.assert_allclose(margins(again), margins(whole), rtol=1e-4, atol=1e-5)
+            model = kind.estimator(**given, n_estimators=3, **params)
+            model.fit(X[TRAIN], kind.y[TRAIN], xgb_model=read(kept))
+            np.testing.assert_allclose(predicted(model.get_booster()), predicted(again), **CLOSE)
+
+
+def test_a_model_with_its_intercepts_in_leaves_is_read(tmp_path: Path) -> None:
+    """As versions before this one made it, and as XGBoost before 3.1 and gblinear need it."""
+    c = np.array(LOGITS.measured(CLASSES[TRAIN]).intercept)
+    data = xgb.DMatrix(X[TRAIN], CLASSES[TRAIN], base_margin=np.tile(c, (160, 1)), nthread=1)
+    named = {"objective": "multi:softprob", "num_class": 3, "base_score": 0.0}
+    bare = xgb.train(
+        {**params_of("gbtree"), **named, "disable_default_eval_metric": 1}, data, 3,
+        obj=go.objective(of_classes, link="undeclared", outputs=3),
+    )  # fmt: skip
+    earlier = bare.copy()
+    intercept.add_to_leaves(earlier, c)
+    np.testing.assert_allclose(margins(earlier), margins(bare) + c, **CLOSE)
+    np.testing.assert_allclose(margins(earlier), margins(vector(3)), rtol=1e-5, atol=1e-5)
+    went_on = ours.train(
+        params_of("gbtree"), matrix(KINDS[3]), 2, objective=LOGITS, xgb_model=earlier
+    )
+    few = {"output_margin": True, "iteration_range": (0, 3)}
+    np.testing.assert_allclose(predicted(went_on, **few), margins(earlier), **CLOSE)
+
+
+@needs_starts
+def test_a_vector_is_read_wherever_a_model_is(tmp_path: Path) -> None:
+    model = vector()
+    delta = np.array([0.5, -1.0, 2.0])
+    shifted = go.shift_intercept(model, delta=delta)
+    np.testing.assert_allclose(margins(shifted), margins(model) + delta, **CLOSE)
+    saved = xgb.Booster(model_file=shifted.save_raw())
+    np.testing.assert_allclose(margins(saved), margins(shifted), **CLOSE)
+    contributions = predicted(model, pred_contribs=True)
+    np.testing.assert_allclose(contributions.sum(axis=2), margins(model), rtol=1e-5, atol=1e-5)
+    assert intercept.leaves(model, X).shape == (N, 12)
+    trees = library("xgboost").trees(model)
+    start = LOGITS.measured(CLASSES[TRAIN]).intercept
+    np.testing.assert_allclose(trees.base, start, **CLOSE)
+    for name, one in {"as_trained": model, "shifted": shifted}.items():
+        serving.export(one, tmp_path / name, X)
+        for read_by in (serving.load, served):
+            p = read_by(tmp_path / name).predict_proba(X[TEST])
+            np.testing.assert_allclose(p, predicted(one), **CLOSE)
+
+
+@pytest.mark.slow
+@needs_starts
+def test_other_libraries_read_a_vector(tmp_path: Path) -> None:
+    model = vector()
+    treelite = pytest.importorskip("treelite")
+    model.save_model(tmp_path / "model.json")
+    other = treelite.frontend.load_xgboost_model(tmp_path / "model.json")
+    found = treelite.gtil.predict(other, X[TEST].astype(np.float32))
+    np.testing.assert_allclose(found.reshape(-1, 3), predicted(model), rtol=1e-5)
+    onnxmltools = pytest.importorskip("onnxmltools")
+    runtime = pytest.importorskip("onnxruntime")
+    types = pytest.importorskip("onnxmltools.convert.common.data_types")
+    graph = onnxmltools.convert_xgboost(
+        model, initial_types=[("X", types.FloatTensorType([None, 4]))]
+    )
+    session = runtime.InferenceSession(graph.SerializeToString())
+    p = session.run(None, {"X": X[TEST].astype(np.float32)})[1]
+    np.testing.assert_allclose(p, predicted(model), rtol=1e-5)
+    shap = pytest.importorskip("shap")
+    values = shap.TreeExplainer(model)
+    sums = values.shap_values(X[TEST]).sum(axis=1) + values.expected_value
+    np.testing.assert_allclose(sums, margins(model), rtol=1e-5, atol=1e-5)
+
+
+# --- what is not in a base_score
+
+
+def test_gblinear_of_several_outputs_takes_no_checkpoint(tmp_path: Path) -> None:
+    """Its models have the intercepts after training only, as those of XGBoost before 3.1."""
+    saving = xgb.callback.TrainingCheckPoint(tmp_path, interval=1)
+    linear = params_of("gblinear")
+    asked = "TrainingCheckPoint, whose models would lack the intercepts.*leave it out"
+    with pytest.raises(ValueError, match=asked):
+        ours.train(linear, matrix(KINDS[3]), 2, objective=LOGITS, callbacks=[saving])
+    with pytest.raises(ValueError, match=asked):
+        ours.XGBClassifier(objective=LOGITS, callbacks=[saving], **linear).fit(X, CLASSES)
+    model = ours.train(linear, matrix(KINDS[3]), 3, objective=LOGITS)
+    fitted = ours.XGBClassifier(objective=LOGITS, n_estimators=3, **linear)
+    fitted.fit(X[TRAIN], CLASSES[TRAIN])
+    np.testing.assert_allclose(fitted.predict_proba(X[TEST]), predicted(model), rtol=1e-5)
+    flat = ours.train({**linear, "learning_rate": 1e-9}, matrix(KINDS[3]), 1, objective=LOGITS)
+    start = LOGITS.measured(CLASSES[TRAIN]).intercept
+    np.testing.assert_allclose(margins(flat), np.tile(start, (80, 1)), rtol=1e-5)
+
+
+# --- the rate for which a model corrects
+
+
+def test_the_rate_is_in_every_model_that_leaves_training(monkeypatch: Any) -> None:
+    """With the number of its rounds, and before xgboost.train returns, as MLflow sees it."""
+    left: list[tuple[str, int]] = []
+
+    class Keeps(xgb.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            keep(model)
+            return False
+
+    def keep(model: Any) -> Any:
+        left.append((model.attr(MARK), model.num_boosted_rounds()))
+        return model
+
+    own = xgb.train
+    for room in (xgb, xgb.sklearn):
+        monkeypatch.setattr(room, "train", wraps(own)(lambda *a, **k: keep(own(*a, **k))))
+    kind = KINDS[2]
+    stops = xgb.callback.EarlyStopping(rounds=2, save_best=True)
+    evals = {"metric": kind.metric, "evals": [(matrix(kind, TEST), "v")]}
+    ours.train(
+        {"eta": 1.0}, matrix(kind), 30, objective=CORRECTED, callbacks=[Keeps(), stops], **evals
+    )
+    held_out = [(X[TEST], EVENTS[TEST])]
+    for metric in (kind.metric, "logloss"):
+        ours.XGBClassifier(
+            objective=CORRECTED, n_estimators=30, learning_rate=1.0, eval_metric=metric,
+            callbacks=[Keeps(), xgb.callback.EarlyStopping(rounds=2, save_best=True)],
+        ).fit(X[TRAIN], EVENTS[TRAIN], eval_set=held_out, verbose=False)  # fmt: skip
+    assert len(left) > 12
+    for mark, rounds in left:
+        assert mark == f"0.3 {rounds}"
+    went_on = ours.train(
+        {}, matrix(kind), 1, objective=go.weighted_logloss_objective(1),
+        xgb_model=ours.train({}, matrix(kind), 1, objective=CORRECTED), callbacks=[Keeps()],
+    )  # fmt: skip
+    assert went_on.attr(MARK) is None

@@ -1,0 +1,632 @@
+"""A generated matrix: each public callable x each of its parameters of rows or classes x each twist.
+
+No cell is written by hand. ``recipes.py`` says what is given where nothing is wrong, by the names of
+parameters; ``twists.py`` what is done to one argument, and what must then hold. A new public callable
+has cells as soon as its parameters have names that ``recipes.py`` knows, and fails a test before.
+
+Verdicts: RIGHT (the right answer), TOLD (refused or warned of by the package), and those that fall:
+SILENT (another answer without a word), BARE (an error of a library or of Python itself), REFUSED (the
+same values in another form, and no answer). ``falls.csv`` lists the cells that fall today, and
+``right.csv`` those that are RIGHT; all others are TOLD.
+
+``python -m tests.matrix.generated [WORD ...]`` prints the cells that fall whose names hold one of the
+words, ``-v`` all of them, and counts; ``--write`` writes both lists anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import json
+import linecache
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives._names import ROOMS
+from tests.matrix import recipes
+from tests.matrix.recipes import FEATURES, SPREAD, Spread, Task
+from tests.matrix.twists import TWISTS, Tried, Twist
+
+PACKAGE = "gbdt_objectives"
+LIBRARIES = {f"adapters.{name}": name for name in ("xgboost", "lightgbm", "sklearn", "catboost")}
+"""Rooms in a room, and what they need."""
+FALLS, RIGHT = (Path(__file__).parent / f"{name}.csv" for name in ("falls", "right"))
+
+# --- public callables
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A public callable."""
+
+    name: str
+    room: str
+    function: Callable[..., Any]
+    made_by: str
+    """The function, or the class, that makes what a method is called on."""
+    owner: Callable[[Task, Mapping[str, Any]], Any] | None = None
+    """That which makes it, of a task and further arguments."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def method(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def key(self) -> str:
+        """Its name in the tables of recipes."""
+        return self.made_by if self.method == self.made_by else f"{self.made_by}.{self.method}"
+
+    @property
+    def trains(self) -> bool:
+        """Whether it takes a library's data set."""
+        return self.room in recipes.DATA and self.method in ("train", "cv")
+
+    def spread(self) -> Mapping[str, Spread]:
+        if self.trains:
+            return recipes.data_of(self.room)
+        if "a" in signature(self.function):
+            return recipes.BOOSTERS_CALL
+        return {name: row for name, row in SPREAD.items() if name in signature(self.function)}
+
+    def kind(self, parameter: str) -> str:
+        """The kind of twists that a parameter has, if it has any."""
+        kinds = recipes.KIND
+        return kinds.get(f"{self.key}.{parameter}", kinds.get(parameter, ""))
+
+    def parameters(self) -> dict[str, bool]:
+        """All parameters, with columns in the place of what holds them, and whether it needs them."""
+        found, spread = dict[str, bool](), self.spread()
+        for name, p in signature(self.function).items():
+            needed = p.default is p.empty
+            if name in spread:
+                for column in spread[name].columns:
+                    found.setdefault(column, needed and column in ("X", "y", "y_true", "margin"))
+            elif p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+                found[name] = needed
+        return found
+
+    def cells(self) -> list[str]:
+        return [
+            name for name in self.parameters()
+            if self.kind(name) and not reason(self.name) and not reason(f"{self.name}({name}=)")
+        ]  # fmt: skip
+
+
+def reason(name: str) -> str | None:
+    """Why a callable or a parameter has no cells."""
+    return next((why for key, why in recipes.NOT_TRIED.items() if fnmatchcase(name, key)), None)
+
+
+@cache
+def signature(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C
+        return {}
+    return {name: p for name, p in found.items() if name not in ("self", "cls")}
+
+
+def is_ours(thing: Any) -> bool:
+    return (getattr(thing, "__module__", None) or "").startswith(PACKAGE)
+
+
+@cache
+def public() -> list[tuple[str, str, Any]]:
+    """(room, name, thing) of all functions and classes that are public, once each."""
+    rooms = [room for room in (*ROOMS, *LIBRARIES) if find_spec(LIBRARIES.get(room, "numpy"))]
+    found: dict[int, tuple[str, str, Any]] = {}
+    for room in (*rooms, ""):
+        module = import_module(f"{PACKAGE}.{room}".rstrip("."))
+        if room not in recipes.ROOMS_NOT_TRIED:
+            for name in {*module.__all__} - {
+                *ROOMS,
+                *(one.rpartition(".")[2] for one in LIBRARIES),
+            }:
+                thing = (
+                    None if f"{room}.{name}" in recipes.ROOMS_NOT_TRIED else getattr(module, name)
+                )
+                if callable(thing) and not issubclass(
+                    thing if inspect.isclass(thing) else object, BaseException
+                ):
+                    found.setdefault(id(thing), (room, name, thing))
+    return sorted(found.values(), key=lambda row: row[:2])
+
+
+@cache
+def entries() -> list[Entry]:
+    """All public callables: functions, classes, and methods of what these make."""
+    found, made = [], [made_by(thing) for _, _, thing in public()]
+    for room, name, thing in public():
+        if inspect.isclass(thing):
+            if not name.startswith(tuple(recipes.TREES)):  # whose parameters are the library's
+                found.append(Entry(f"{room}.{name}", room, thing, name))
+            makes = not any(kind is not None and issubclass(kind, thing) for kind in made)
+            found += methods(room, name, thing, maker(thing, {}) if makes else None, name)
+        else:
+            found.append(Entry(f"{room}.{name}", room, thing, name))
+            kind = made_by(thing)
+            for row in recipes.VARIANTS.get(name, [{}]) if kind is not None else []:
+                label = ", ".join(
+                    f"{key}={getattr(value, '__name__', value)!r}" for key, value in row.items()
+                )
+                found += methods(room, f"{name}({label})", kind, maker(thing, row), name)
+    return found
+
+
+def made_by(thing: Any) -> Any:
+    """The class of the package that a function's annotation says it returns."""
+    if inspect.isclass(thing):
+        return None
+    named = inspect.signature(thing).return_annotation
+    found = inspect.unwrap(thing).__globals__.get(named)
+    return (
+        found if inspect.isclass(found) and is_ours(found) and not hasattr(found, "fit") else None
+    )
+
+
+def methods(room: str, label: str, kind: Any, owner: Any, made_by: str) -> Iterator[Entry]:
+    """The methods of a class: of objects that ``owner`` makes, and those that need none, which
+    belong to the class itself."""
+    hooks = {name for base in kind.__mro__ for name in recipes.HOOKS.get(base.__name__, "").split()}
+    for name in dir(kind):
+        if name.startswith("_") and name != "__call__" or name in hooks or name == "get_params":
+            continue
+        own, function = inspect.getattr_static(kind, name), getattr(kind, name, None)
+        if isinstance(own, property) or inspect.isclass(function) or not callable(function):
+            continue
+        if not is_ours(function) and name not in recipes.LIBRARIES_OWN or name.endswith("_request"):
+            continue
+        needs_none = isinstance(own, staticmethod | classmethod)
+        if needs_none if "(" in label else not needs_none and owner is None:
+            continue
+        yield Entry(
+            f"{room}.{label}.{name}", room, function, made_by, None if needs_none else owner
+        )
+
+
+def maker(thing: Any, row: Mapping[str, Any]) -> Callable[[Task, Mapping[str, Any]], Any]:
+    def make(task: Task, others: Mapping[str, Any]) -> Any:
+        if thing.__name__ in recipes.OBJECTS:
+            return recipes.OBJECTS[thing.__name__](task)
+        parameters = signature(thing)
+        given = {**values_of(thing.__name__, task), **row, **others}
+        names = {name for name, p in parameters.items() if p.default is p.empty and name in given}
+        names |= {*recipes.SMALL, *row, *others} & {*parameters}
+        return thing(**{name: given[name] for name in names} | recipes.of_library(thing, task))
+
+    return make
+
+
+def values_of(key: str, task: Task) -> dict[str, Any]:
+    """What arguments are at one callable."""
+    own = {name.removeprefix(f"{key}."): value for name, value in recipes.OWN.items()
+           if name.startswith(f"{key}.")}  # fmt: skip
+    called = {name: value(task) if inspect.isfunction(value) else value
+              for name, value in own.items()}  # fmt: skip
+    return {**recipes.values(task), **called}
+
+
+# --- calls
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A call where nothing is wrong, and its answer."""
+
+    task: Task
+    others: Mapping[str, Any]
+    """Further arguments of what a method is called on."""
+    given: dict[str, Any]
+    answer: Any
+    said: frozenset[str]
+
+
+@dataclass
+class Caller:
+    """Calls one entry, and keeps what its calls share: bases, and what a method is called on."""
+
+    entry: Entry
+    bases: dict[frozenset[str], Base | str] = field(default_factory=dict)
+    owners: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def base(self, parameter: str) -> Base | str:
+        """The first call with this argument that is right; if there is none, what was said."""
+        entry, needs = self.entry, recipes.NEEDS
+        parameters = entry.parameters()
+        also = {*needs.get(parameter, ()), *needs.get(entry.key, ()), *recipes.SMALL,
+                *needs.get(f"{entry.key}.{parameter}", ())}  # fmt: skip
+        names = {name for name, needed in parameters.items() if needed or name == parameter}
+        wanted = frozenset(names | also & {*parameters})
+        if wanted not in self.bases:
+            self.bases[wanted] = self.first_that_is_right(wanted)
+        return self.bases[wanted]
+
+    def first_that_is_right(self, wanted: frozenset[str]) -> Base | str:
+        entry, why = self.entry, "no recipe of "
+        has_rows = entry.owner is None or "(" not in entry.name
+        rows = recipes.VARIANTS.get(entry.made_by, [{}]) if has_rows else [{}]
+        for task in recipes.tasks_of(entry.name):
+            values = values_of(entry.key, task)
+            if missing := sorted(wanted - values.keys()):
+                return why + ", ".join(missing)
+            for row in rows:
+                others, more = (row, {}) if entry.owner is not None else ({}, row)
+                given = {name: values[name] for name in sorted(wanted)} | more
+                with hearing() as said:
+                    try:
+                        answer = self.call(task, others, given)
+                    except Exception as error:
+                        text = " ".join(f"{task}: {type(error).__name__}: {error}".split())
+                        why = text if why.startswith("no recipe") else f"{why} | {text}"
+                        continue
+                return Base(task, others, given, answer, frozenset(said))
+        return why
+
+    def call(self, task: Task, others: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+        """The numbers of the answer."""
+        entry, function, arguments = self.entry, self.entry.function, dict(given)
+        for name, held in entry.spread().items():
+            columns = {column: given[column] for column in held.columns if column in given}
+            arguments = {key: value for key, value in arguments.items() if key not in columns}
+            arguments |= {name: held.make(**columns)} if columns else {}
+        if entry.trains:
+            evaluates = "evals" in arguments or entry.method == "cv"
+            arguments |= recipes.of_training(entry.room, task, evaluates=evaluates)
+        if entry.owner is not None:
+            function = getattr(self.owner(task, others), entry.method)
+        if written := {"folder", "path"} & arguments.keys():
+            with TemporaryDirectory() as folder, recipes.undrawn():
+                function(**arguments | {name: Path(folder) / given[name] for name in written})
+                return contents(Path(folder))
+        if entry.room == "plotting":
+            with recipes.undrawn():
+                return numbers(function(**arguments), task)
+        found = function(**arguments)
+        if inspect.isclass(entry.function) and hasattr(found, "fit"):
+            found = found.fit(**recipes.to_fit(found, task))
+        return numbers(found, task)
+
+    def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
+        """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
+        make = self.entry.owner
+        assert make is not None
+        if self.entry.method == "fit":
+            return make(task, others)
+        key = task.name, repr(others)
+        if key not in self.owners:
+            made = make(task, others)
+            self.owners[key] = (
+                made.fit(**recipes.to_fit(made, task)) if hasattr(made, "fit") else made
+            )
+        return self.owners[key]
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Numbers and words of the files in a folder."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            text = path.read_bytes().decode("utf-8", "replace")
+            found[str(path.relative_to(folder))] = split(text)
+    return found
+
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def split(text: str) -> list[Any]:
+    return [NUMBER.sub("#", text), np.array([float(found) for found in NUMBER.findall(text)])]
+
+
+def numbers(value: Any, task: Task, depth: int = 0) -> Any:
+    """What of an answer is compared: numbers, words, and what a model predicts."""
+    if value is None or isinstance(value, str | bool) or depth > 5:
+        return value if depth <= 5 else None
+    if isinstance(value, int | float | np.number | np.bool_):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        return value.astype(float) if value.dtype.kind in "biuf" else value.astype(str)
+    if isinstance(value, Mapping):
+        return {key_of(key): numbers(one, task, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple) or hasattr(value, "__next__"):
+        return [numbers(one, task, depth + 1) for one in value]
+    if isinstance(value, lgb.Booster):
+        return value.predict(FEATURES)
+    if isinstance(value, xgb.Booster):
+        return value.predict(xgb.DMatrix(FEATURES))
+    if type(value).__module__.startswith("catboost"):
+        return value.predict(FEATURES, prediction_type="RawFormulaVal")
+    if hasattr(value, "to_numpy"):
+        return numbers(value.to_numpy(), task, depth + 1)
+    for ways in (("predict_score", "predict"), ("predict_proba",), ("predict",), ("apply",)):
+        if all(hasattr(value, way) for way in ways):
+            if hasattr(value, "fit") and not is_fitted(value):
+                return repr(value)
+            return [*(predicted(getattr(value, way), task) for way in ways), *measured(value)]
+    if hasattr(value, "to_json"):
+        return numbers(json.loads(value.to_json()), task, depth + 1)
+    if is_dataclass(value):
+        return {one.name: numbers(getattr(value, one.name, None), task, depth + 1)
+                for one in fields(value)}  # fmt: skip
+    if type(value).__name__ == "BoundObjective":
+        return numbers(value(task.margin.astype(np.float32)), task, depth + 1)
+    if callable(value):
+        return None
+    held = vars(value) if hasattr(value, "__dict__") else {}
+    return {key: numbers(one, task, depth + 1) for key, one in held.items() if key[0] != "_"}
+
+
+def is_fitted(model: Any) -> bool:
+    with suppress(NotFittedError):
+        check_is_fitted(model)
+        return True
+    return False
+
+
+def predicted(predict: Callable[..., Any], task: Task) -> Any:
+    kinds = inspect.Parameter
+    needed = [name for name, p in signature(predict.__func__).items() if p.default is p.empty
+              and p.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)]  # fmt: skip
+    return numbers(predict(**{name: recipes.values(task)[name] for name in needed}), task)
+
+
+def key_of(key: Any) -> str:
+    return str(float(key)) if isinstance(key, int | float | np.number | np.bool_) else str(key)
+
+
+def measured(model: Any) -> list[Any]:
+    """What a model says of evaluation sets."""
+    found = []
+    with suppress(Exception):
+        found.append(numbers(model.evals_result(), recipes.TASKS[0]))
+    for name in ("evals_result_", "validation_score_"):
+        with suppress(Exception):
+            found.append(numbers(getattr(model, name), recipes.TASKS[0]))
+    return found
+
+
+CLOSE = 1e-5
+"""Relative: XGBoost's numbers are float32, and sums of rows in another order differ in last digits."""
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
+            return False
+        if a.dtype.kind != "f":
+            return bool((a == b).all())
+        return bool(np.allclose(a, b, rtol=CLOSE, atol=CLOSE / 100, equal_nan=True))
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(np.isclose(a, b, rtol=CLOSE, atol=CLOSE / 100, equal_nan=True))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return type(a) is type(b) and bool(a == b)
+
+
+@contextmanager
+def hearing() -> Iterator[set[str]]:
+    """The warnings of this package that users would see."""
+    said, ours, warn = set[str](), set[str](), warnings.warn
+
+    def heard(message: Any, *args: Any, **options: Any) -> None:
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith(PACKAGE):
+            ours.add(str(message))
+        options["stacklevel"] = options.get("stacklevel", 1) + 1
+        warn(message, *args, **options)
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.warn = heard  # type: ignore[assignment]
+        try:
+            yield said
+        finally:
+            warnings.warn = warn
+            said |= ours & {str(one.message) for one in seen}
+
+
+# --- cells
+
+FALLING = ("SILENT", "BARE", "REFUSED")
+Key = tuple[str, str, str]
+"""Callable, parameter and twist."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    key: Key
+    task: str
+    verdict: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return name_of(self.key)
+
+    def __str__(self) -> str:
+        return f"{self.name} [{self.task}]: {self.verdict} {self.text}".strip()
+
+
+def name_of(key: Key) -> str:
+    function, parameter, twist = key
+    return f"{function}({parameter}=) x {twist}"
+
+
+def is_here(package: str) -> bool:
+    return find_spec(package) is not None
+
+
+def cells_of(entry: Entry) -> tuple[list[Cell], list[str]]:
+    """Its cells, and its parameters without a call that is right, each with what was said."""
+    caller, found, without = Caller(entry), list[Cell](), list[str]()
+    for parameter in entry.cells():
+        base = caller.base(parameter)
+        if isinstance(base, str):
+            without.append(f"{entry}({parameter}=): {base}")
+            continue
+        tried = Tried(entry.name, frozenset(entry.parameters()), parameter, base.given, base.task)
+        for twist in TWISTS:
+            if entry.kind(parameter) in twist.of and is_here(twist.needs):
+                verdict = verdict_of(caller, base, tried, twist)
+                if verdict is not None:
+                    key = entry.name, parameter, twist.name
+                    found.append(Cell(key, base.task.name, *verdict))
+    return found, without
+
+
+def verdict_of(caller: Caller, base: Base, tried: Tried, twist: Twist) -> tuple[str, str] | None:
+    changed, right = twist.change(tried), base.answer
+    if changed is None:
+        return None
+    with hearing() as said:
+        if changed.truth is not None:
+            try:
+                right = caller.call(base.task, base.others, changed.truth)
+            except Exception:  # it needs what the truth is without
+                return None
+        try:
+            found = caller.call(base.task, base.others, changed.given)
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            if is_told(error):
+                return "REFUSED" if twist.must == "right" else "TOLD", text
+            by_library = twist.said_by_library and re.search(twist.said_by_library, text)
+            return "TOLD" if by_library else "BARE", text
+    if twist.must != "told" and same(found, right):
+        return "RIGHT", ""
+    warned = sorted(said - base.said)
+    return ("TOLD", f"warned: {warned[0]}") if warned else ("SILENT", f"found {brief(found)}")
+
+
+def is_told(error: Exception) -> bool:
+    """Whether our own ``raise`` says it, in words that are not another error's."""
+    trace = error.__traceback__
+    assert trace is not None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frame, cause = trace.tb_frame, error.__cause__ or error.__context__
+    line = linecache.getline(frame.f_code.co_filename, trace.tb_lineno).strip()
+    is_raised = str(frame.f_globals.get("__name__")).startswith(PACKAGE) and line[:5] == "raise"
+    return is_raised and (cause is None or str(cause) != str(error))
+
+
+def brief(answer: Any) -> str:
+    while isinstance(answer, list | dict) and answer:
+        answer = next(iter(answer.values() if isinstance(answer, dict) else answer))
+    return str(answer.ravel()[:4] if isinstance(answer, np.ndarray) else answer)[:60]
+
+
+# --- what is known
+
+
+@dataclass
+class Record:
+    """The verdicts that are committed: of cells that fall, and which cells are RIGHT."""
+
+    falls: dict[Key, str]
+    right: set[Key]
+
+    @staticmethod
+    def read() -> Record:
+        with FALLS.open(newline="") as file:
+            falls = {(row[0], row[1], row[2]): row[3] for row in list(csv.reader(file))[1:]}
+        with RIGHT.open(newline="") as file:
+            right = {(function, parameter, twist) for function, parameter, twists in
+                     list(csv.reader(file))[1:] for twist in twists.split("; ")}  # fmt: skip
+        return Record(falls, right)
+
+    def write(self) -> None:
+        by_parameter: dict[tuple[str, str], list[str]] = {}
+        for function, parameter, twist in sorted(self.right):
+            by_parameter.setdefault((function, parameter), []).append(twist)
+        tables = {
+            FALLS: [("callable", "parameter", "twist", "verdict"),
+                    *((*key, verdict) for key, verdict in sorted(self.falls.items()))],
+            RIGHT: [("callable", "parameter", "twists"),
+                    *((*key, "; ".join(twists)) for key, twists in by_parameter.items())],
+        }  # fmt: skip
+        for path, rows in tables.items():
+            with path.open("w", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(rows)
+
+    def of(self, entry: Entry) -> dict[Key, str]:
+        """What is known of the cells of an entry that can be tried here."""
+        known = {**dict.fromkeys(self.right, "RIGHT"), **self.falls}
+        return {key: verdict for key, verdict in known.items()
+                if key[0] == entry.name and not is_absent(key)}  # fmt: skip
+
+
+def changes(entry: Entry, record: Record) -> list[str]:
+    """A sentence on each cell of an entry that is not as it is known, or has no base."""
+    cells, without = cells_of(entry)
+    known = record.of(entry)
+    said = [f"no call is right, {one}" for one in without]
+    for cell in cells:
+        was = known.pop(cell.key, "TOLD")
+        if cell.verdict == was:
+            continue
+        if cell.verdict in FALLING:
+            said.append(f"it falls, and was {was}: {cell}")
+        elif was == "RIGHT":
+            said.append(f"RIGHT is lost: {cell}")
+        elif was in FALLING:
+            said.append(f"it is mended, take it off falls.csv: {cell}, was {was}")
+        else:
+            said.append(f"it is right now, put it on right.csv: {cell}")
+    return said + [f"{was} is tried no longer: {name_of(key)}" for key, was in known.items()]
+
+
+def main() -> int:
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    record, found, counts = Record.read(), list[Cell](), Counter[str]()
+    for entry in entries():
+        cells, without = cells_of(entry)
+        for cell in cells:
+            counts[cell.verdict] += 1
+            if "-v" in sys.argv or cell.verdict in FALLING:
+                if not words or any(word in cell.name for word in words):
+                    print(str(cell)[:240])
+        print(*(f"no call is right, {one}" for one in without), sep="\n", end="\n" * bool(without))
+        found += cells
+    print(f"{len(entries())} callables, {sum(counts.values())} cells: {dict(counts)}")
+    if "--write" in sys.argv:
+        record.falls = {key: verdict for key, verdict in record.falls.items() if is_absent(key)}
+        record.right = {key for key in record.right if is_absent(key)}
+        record.falls |= {cell.key: cell.verdict for cell in found if cell.verdict in FALLING}
+        record.right |= {cell.key for cell in found if cell.verdict == "RIGHT"}
+        record.write()
+    return 0
+
+
+def is_absent(key: Key) -> bool:
+    """Whether a cell needs a package that is not here."""
+    needs = {twist.name: twist.needs for twist in TWISTS}.get(key[2], "numpy")
+    rooms = [package for room, package in LIBRARIES.items() if key[0].startswith(f"{room}.")]
+    return not all(is_here(package) for package in (needs, *rooms))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
