@@ -119,7 +119,6 @@ class Earlier(NamedTuple):
     outputs: int = 1
     link: Link | None = None  # what its margins are; None if its file does not say
     averages: bool = False  # whether it is a forest, which predicts the mean of its trees
-    columns: tuple[Sequence[str], Sequence[str]] = ((), ())  # its own, and those of the data
 
 
 class Training(Asked):
@@ -171,10 +170,23 @@ class Training(Asked):
     rows: Any  # with labels and weights; a worker's own
     start: float  # where all rows start
     start_by: str | None  # the argument of ours that says so; None: the objective does
+    blended: bool  # whether a user's function makes something else of the objective
     start_told: bool  # whether the user said so to the library
     intercept: float | None  # where boosting should start
     tolerance: float | None  # how far from there it may
     pull: float  # |sum w g| / sum w |g| at the start, of several outputs added up
+
+
+class Layout(Asked):
+    """What is known of rows and of their columns, which are matched by position."""
+
+    name: str  # of the data set, or of the features, in messages
+    rows: Mapping[str, Any]  # columns of the same rows, as the user gave them
+    columns: Sequence[Any] | None  # the names of its columns; None if they have none
+    trained_on: Sequence[Any] | None  # those whose order is read
+    categories: Mapping[Any, Sequence[Any]]  # the categories of columns by name
+    known: Sequence[Sequence[Any]]  # those whose numbers are read
+    of: str  # whose these are
 
 
 class Member(Asked):

@@ -8,14 +8,15 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from itertools import chain, count, dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Scoring, Stack, Training
+from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
+from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import workers as _workers
 
@@ -114,16 +115,34 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
+def check_fits(stack: Stack) -> None:
+    """Ask for the layout of what ``fit`` of a library's own estimator was given."""
+    for room, frame in stack:
+        code, seen = frame.f_code, frame.f_locals
+        if code.co_name == "fit" and room in _registry.NAMES:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = {name: seen[name] for name in names if name in seen}
+            own = column_names(given.get("X"))
+            Layout(name="", rows=given)
+            for one in by_rows(given):
+                for name, table in one.items():
+                    Layout(columns=column_names(table), trained_on=own, name=name, of="X")
+
+
 def objective_called(
     name: str, link: Link, caller: str | None, booster: Any, stack: Stack
 ) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
     estimator = estimator_above(stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
+    facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
+        check_fits(stack)
     if caller is not None:
         library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
@@ -133,6 +152,19 @@ def objective_called(
                 facts |= library.earlier_facts(above.f_locals)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Training(**facts)
+
+
+def free_name(metric: Any, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = call_of(EVALUATES, stack)
+    if caller is None or frame is None:
+        return str(metric.name)
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

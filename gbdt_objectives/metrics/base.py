@@ -136,8 +136,8 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
-            return self.name, value, self.greater_is_better
-        return (self.name, value) if of_data else value
+            return _calls.free_name(self, stack), value, self.greater_is_better
+        return (_calls.free_name(self, stack), value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
@@ -155,8 +155,9 @@ class Metric(Shown):
                 ) from None
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
-                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "
-                "undefined there (a single class); evaluate on data with several classes"
+                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows, or a ranker's "
+                "query of so many: it is undefined there (a single class); evaluate on data with "
+                "several classes"
             )
         return value
 
@@ -170,7 +171,11 @@ class Metric(Shown):
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
-        return self.name
+        """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
+        stack = frames()
+        if directions := _calls.directed(self, stack):
+            Training(name=self.name, metric=self, directions=directions)
+        return _calls.free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         """The metric of the rows of all workers."""
@@ -281,7 +286,7 @@ class RenderedMetric:
 
     @property
     def __name__(self) -> str:
-        return self.metric.name
+        return self.metric.__name__
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         form = _registry.BY_NAME[self.library]

@@ -401,18 +401,11 @@ class Objective(Shown):
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
-        known, *seen, bound = _bound.get(owner, (None, None, None, None))
-        if bound is not None and known == self:
-            if all(a is b or np.array_equal(a, b) for a, b in zip(seen, (y, w), strict=True)):
-                return bound
-            if _workers.together_now():  # the others may not measure now
-                raise ValueError(
-                    "the training data, or its labels or weights, have changed since an objective "
-                    "was measured on them: train a new booster, or make the objective from the "
-                    "labels of all rows"
-                )
-        bound = self.bind(y, w)
-        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
+        known, bound = _bound.get(owner, (None, None))
+        if bound is None or known != self or not bound.is_of(y, w):
+            bound = self.bind(y, w)
+            bound.seen = np.array(y), None if w is None else np.array(w)
+            _bound[owner] = self, bound
         return bound
 
     def bind(
@@ -482,6 +475,8 @@ class Written(threading.local):
 class BoundObjective:
     """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
+    seen: Any = None  # labels and weights, copied where ``set_label`` may change them
+
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
         loss = objective.equations
@@ -505,6 +500,18 @@ class BoundObjective:
             with self.objective._together():
                 return self._compute(margin)
         return self._compute(margin)
+
+    def is_of(self, y: Any, w: Any) -> bool:
+        """Whether labels and weights are as it has seen them, as on several workers they must."""
+        now = map(to_host, (y, w))
+        same = all(a is b or np.array_equal(a, b) for a, b in zip(self.seen, now, strict=True))
+        if not same and _workers.together_now():  # the others may not measure now
+            raise ValueError(
+                "the training data, or its labels or weights, have changed since an objective was "
+                "measured on them: train a new booster, or make the objective from the labels of "
+                "all rows"
+            )
+        return same
 
     def fresh(self, margin: Array) -> Both:
         """Gradient and hessian in arrays that no other call overwrites."""
@@ -653,9 +660,8 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     return numbers
 
 
-_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
-as ``set_label`` may change them at any time."""
+_bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictionary()
+"""By data set or booster: the objective, and the one bound to what it last saw of the data."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
@@ -714,7 +720,8 @@ def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> 
     """A training begins: its guards learn of its rows, of its loss, measured on those of all
     workers, and of where it starts, in every library and at every door, here only. A call by hand
     is a training of one round."""
-    is_given = training.start_by is not None  # else it is where the objective wants it
+    # else it is where the objective wants it, or what a user's function makes of that
+    is_given = training.start_by is not None and not training.blended
     start = read_start(training, loss, rows, f, gradient) if is_given else {}
     training.know(loss=loss, rows=rows, **start)
 

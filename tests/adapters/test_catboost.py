@@ -482,6 +482,30 @@ def test_plain_catboost_says_where_ours_is(given: Any) -> None:
         catboost.CatBoostRegressor(**{**PARAMS, **given}).fit(X, y)
 
 
+@pytest.mark.parametrize("objective", [None, OWN["log"]], ids=["its own", "ours"])
+@pytest.mark.parametrize("metrics", [[go.qwk_metric(), METRIC], ["RMSE", METRIC], [METRIC]])
+def test_a_list_of_metrics_is_refused(objective: Any, metrics: Any) -> None:
+    X, y = spread(200)
+    model = CatBoostRegressor(loss_function=objective, eval_metric=metrics, **PARAMS)
+    with pytest.raises(ValueError, match="eval_metric is a list: CatBoost stops on one"):
+        model.fit(X, y, eval_set=(X[:50], y[:50]))
+
+
+def test_a_blend_may_start_where_an_objective_in_it_may_not() -> None:
+    X, _ = spread(600)
+    y = (X[:, 0] > 0.95).astype(float)
+    offset = go.offset_logloss_objective(0.05)
+
+    def blend(y: Any, f: Any, w: Any) -> Any:
+        g, h = offset(y, f)
+        return 0.5 * g + 0.5 * (f - y), 0.5 * h + 0.5
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(PARAMS, catboost.Pool(X, y), 3, objective=go.objective(blend, link="logit"))
+        CatBoostRegressor(objective=go.objective(blend), iterations=3, **PARAMS).fit(X, y)
+
+
 def test_served_models_have_the_remedy(tmp_path) -> None:
     X, y = spread(200)
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=2).fit(X, y)

@@ -323,7 +323,7 @@ def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal)
     ("contradiction", "message"),
     [
         ({"maximize": False}, "with maximize=False, but a greater extended_qwk .*leave maximize"),
-        ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'.*leave metric_name"),
+        ({"metric_name": "rmse"}, "on 'rmse', but what .* 'extended_qwk': .*leave metric_name"),
     ],
     ids=str,
 )
@@ -338,6 +338,8 @@ def test_xgboost_early_stopping_that_contradicts_the_metric_is_refused(
         XGB.train({}, data, 5, evals=[(data, "v")], **call)
     with pytest.raises(ValueError, match=message):
         XGB.cv(data, 5, **call)
+    if "metric_name" in contradiction:  # which an estimator measures, too
+        return
     model = regressor(XGB, objective=go.qwk_objective(), callbacks=call["callbacks"])
     with pytest.raises(ValueError, match=message):
         XGB.fit(model, X, y, [(X[:9], y[:9])], SMOOTH)

@@ -37,6 +37,7 @@ class Fitting(_estimators.Fitting):
     model = catboost.CatBoost
     fitted = "_objective"
     row_starts = "baseline", "baseline"
+    arrange = staticmethod(lambda own, X, name="": X)  # which it compares, or takes by name
 
     @staticmethod
     def classifies(estimator: Any) -> bool:
@@ -59,16 +60,16 @@ class Fitting(_estimators.Fitting):
             self.given |= {"y": labels, "sample_weight": _train.weights(X)}
         if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
+        if isinstance(named(self.estimator, "eval_metric"), list | tuple):
+            raise ValueError(
+                "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
+            )
         if not self.is_ours:
             own = named(self.estimator, *OBJECTIVES)
             if callable(own) and not any("calc_ders" in name for name in dir(own)):
                 _arguments.check_is_objective(own)
             return
         asked = self.estimator.get_params()
-        if len(self.metrics) > 1:
-            raise ValueError(
-                "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
-            )
         if asked.get("objective") is not None and asked.get("loss_function") not in (None, "RMSE"):
             raise ValueError(
                 "objective and loss_function are one parameter of CatBoost: leave one out"

@@ -13,7 +13,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -165,12 +165,28 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
-    columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
+    Layout(
+        name="X", trained_on=booster.feature_name(), known=booster.pandas_categorical or (),
+        of="init_model", **layout_of(data),
+    )  # fmt: skip
     came = OF_LIGHTGBM.get(read_objective(booster)[0])
-    outputs, own = booster.num_model_per_iteration(), booster.feature_name()
-    return {"earlier": Earlier("init_model", outputs, came, averages(booster), (own, columns))}
+    outputs = booster.num_model_per_iteration()
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
+
+
+def layout_of(data: Any) -> dict[str, Any]:
+    """The facts of the layout of a Dataset, or of what becomes one."""
+    X, rows = data, {}
+    if isinstance(data, lgb.Dataset):  # which has frames and Series until it is constructed
+        X, rows = data.data, {"label": data.label, "weight": data.weight}
+        rows = {"X": X, **rows, "init_score": data.init_score}
+    names, kinds = column_names(X), X.dtypes.items() if hasattr(X, "iloc") else ()
+    categories = {name: list(kind.categories) for name, kind in kinds if kind == "category"}
+    if getattr(data, "_handle", None):
+        names = data.get_feature_name()
+        coded = [names[k] for k in data.params.get("categorical_column", ())]
+        categories = dict(zip(coded, data.pandas_categorical or (), strict=False))
+    return {"columns": names, "rows": rows, "categories": categories}
 
 
 def read_booster(model: Any) -> lgb.Booster:
@@ -333,51 +349,64 @@ class StopEarly:
     """A callback that stops on ``metric`` of the last set evaluated; LightGBM's own stops on any.
 
     Rounds before the metric's first move do not count: rounded scores are all in one class at
-    first. A value must be better than the best by more than ``min_delta``. With ``verbose`` it says
-    what LightGBM's own says, where LightGBM says it.
+    first. A value must be better than the best by more than ``min_delta``, a list of which has one
+    for each metric. With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: Any = 0.0) -> None:
         self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
+        self.name, self.value = metric.name, None  # as an estimator's metric was reported last
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
         if k == 0:
             self._say(f"Training until validation scores don't improve for {self.rounds} rounds")
+            self.names = list(dict.fromkeys(map(_name, env.evaluation_result_list)))
+            self.delta = self._delta()
             self.first = self.best = value
             self.best_round = self.last_still = 0
         if value == self.first and self.last_still == max(k - 1, 0):
             self.last_still = k
         gain = value - self.best if self.metric.greater_is_better else self.best - value
-        if gain > self.min_delta:
+        if gain > self.delta:
             self.best, self.best_round = value, k
         if self.best_round == k:
             self.results = env.evaluation_result_list
         stops = k - max(self.best_round, self.last_still) >= self.rounds
         if stops or env.iteration == env.end_iteration - 1:
-            _train.warn_if_few(self.best_round, k + 1, self.metric.name)
+            _train.warn_if_few(self.best_round, k + 1, self.name)
             best = env.begin_iteration + self.best_round
             found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
-            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
+            only = f"\nEvaluated only: {self.name}" * (len(self.names) > 1)
+            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}{only}")
             raise lgb.callback.EarlyStopException(best, self.results)
 
     def _say(self, text: str) -> None:
         if self.verbose:
             lgb.basic._log_info(text)
 
+    def _delta(self) -> float:
+        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        if len(given) not in (0, 1, len(self.names)):
+            wrong = f"early_stopping has min_delta={given}, but what is measured are "
+            raise ValueError(f"{wrong}{', '.join(self.names)}: write one number, or one for each")
+        return float([*given, 0][self.names.index(self.name) if given[1:] else 0])
+
     def _value(self, results: list[Any]) -> float:
-        """The value in (data, metric, value, ...); old versions of cv join the first two names."""
         for result in reversed(results):
-            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
-                return float(result[2])
-        raise ValueError(
-            f"early stopping on {self.metric.name} finds no set on which it is evaluated"
-        )
+            if _name(result) == self.name:
+                return float(result[2] if self.value is None else self.value)
+        raise ValueError(f"early stopping on {self.name} finds no set on which it is evaluated")
+
+
+def _name(result: Any) -> str:
+    """The metric of (data, metric, value, ...); old versions of cv join the first two names."""
+    return " ".join(result[:2]).rpartition(" ")[2]
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
@@ -396,17 +425,13 @@ def stops_by_name(callback: Any) -> bool:
     return isinstance(callback, kind) and callback.stopping_rounds > 0
 
 
-def _min_delta(given: Any) -> float:
-    """One number: LightGBM also takes a list of one for each metric."""
-    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
-    if isinstance(one, list):
-        raise ValueError(
-            f"early_stopping has min_delta={given}, but stops on one metric: write one number"
-        )
-    delta = _checks.number("min_delta of early_stopping", one)
-    if delta < 0:
-        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
-    return delta
+def _min_delta(given: Any) -> Any:
+    """A number, or a list of one for each metric."""
+    for one in given if isinstance(given, list) else [given]:
+        delta = _checks.number("min_delta of early_stopping", one)
+        if delta < 0:
+            raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return given
 
 
 def is_loud(params: Mapping[str, Any]) -> bool:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
-from gbdt_objectives.adapters._train import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
@@ -45,6 +44,7 @@ class Fitting(_estimators.Fitting):
     fitted = "_objective"
     row_starts = "init_score", "eval_init_score"
     metrics_in_fit = True
+    asked_of_rows = "predict", "decision_function"  # the latter in LightGBM >= 4.7
 
     @staticmethod
     def reads(fitted: object) -> bool:
@@ -65,7 +65,7 @@ class Fitting(_estimators.Fitting):
         if not self.is_classifier:  # whose own fit encodes the labels of eval_set, not eval_y
             self.set_evaluation_sets(list(self.evaluation_sets().values()))
         if self.metric is not None:
-            self._direct_stopping(self.metric)
+            self._direct_stopping(self.metric, named)
         if objective is None:
             return
         found = {name: v for name, v in asked.items() if name not in OWN}
@@ -86,18 +86,35 @@ class Fitting(_estimators.Fitting):
             if not named:  # LightGBM would stop on its default, too
                 self.parameters["metric"] = names or "None"
 
-    def _direct_stopping(self, metric: Metric) -> None:
-        """Let early stopping look at the metric alone."""
-        callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
+    def _direct_stopping(self, metric: Metric, named: list[Any]) -> None:
+        """Let early stopping look at the metric alone, or, where it is to look at the first only
+        and that is one of LightGBM's own, leave it. ``named`` are those of the parameters."""
         found = self.estimator.get_params()
+        is_listed = any(isinstance(one, str) for one in self.metrics)
+        own_first = isinstance((self.metrics if is_listed else [*named, *self.metrics])[0], str)
+        callbacks = self.given.get("callbacks") or []
+        for k, one in enumerate(_train.direct_callbacks(callbacks, metric)):
+            if not (own_first and getattr(callbacks[k], "first_metric_only", False)):
+                callbacks = [*callbacks[:k], one, *callbacks[k + 1 :]]
         for name in table.TABLE.given(found, "early_stopping_round"):
+            if found.get("first_metric_only") and own_first:
+                break
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
                 callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
-        if _train.any_stops_early(callbacks):
+        stops = [one for one in callbacks if isinstance(one, _train.StopEarly)]
+        if stops:
             self.stops_on_sets("valid", None)
+
+        def reported(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+            answer = metric.lightgbm(y_true, y_pred, sample_weight)
+            for one in stops:
+                one.name, one.value, _ = answer
+            return answer
+
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self, asked: dict[str, Any]) -> bool:
@@ -127,6 +144,7 @@ class Fitting(_estimators.Fitting):
     def hand_over(self, started: StartedObjective) -> None:
         super().hand_over(started)
         callbacks = self.given.get("callbacks") or ()
+        started.anew = self.objective if may_change_data(callbacks) else None
         self.given["callbacks"] = [_train.completing([started]), *callbacks]
 
     @contextmanager
@@ -149,6 +167,7 @@ class Fitting(_estimators.Fitting):
             estimator._class_weight = None
 
     finish, by_name = staticmethod(_train.finish), staticmethod(by_name)
+    arrange = staticmethod(arranged)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -179,19 +198,8 @@ def _check_names(names: list[Any]) -> None:
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
-    @wraps(lgb.LGBMRegressor.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        return super().predict(by_name(self, X), *args, **kwargs)
-
 
 @drop_in(Fitting)
 @documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
-
-    if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
-
-        @available_if(Fitting.margins_decide)  # type: ignore[untyped-decorator]
-        @wraps(lgb.LGBMClassifier.decision_function)
-        def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().decision_function(X, *args, **kwargs)

@@ -42,7 +42,7 @@ REFUSED = by_reason({
     "objective= already says what to train on; leave it out": "objective",
     "pass num_boost_round= to train(), or n_estimators= of an estimator": "num_iterations",
     "pass early_stopping_rounds= to train()": "early_stopping_round=0",
-    "train() stops on any improvement; leave it out": "early_stopping_min_delta=0",
+    "pass callbacks=[lightgbm.early_stopping(rounds, min_delta=...)]": "early_stopping_min_delta=0",
     "LightGBM ignores it under a custom objective; boosting starts at the objective's intercept "
     "anyway": "boost_from_average=0",
     "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "

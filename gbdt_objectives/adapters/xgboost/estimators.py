@@ -42,13 +42,14 @@ class Fitting(_estimators.Fitting):
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
     starts_at = 0.5
+    asked_of_rows = "predict", "apply"
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
-        if sum(isinstance(one, Metric) for one in self.metrics) > 1:
+        if self.metric is not None and sum(map(callable, self.metrics)) > 1:
             raise ValueError(
-                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives, "
-                "and its own; measure the others on the predictions"
+                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives or "
+                "function, and its own; measure the others on the predictions"
             )
         if self.is_ours and not all(map(_arguments.is_pair, self.given.get("eval_set", ()))):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
@@ -136,6 +137,11 @@ class Fitting(_estimators.Fitting):
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
             _set_classes(self.estimator, len(self.classes))
+
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        own = getattr(vars(model).get("_Booster"), "feature_names", None)
+        return X if hasattr(X, "iloc") else cls.arrange(own, X)  # it compares those of pandas
 
     finish = staticmethod(_train.finish)
 

@@ -89,12 +89,7 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
     all rounds. :class:`Exact` tells a class of the user's the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if isinstance(callback, STOPPING):
-            if callback.metric_name not in (None, metric.name):
-                raise ValueError(
-                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric "
-                    f"is {metric.name!r}: leave metric_name out"
-                )
+        if isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name):
             if callback.maximize not in (None, metric.greater_is_better):
                 better = "greater" if metric.greater_is_better else "smaller"
                 raise ValueError(
@@ -172,15 +167,17 @@ class Exact(InTurn):
 
     def before_training(self, model: Any) -> Any:
         """Tell early stopping the direction, also where it is of a user's class."""
-        stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
-        self.told = [(callback, callback.maximize) for callback in stopping]
-        for callback in stopping:
+        self.told = [(c, c.maximize) for c in self.callbacks if isinstance(c, STOPPING)]
+        for callback, _ in self.told:
             forget(callback)
-            callback.maximize = self.metric.greater_is_better
+            if callback.metric_name in (None, self.metric.name):
+                callback.maximize = self.metric.greater_is_better
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.restore(evals_log)
+        if len(self.history) == 1:
+            self.check_names(evals_log[self.names[-1]])
         return super().after_iteration(model, epoch, evals_log)
 
     def after_training(self, model: Any) -> Any:
@@ -188,6 +185,16 @@ class Exact(InTurn):
         for callback, maximize in self.told:  # another training may have another metric
             callback.maximize = maximize
         return model
+
+    def check_names(self, log: Any) -> None:
+        """Raise for two metrics of one name, or none of that on which training is to stop."""
+        name, measured = self.metric.name, ", ".join(map(repr, log))
+        if len(log[name]) > 1:
+            twice = f"{name!r} is the name of two metrics, one of them XGBoost's own"
+            raise ValueError(f"{twice}: write another into the class of yours, name = '{name}_2'")
+        for found in (c.metric_name for c, _ in self.told if c.metric_name not in (None, *log)):
+            wrong = f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
+            raise ValueError(f"{wrong}{measured}: name one of these, or leave metric_name out")
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""
