@@ -119,7 +119,6 @@ class Earlier(NamedTuple):
     outputs: int = 1
     link: Link | None = None  # what its margins are; None if its file does not say
     averages: bool = False  # whether it is a forest, which predicts the mean of its trees
-    columns: tuple[Sequence[str], Sequence[str]] = ((), ())  # its own, and those of the data
 
 
 class Training(Asked):
@@ -178,6 +177,18 @@ class Training(Asked):
     pull: float  # |sum w g| / sum w |g| at the start, of several outputs added up
 
 
+class Layout(Asked):
+    """What is known of rows and of their columns, which are matched by position."""
+
+    name: str  # of the data set, or of the features, in messages
+    rows: Mapping[str, Any]  # columns of the same rows, as the user gave them
+    columns: Sequence[Any] | None  # the names of its columns; None if they have none
+    trained_on: Sequence[Any] | None  # those whose order is read
+    categories: Mapping[Any, Sequence[Any]]  # the categories of columns by name
+    known: Sequence[Sequence[Any]]  # those whose numbers are read
+    of: str  # whose these are
+
+
 class Member(Asked):
     """What is known of an estimator that one of ours trains."""
 
@@ -218,3 +229,6 @@ class Sampling(Asked):
     kept: float  # how many of its rows are left
     classes: Sequence[Any]  # the two of which it thins the first
     to_name: str  # how to name the class
+    weights: Any  # of the rows, above 0
+    positive: Any  # which rows have label 1
+    rate: Any  # at which the others were kept, one or of each row

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks.arrays import to_host
+from gbdt_objectives._checks.arrays import shown, to_host
 from gbdt_objectives._checks.asked import (
     UNKNOWN,
     Earlier,
+    Layout,
     Member,
     Model,
     Sampling,
@@ -25,16 +26,18 @@ from gbdt_objectives._checks.asked import (
     Training,
     guard,
 )
+from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 __all__ = [  # the values that guards are asked by; nothing else is called from outside
-    "UNKNOWN", "Earlier", "Member", "Model", "Sampling", "Scoring", "Training",
+    "UNKNOWN", "Earlier", "Layout", "Member", "Model", "Sampling", "Scoring", "Training",
 ]  # fmt: skip
 
 _RANDOM = np.random.default_rng
 
+SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
@@ -489,18 +492,13 @@ def row_start_is_added(training: Training) -> None:
 
 @guard(Training, "earlier", "link")
 def earlier_margins_are_read(training: Training) -> None:
-    """Margins of an earlier model must be its predictions', of the same columns and meaning."""
+    """Margins of an earlier model must be its predictions', of the same meaning."""
     earlier, link = training.earlier, training.link
-    name, came, (own, given) = earlier.argument, earlier.link, earlier.columns
+    name, came = earlier.argument, earlier.link
     if earlier.averages:
         raise ValueError(
             f"{name} is a forest, boosting='rf', which predicts the mean of its trees, but its "
             "margins are their sum: train it with boosting='gbdt', 'dart' or 'goss'"
-        )
-    if own != given and sorted(own) == sorted(given):
-        raise ValueError(
-            f"{name} was trained on columns in another order than the data's: pass them in that "
-            f"of the model, {', '.join(own[:9])}, as X[model.feature_name()]"
         )
     if came is None or link is None or link.reads(came):
         return
@@ -509,6 +507,36 @@ def earlier_margins_are_read(training: Training) -> None:
             f"{name} has margins that are {came.margins}, from which training goes on as if they "
             f"were {link.margins}: train on with a model of the same link"
         )
+
+
+@guard(Layout, "columns", "trained_on", "of")
+def columns_are_in_order(layout: Layout) -> None:
+    """Columns that are read by position must be in the order of those trained on."""
+    if order := in_order(layout.trained_on, layout.columns):
+        raise ValueError(
+            f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
+            f"position: pass X[{shown(order)}], of Arrow X.select"
+        )
+
+
+@guard(Layout, "categories", "known", "of")
+def categories_keep_their_numbers(layout: Layout) -> None:
+    """Categories must have the numbers by which an earlier model knows them."""
+    for known, (name, values) in zip(layout.known, layout.categories.items(), strict=False):
+        moved = any(a != b for a, b in zip(known, values, strict=False))
+        if moved and len(layout.known) == len(layout.categories):
+            every = [*known, *(value for value in values if value not in known)]
+            raise ValueError(
+                f"{layout.of} was trained on the categories {shown([*known])} of {name!r}, in this "
+                f"order, and would take those of X for others: pass X.assign(**{{{name!r}: "
+                f"X[{name!r}].cat.set_categories({shown(every)})}})"
+            )
+
+
+@guard(Layout, "rows", "name")
+def rows_are_in_order(layout: Layout) -> None:
+    """Rows that are matched by position must not be labelled in different orders."""
+    check_rows(layout.rows, f" of {layout.name}" if layout.name else "")
 
 
 @guard(Training, "earlier", "objective")
@@ -570,6 +598,31 @@ def one_shift_is_of_named_classes(model: Model) -> None:
             f"pass log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 "
             "is the rate of a class that was kept, or LogOddsShift([0, number])"
         )
+
+
+@guard(Sampling, "weights", "positive", "rate")
+def weights_leave_the_rate_alone(sampling: Sampling) -> None:
+    """Weights must not undo the sampling at a rate that is given, too."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    i, j = int(positive.argmax()), int(positive.argmin())
+    times = w[j] / w[i] if w[i] > 0 else 0.0
+    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
+        return  # most weights, without a look at all of them
+    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
+        warn(
+            f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
+            "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
+            "were sampled twice"
+        )
+
+
+@guard(Training, "loss", "rows")
+def weights_leave_the_correction_alone(training: Training) -> None:
+    """Weights must not undo the sampling for which the objective corrects."""
+    rows, kept = training.rows, getattr(training.loss, "keep_rate", None)
+    if kept is not None and rows.w is not None and len(rows):
+        y, w = to_host(rows.y), to_host(rows.w)
+        Sampling(weights=w, positive=y == 1, rate=kept(rows))
 
 
 @guard(Sampling, "classes")

@@ -14,8 +14,9 @@ from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Scoring, Stack, Training
+from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
+from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import workers as _workers
 
@@ -114,6 +115,20 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
+def check_fits(stack: Stack) -> None:
+    """Ask for the layout of what ``fit`` of a library's own estimator was given."""
+    for room, frame in stack:
+        code, seen = frame.f_code, frame.f_locals
+        if code.co_name == "fit" and room in _registry.NAMES:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = {name: seen[name] for name in names if name in seen}
+            own = column_names(given.get("X"))
+            Layout(name="", rows=given)
+            for one in by_rows(given):
+                for name, table in one.items():
+                    Layout(columns=column_names(table), trained_on=own, name=name, of="X")
+
+
 def objective_called(
     name: str, link: Link, caller: str | None, booster: Any, stack: Stack
 ) -> Training:
@@ -127,6 +142,7 @@ def objective_called(
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
+        check_fits(stack)
     if caller is not None:
         library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]

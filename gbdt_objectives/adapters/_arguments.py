@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Training
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY
@@ -88,21 +88,23 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     _checks.whole_number("num_boost_round", request.num_boost_round, 1)
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
-    if function == "cv":
-        if others.get("metrics"):
-            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-        return {"data": request.data}
+    if function == "cv" and others.get("metrics"):
+        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
-    if metric is not None and not evals:
+    if metric is not None and not evals and function == "train":
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
     if rounds is not None and metric is None:
         raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
-    evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
-    for name, dataset in evaluated.items():
+    datasets = {"data": request.data} | {f"evals {name!r}": dataset for dataset, name in evals}
+    own, named = library.layout_of(request.data)["columns"], objective.equations.named
+    for name, dataset in datasets.items():
         check_data(name, dataset, kind)
-    return {"data": request.data, **evaluated}
+        layout = library.layout_of(dataset)
+        layout["rows"] |= named if name == "data" else ()
+        Layout(name=name, trained_on=own, of="data", **layout)
+    return datasets
 
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
@@ -353,6 +355,10 @@ class Table:
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+            warn(
+                f"params[{name!r}] = {_checks.shown(value)} is ignored: {self.library} has no such "
+                "parameter; leave it out, or correct the name"
+            )
 
     def given(self, params: Mapping[str, Any], name: str) -> list[str]:
         """Under which of its names a parameter has a value."""

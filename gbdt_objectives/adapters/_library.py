@@ -88,6 +88,8 @@ class TrainingLibrary(Library):
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
     """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
+    layout_of: Callable[[Any], dict[str, Any]] = lambda dataset: {"columns": None, "rows": {}}
+    """The facts of a data set's layout, where the library matches by position."""
     labels: Callable[[Any, str], Array | None]
     """Labels of a data set of this name, checked; None if they are not in memory."""
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]] = (

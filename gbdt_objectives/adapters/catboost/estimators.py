@@ -37,6 +37,7 @@ class Fitting(_estimators.Fitting):
     model = catboost.CatBoost
     fitted = "_objective"
     row_starts = "baseline", "baseline"
+    arrange = staticmethod(lambda own, X, name="": X)  # which it compares, or takes by name
 
     @staticmethod
     def classifies(estimator: Any) -> bool:

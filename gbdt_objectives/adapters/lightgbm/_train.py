@@ -13,7 +13,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -165,12 +165,28 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
-    columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
+    Layout(
+        name="X", trained_on=booster.feature_name(), known=booster.pandas_categorical or (),
+        of="init_model", **layout_of(data),
+    )  # fmt: skip
     came = OF_LIGHTGBM.get(read_objective(booster)[0])
-    outputs, own = booster.num_model_per_iteration(), booster.feature_name()
-    return {"earlier": Earlier("init_model", outputs, came, averages(booster), (own, columns))}
+    outputs = booster.num_model_per_iteration()
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
+
+
+def layout_of(data: Any) -> dict[str, Any]:
+    """The facts of the layout of a Dataset, or of what becomes one."""
+    X, rows = data, {}
+    if isinstance(data, lgb.Dataset):  # which has frames and Series until it is constructed
+        X, rows = data.data, {"label": data.label, "weight": data.weight}
+        rows = {"X": X, **rows, "init_score": data.init_score}
+    names, kinds = column_names(X), X.dtypes.items() if hasattr(X, "iloc") else ()
+    categories = {name: list(kind.categories) for name, kind in kinds if kind == "category"}
+    if getattr(data, "_handle", None):
+        names = data.get_feature_name()
+        coded = [names[k] for k in data.params.get("categorical_column", ())]
+        categories = dict(zip(coded, data.pandas_categorical or (), strict=False))
+    return {"columns": names, "rows": rows, "categories": categories}
 
 
 def read_booster(model: Any) -> lgb.Booster:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
@@ -45,6 +44,7 @@ class Fitting(_estimators.Fitting):
     fitted = "_objective"
     row_starts = "init_score", "eval_init_score"
     metrics_in_fit = True
+    asked_of_rows = "predict", "decision_function"  # the latter in LightGBM >= 4.7
 
     @staticmethod
     def reads(fitted: object) -> bool:
@@ -167,6 +167,7 @@ class Fitting(_estimators.Fitting):
             estimator._class_weight = None
 
     finish, by_name = staticmethod(_train.finish), staticmethod(by_name)
+    arrange = staticmethod(arranged)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -197,19 +198,8 @@ def _check_names(names: list[Any]) -> None:
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
-    @wraps(lgb.LGBMRegressor.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        return super().predict(by_name(self, X), *args, **kwargs)
-
 
 @drop_in(Fitting)
 @documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
-
-    if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
-
-        @available_if(Fitting.margins_decide)  # type: ignore[untyped-decorator]
-        @wraps(lgb.LGBMClassifier.decision_function)
-        def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().decision_function(X, *args, **kwargs)

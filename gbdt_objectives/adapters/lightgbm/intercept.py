@@ -14,6 +14,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
+from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.objectives import Objective
@@ -183,18 +184,10 @@ def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:
 
 
 def by_name(model: Any, X: Any) -> Any:
-    """Rows of a frame with the model's columns in its order: LightGBM reads them by position."""
+    """Rows of a table with the model's columns in its order: LightGBM reads them by position."""
     booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
-    if booster is None or not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return X
-    own = booster.feature_name()
-    places = {str(name).replace(" ", "_"): k for k, name in enumerate(X.columns)}
-    lacks = [name for name in own if name not in places]
-    if list(places) == own or len(lacks) == len(own):
-        return X
-    if lacks:
-        raise ValueError(f"X lacks the model's columns {_checks.shown(lacks)}: pass all, by name")
-    return X.iloc[:, [places[name] for name in own]]
+    own = getattr(model, "_columns", None) or (booster and booster.feature_name())
+    return arranged(own, X)
 
 
 def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:

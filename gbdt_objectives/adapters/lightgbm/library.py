@@ -201,7 +201,8 @@ LIBRARY = OpenLibrary(
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
     stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.is_loud(params)),
     direct=_train.direct_callbacks, check=_train.check, labels=_train.labels, hold=_train.hold,
-    place=_train.place, fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish,
+    layout_of=_train.layout_of, place=_train.place, fold_rows=_train.fold_rows, run=_train.run,
+    finish=_train.finish,
     # estimators
     kinds=KINDS, fitting=estimators.Fitting, aliases=ALIASES, check_offset=check_offset,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},

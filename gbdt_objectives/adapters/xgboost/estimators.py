@@ -42,6 +42,7 @@ class Fitting(_estimators.Fitting):
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
     starts_at = 0.5
+    asked_of_rows = ("predict",)  # the others compare names
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
@@ -136,6 +137,11 @@ class Fitting(_estimators.Fitting):
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
             _set_classes(self.estimator, len(self.classes))
+
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        own = getattr(vars(model).get("_Booster"), "feature_names", None)
+        return X if hasattr(X, "iloc") else cls.arrange(own, X)  # it compares those of pandas
 
     finish = staticmethod(_train.finish)
 
