@@ -32,12 +32,9 @@ from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(shrink=True),
-    LogitCalibrator(),
-    BetaCalibrator(),
-    VennAbersCalibrator(),
+    SplineCalibrator(shrink=True), LogitCalibrator(), BetaCalibrator(), VennAbersCalibrator(),
     ROCConvexHullCalibrator(m=2, prior="base_rate"),
-)
+)  # fmt: skip
 """The first is chosen unless another is better beyond chance."""
 
 CLEARLY = 3.0  # standard errors by which another must be better

@@ -297,12 +297,10 @@ class SegmentStatistics:
             raise ValueError("give each part its rate, 1 for a part that is whole, or none a rate")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
-            self.rows + other.rows,
-            self.weight + other.weight,
-            tuple(one + another for one, another in columns),
-            self.kinds | other.kinds,
+            self.rows + other.rows, self.weight + other.weight,
+            tuple(one + another for one, another in columns), self.kinds | other.kinds,
             None if self.held is None else np.hstack((self.held, other.held)),  # type: ignore[arg-type]
-        )
+        )  # fmt: skip
 
     def __radd__(self, other: object) -> SegmentStatistics:
         """``sum`` starts at 0."""
@@ -358,19 +356,10 @@ class SegmentStatistics:
 
 
 def statistics_of(
-    names: Mapping[str, str],
-    ends: Array | None,
-    similar: tuple[Array, Array] | None,
-    groups: Any,
-    y_true: Any,
-    probability: Any,
-    sample_weight: Any,
-    keep_rate: Any = 1.0,
-    counts: Any = None,
-    *,
-    hold: bool = False,
-    **segments: Any,
-) -> SegmentStatistics:
+    names: Mapping[str, str], ends: Array | None, similar: tuple[Array, Array] | None, groups: Any,
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = 1.0, counts: Any = None, *,
+    hold: bool = False, **segments: Any,
+) -> SegmentStatistics:  # fmt: skip
     """The statistics of a part of the rows. ``names``: the names of the columns of segments, by
     argument, or none for bins of the prediction with these ``ends``. ``similar``: where negatives
     were dropped, the ends of bins of similar predictions and the outcomes over predictions in each.

@@ -149,11 +149,10 @@ def calibration_error_test(
     sampled = bins if np.all(own.rate == 1) else sampled_bins(bins, own, b)
     found = bins.rounded_down(error)
     return CalibrationErrorTest(
-        error=error,
-        null_error=float(null.mean()),
+        error=error, null_error=float(null.mean()),
         p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
         interval=np.array(find_interval(sampled, null, (1 - level) / 2, seed)),
-    )
+    )  # fmt: skip
 
 
 def refuse_weights_by_label(rows: LabelledRows) -> None:

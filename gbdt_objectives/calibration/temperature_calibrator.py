@@ -232,12 +232,9 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
 
 
 def class_offset(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
-    class_keep_rates: Mapping[Any, float] | None,
-    rows: LabelledRows,
-    classes: Array,
-) -> Array:
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows, classes: Array,
+) -> Array:  # fmt: skip
     """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
     K)."""
     both = negative_keep_rate is not None or keep_rate is not None

@@ -665,19 +665,12 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
 
 NAMED: dict[str, ClassMetric] = {
-    "qwk": QWKMetric(),
-    "linear": WeightedKappa(name="linear", cost="absolute"),
-    "kappa": WeightedKappa(name="kappa", cost="zero_one"),
-    "accuracy": Accuracy(),
-    "mae": MeanCost(name="mae", cost="absolute"),
-    "macro_recall": MacroRecall(),
-    "matthews": MatthewsMetric(),
-    "macro_f1": MacroF1(),
-    "g_mean": GMean(),
-    "f1": FBeta(beta=1.0),
-    "youden": Youden(),
-    **{name: RowShare(name=name) for name in SHARES},
-}
+    "qwk": QWKMetric(), "linear": WeightedKappa(name="linear", cost="absolute"),
+    "kappa": WeightedKappa(name="kappa", cost="zero_one"), "accuracy": Accuracy(),
+    "mae": MeanCost(name="mae", cost="absolute"), "macro_recall": MacroRecall(),
+    "matthews": MatthewsMetric(), "macro_f1": MacroF1(), "g_mean": GMean(), "f1": FBeta(beta=1.0),
+    "youden": Youden(), **{name: RowShare(name=name) for name in SHARES},
+}  # fmt: skip
 
 OTHER_NAMES = {
     "quadratic_weighted_kappa": "'qwk'", "quadratic": "'qwk'",

@@ -329,10 +329,7 @@ def ratio_objective(
     found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
     loss = RatioLoss(
         numerator=_row_function("numerator", numerator),
-        denominator=_row_function("denominator", denominator),
-        intercept=intercept,
-        link=found,
-        scale=_checks.choice("scale", scale, ("residual", "loss")),  # type: ignore[arg-type]
-        reduce=reduce,
-    )
+        denominator=_row_function("denominator", denominator), intercept=intercept, link=found,
+        scale=_checks.choice("scale", scale, ("residual", "loss")), reduce=reduce,  # type: ignore[arg-type]
+    )  # fmt: skip
     return Objective(loss)

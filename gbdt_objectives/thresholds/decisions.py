@@ -137,12 +137,10 @@ def read_columns(
 def best_ratio(P: Array, w: Array | None, target: RatioMetric) -> Array:
     """The decisions of the best ratio of expected counts, as positions (n,)."""
     return least_ratio(
-        P.sum(axis=0) if w is None else w @ P,
-        target,
+        P.sum(axis=0) if w is None else w @ P, target,
         solve=lambda costs: (P @ costs).argmin(axis=1),
-        counts=lambda chosen: expected_counts(P, w, chosen),
-        single=lambda k: np.full(len(P), k),
-    )
+        counts=lambda chosen: expected_counts(P, w, chosen), single=lambda k: np.full(len(P), k),
+    )  # fmt: skip
 
 
 def expected_counts(P: Array, w: Array | None, chosen: Array) -> Array:

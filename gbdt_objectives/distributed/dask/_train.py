@@ -203,12 +203,9 @@ class Part(NamedTuple):
 
 
 def measure(
-    client: distributed.Client,
-    objective: Objective,
-    matrices: Mapping[str, xgb_dask.DaskDMatrix],
-    training: Training,
-    timeout: int,
-) -> tuple[Objective, tuple[float, float] | None]:
+    client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix],
+    training: Training, timeout: int,
+) -> tuple[Objective, tuple[float, float] | None]:  # fmt: skip
     """The objective measured on the first matrix, and the ends of its base_margin, if any."""
     first, *others = matrices
     of_first = partial(inspect_matrix, client, timeout, matrices[first], first)
