@@ -104,20 +104,13 @@ class SegmentRatios(Table):
 
 
 def calibration_ratio_by_segment(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    segments: Literal["prediction"] | ArrayLike | Mapping[Any, ArrayLike],
-    *,
-    n_bins: int = 10,
-    strategy: Strategy = "events",
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    confidence_level: float = 0.95,
-) -> SegmentRatios:
+    y_true: ArrayLike, probability: ArrayLike,
+    segments: Literal["prediction"] | ArrayLike | Mapping[Any, ArrayLike], *, n_bins: int = 10,
+    strategy: Strategy = "events", negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+    groups: ArrayLike | None = None, confidence_level: float = 0.95,
+) -> SegmentRatios:  # fmt: skip
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
 
     Use it to find the segments in which the level is off, and how certain that is.
@@ -251,16 +244,11 @@ class SegmentStatistics:
 
     @staticmethod
     def of(
-        y_true: ArrayLike,
-        probability: ArrayLike,
-        segments: ArrayLike | Mapping[Any, ArrayLike],
-        *,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        sample_weight: ArrayLike | None = None,
+        y_true: ArrayLike, probability: ArrayLike, segments: ArrayLike | Mapping[Any, ArrayLike], *,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, sample_weight: ArrayLike | None = None,
         counts: ArrayLike | None = None,
-    ) -> SegmentStatistics:
+    ) -> SegmentStatistics:  # fmt: skip
         """Statistics of a part of the rows; the part may be without any row of weight above 0.
 
         Parameters

@@ -97,15 +97,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     }  # fmt: skip
 
     def fit(
-        self,
-        probability: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
+        self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
         class_keep_rates: Mapping[Any, float] | None = None,
-    ) -> TemperatureCalibrator:
+    ) -> TemperatureCalibrator:  # fmt: skip
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters

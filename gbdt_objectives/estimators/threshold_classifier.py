@@ -83,12 +83,9 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     confidence_level: float | None = None
 
     def fit(
-        self,
-        score: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-    ) -> ThresholdClassifier:
+    ) -> ThresholdClassifier:  # fmt: skip
         """Place the thresholds; return the classifier itself.
 
         Parameters

@@ -695,11 +695,9 @@ OTHER_NAMES = {
 
 
 def threshold_metric(
-    metric: str | ClassMetric,
-    label_range: tuple[int, int] | None = None,
-    *,
+    metric: str | ClassMetric, label_range: tuple[int, int] | None = None, *,
     thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+) -> ClassMetric:  # fmt: skip
     """A metric of ordered classes, by name, and where it cuts scores.
 
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.

@@ -241,14 +241,9 @@ def _check_total(loss: LossFunction, y: Array, f: Array, w: Array | None) -> Non
 
 
 def objective_from_loss(
-    loss: LossFunction,
-    *,
-    hessian: Hessian = "exact",
-    hessian_kind: BoundKind | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
-) -> Objective:
+    loss: LossFunction, *, hessian: Hessian = "exact", hessian_kind: BoundKind | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
+) -> Objective:  # fmt: skip
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
     Everything is computed in float64 on the processor, whatever jax is set to, and compiled once

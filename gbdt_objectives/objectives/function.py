@@ -208,14 +208,10 @@ def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> A
 
 
 def objective(
-    function: GradientFunction | Loss,
-    *,
-    loss: LossFunction | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
+    function: GradientFunction | Loss, *, loss: LossFunction | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
     rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
 
     Use it for a gradient of your own, instead of passing the function to the booster.

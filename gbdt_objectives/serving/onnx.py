@@ -43,15 +43,9 @@ OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have f
 
 
 def export_onnx(
-    model: Any,
-    path: str | PathLike[str],
-    X: Any = None,
-    *,
-    thresholds: Any = None,
-    shift: Any = None,
-    calibrator: Any = None,
-    dtype: str = "float32",
-) -> None:
+    model: Any, path: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+    shift: Any = None, calibrator: Any = None, dtype: str = "float32",
+) -> None:  # fmt: skip
     """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
 
     Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python.

@@ -36,12 +36,9 @@ FOLDS = 5  # how many times rows are held out to measure the gain
 
 
 def decide(
-    probability: ArrayLike,
-    metric: MetricArgument = "qwk",
-    *,
-    labels: ArrayLike | None = None,
+    probability: ArrayLike, metric: MetricArgument = "qwk", *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The class of each row that is best for a metric, given class probabilities.
 
     Use it where a model predicts the probability of each class; for a model of one score use
@@ -310,14 +307,10 @@ class DecisionRule(_json.SavedAsJSON):
 
 
 def optimize_decisions(
-    probability: ArrayLike,
-    metric: str | ClassMetric,
-    *,
-    y_true: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    target_prior: Mapping[Any, float] | None = None,
+    probability: ArrayLike, metric: str | ClassMetric, *, y_true: ArrayLike | None = None,
+    labels: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
-) -> DecisionRule:
+) -> DecisionRule:  # fmt: skip
     """The rule that decides best for a metric, for classes without order.
 
     Use it where new rows come one by one; :func:`decide` is for rows that are all there.

@@ -120,14 +120,10 @@ class ThresholdStatistics:
 
     @staticmethod
     def of(
-        y_true: ArrayLike,
-        score: ArrayLike,
-        *,
-        labels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
+        y_true: ArrayLike, score: ArrayLike, *, labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
         max_bins: int | None = None,
-    ) -> ThresholdStatistics:
+    ) -> ThresholdStatistics:  # fmt: skip
         """Statistics of rows that are all at hand, or in Dask Series or Arrays.
 
         Parameters
