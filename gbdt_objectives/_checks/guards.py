@@ -52,14 +52,10 @@ REWEIGHTING = {
 @guard(Training, "estimator_of", "role", "link")
 def estimator_reads_margins(training: Training) -> None:
     """A library's own estimator must not misread what the objective trains."""
-    library, link, is_classifier = (
-        training.estimator_of,
-        training.link,
-        training.role == "Classifier",
-    )
+    library, link, name = training.estimator_of, training.link, training.name
     if link is None:
         return
-    name, prefix = training.name, library.prefix
+    is_classifier, prefix = training.role == "Classifier", library.prefix
     home = f"gbdt_objectives.adapters.{library.name}"
     if link.is_label_unit:
         if not is_classifier or not link.is_declared:

@@ -251,14 +251,10 @@ def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> A
 
 
 def objective(
-    function: GradientFunction | Loss,
-    *,
-    loss: LossFunction | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
+    function: GradientFunction | Loss, *, loss: LossFunction | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
     rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
 
     Use it for a gradient of your own, instead of passing the function to the booster.
@@ -336,13 +332,10 @@ def objective(
         _check_signature("loss", loss, names)
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
     made = FunctionLoss(
-        function=function,
-        loss_function=loss,
-        link=UNDECLARED if link is None else read_link("link", link, K),
-        outputs=K,
-        intercept=own_intercept(intercept, K),
-        named=tuple((name, None) for name in names),
-    )
+        function=function, loss_function=loss,
+        link=UNDECLARED if link is None else read_link("link", link, K), outputs=K,
+        intercept=own_intercept(intercept, K), named=tuple((name, None) for name in names),
+    )  # fmt: skip
     found = Objective(made)
     return found.with_rows(rows) if isinstance(rows, Mapping) else found
 
