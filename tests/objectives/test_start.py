@@ -195,7 +195,7 @@ def test_a_gradient_of_minus_the_loss_is_refused() -> None:
     def uphill(y: Any, f: Any, w: Any) -> Any:
         return y - f, np.ones_like(f)
 
-    with pytest.raises(ValueError, match="uphill falls as the margin rises.*write that of the loss"):
+    with pytest.raises(ValueError, match="uphill falls as the margin rises.*write that of"):
         go.objective(uphill).measured(Y)
     assert start(lambda y, f, w: (f - y, np.ones_like(f)), Y) == pytest.approx(np.mean(Y))
 
@@ -208,7 +208,7 @@ def test_a_function_that_ignores_weights_is_refused() -> None:
         w = np.ones_like(f) if w is None else w / w.mean()
         return w * (f - y), w
 
-    with pytest.raises(ValueError, match="ignores answers the same for others.*times sample_weight"):
+    with pytest.raises(ValueError, match="ignores answers the same for .* times sample_weight"):
         go.objective(ignores).measured(Y, W)
     with pytest.raises(ValueError, match="ignores answers the same for others"):
         go.objective(ignores, intercept=1.0).measured(Y, W)
