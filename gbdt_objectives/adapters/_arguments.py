@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Layout, Training
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY
@@ -355,6 +355,10 @@ class Table:
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+            warn(
+                f"params[{name!r}] = {_checks.shown(value)} is ignored: {self.library} has no such "
+                "parameter; leave it out, or correct the name"
+            )
 
     def given(self, params: Mapping[str, Any], name: str) -> list[str]:
         """Under which of its names a parameter has a value."""

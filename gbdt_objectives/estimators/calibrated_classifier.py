@@ -114,19 +114,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     ensemble: bool | Literal["auto"] = "auto"
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        eval_sample_weight: Any = None,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        **others: Any,
-    ) -> CalibratedClassifier:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, *, eval_set: Any = None, eval_sample_weight: Any = None,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, **others: Any,
+    ) -> CalibratedClassifier:  # fmt: skip
         """Fit the folds' classifiers and the calibrator (and a final model); return the classifier.
 
         Parameters

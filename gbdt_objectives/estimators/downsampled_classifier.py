@@ -133,16 +133,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     random_state: RandomState = None
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        eval_sample_weight: Any = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, *, eval_set: Any = None, eval_sample_weight: Any = None,
         **others: Any,
-    ) -> DownsampledClassifier:
+    ) -> DownsampledClassifier:  # fmt: skip
         """Draw the samples, train a model on each, and return the classifier itself.
 
         A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the

@@ -198,13 +198,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return copy
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        target: ArrayLike | None = None,
-    ) -> QWKClassifier:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, target: ArrayLike | None = None,
+    ) -> QWKClassifier:  # fmt: skip
         """Fit the folds' models and the thresholds (and a final model); return the classifier.
 
         Parameters

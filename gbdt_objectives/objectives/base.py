@@ -503,7 +503,7 @@ class BoundObjective:
 
     def is_of(self, y: Any, w: Any) -> bool:
         """Whether labels and weights are as it has seen them, as on several workers they must."""
-        now = map(to_host, (y, w))
+        now = [v if v is None or isinstance(v, np.ndarray) else to_host(v) for v in (y, w)]
         same = all(a is b or np.array_equal(a, b) for a, b in zip(self.seen, now, strict=True))
         if not same and _workers.together_now():  # the others may not measure now
             raise ValueError(

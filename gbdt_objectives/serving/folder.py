@@ -44,15 +44,9 @@ FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
 def export(
-    model: Any,
-    folder: str | PathLike[str],
-    X: Any = None,
-    *,
-    thresholds: Any = None,
-    shift: Any = None,
-    calibrator: Any = None,
-    check_rows: int = 100,
-) -> None:
+    model: Any, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+    shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+) -> None:  # fmt: skip
     """Write a folder that serves a fitted model without this package.
 
     Use it to take a model into production.
