@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, read strictly: nothing is guessed, and text stays as it is."""
+"""Columns of CSV and Parquet files, read strictly, where nothing is guessed; models in files."""
 
 from __future__ import annotations
 
@@ -315,9 +315,6 @@ def _check_names(
     for name in [*used, *(header if others else [])]:
         if header.count(name) > 1:
             raise InputError(f"{path} has several columns {name!r}: give each a name of its own")
-
-
-# Models in files, by the endings of their names.
 
 
 def check_model_paths(model: str, output: str) -> None:

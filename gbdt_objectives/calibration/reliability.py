@@ -11,14 +11,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.bins import (
-    ReliabilityBins,
-    Strategy,
-    bin_numbers,
-    equal_share_ends,
-    reliability_bins,
-)
+from gbdt_objectives.calibration import bins as _bins, rows as _rows
+from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy
 from gbdt_objectives.calibration.scores import calibration_ratio
 from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.priors import correct_probability
@@ -72,11 +66,11 @@ def curve_of(
         limits = _band(found, w1, w0, level)
     else:
         _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
-        found = reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
+        found = _bins.reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
         effect: Array | float = 1.0
         owner = rows.owners(groups)
         if owner is not None:
-            b = bin_numbers(rows, n_bins, strategy)
+            b = _bins.bin_numbers(rows, n_bins, strategy)
             effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=shift) for limit in limits)
@@ -95,7 +89,7 @@ def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
     first = np.arange(len(p))
     if len(p) > GROUPS:  # of equal weight and equal sum of predictions, half and half
         share = total / total.sum() + total * p / (total @ p or 1.0)
-        ends = equal_share_ends(p, share, GROUPS)
+        ends = _bins.equal_share_ends(p, share, GROUPS)
         first = np.concatenate(([0], np.searchsorted(p, ends, side="right")))
     weight = np.add.reduceat(total, first)
     frequency = np.add.reduceat(positive, first) / weight

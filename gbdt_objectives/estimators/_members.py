@@ -22,7 +22,8 @@ from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.estimators import _base, _wrapped
 from gbdt_objectives.estimators._wrapped import last_step
-from gbdt_objectives.metrics import Metric, loss_metric, squared_error_metric
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -223,11 +224,6 @@ def check_stops(booster: Any, library: Library, objective: object) -> None:
             "but early stopping looks at the loss of the class positions, or at a metric of "
             "gbdt_objectives: pass qwk_metric(), or leave it out",
         )  # fmt: skip
-
-
-def default_metric(objective: Objective | None) -> Metric:
-    """What a booster stops on that names no metric of ours."""
-    return squared_error_metric() if objective is None else loss_metric(objective)
 
 
 def those_that_stop(

@@ -21,11 +21,7 @@ from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _averages, _base
-from gbdt_objectives.estimators._wrapped import (
-    Data,
-    check_rate_of_objective,
-    find_stopping_rounds,
-)
+from gbdt_objectives.estimators._wrapped import Data, check_rate_of_objective, find_stopping_rounds
 
 FOLDS = 5
 

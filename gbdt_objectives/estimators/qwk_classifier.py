@@ -30,6 +30,7 @@ from gbdt_objectives.estimators._base import Training
 from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.estimators._wrapped import Data, last_step
+from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises
@@ -516,7 +517,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if stop is not None or library.own_stopping:  # else it splits off rows itself
                 model.set_params(**{written: None})  # fit gets it
         elif stop is not None:
-            metric = _members.default_metric(objective)
+            metric = default_metric(objective)
         if stop is None:
             return _wrapped.fit(model, library, objective, data, metric, None, None)
         metric = stop.watched(metric)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from itertools import chain, count
 from typing import Any, ClassVar, Literal, TypeVar, cast
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,12 +138,12 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
-            return _calls.free_name(self, stack), value, self.greater_is_better
-        return (_calls.free_name(self, stack), value) if of_data else value
+            return free_name(self, stack), value, self.greater_is_better
+        return (free_name(self, stack), value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        _calls.metric_called(self, form, stack)
+        metric_called(self, form, stack)
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
@@ -173,9 +175,9 @@ class Metric(Shown):
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
         stack = frames()
-        if directions := _calls.directed(self, stack):
+        if directions := directed(self, stack):
             Training(name=self.name, metric=self, directions=directions)
-        return _calls.free_name(self, stack)
+        return free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         """The metric of the rows of all workers."""
@@ -305,10 +307,67 @@ class LightGBMMetric(RenderedMetric):
     library: ClassVar[str] = _registry.LIGHTGBM.name
 
 
+def caller_of(stack: Stack) -> str | None:
+    """The library whose code stands directly above ours."""
+    return next((library for library, _ in _calls.library_frames(stack)), None)
+
+
+def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
+    """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
+    gets the metric's direction until its training is over: it would guess, and minimise."""
+    found = []
+    for _, frame in _calls.library_frames(stack):
+        if frame.f_code.co_name != "after_iteration":
+            continue
+        training: Any = frame.f_locals.get("self")
+        for callback in getattr(training, "callbacks", ()):
+            stops = "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
+            if not stops or callback.metric_name not in (None, metric.name):
+                continue
+            if callback.maximize is None:
+                callback.maximize = bool(metric.greater_is_better)
+                finalize(training, setattr, callback, "maximize", None).atexit = False
+            found.append(bool(callback.maximize))
+    return tuple(found)
+
+
+def free_name(metric: Any, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
+    if caller is None or frame is None:
+        return str(metric.name)
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
+
+
+def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
+    """The training whose library calls a metric, in this form."""
+    library = _registry.BY_NAME.get(caller_of(stack) or "")
+    asks = form.cannot_stop_alone and not _workers.workers()
+    return Training(
+        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
+        alone=_calls.free_network(stack) if asks else None, directions=directed(metric, stack),
+        predictions=predictions_of(stack, metric.link),
+    )  # fmt: skip
+
+
+def predictions_of(stack: Stack, read: Link | None) -> Link | None:
+    """The link by which a booster made a metric's predictions; None if they are margins, or what
+    ``read`` describes."""
+    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
+    if caller is None or frame is None:
+        return None
+    return _registry.library(caller).evaluated_as(frame.f_locals, read)
+
+
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
     """The library that a metric answers: that of its data, else the one directly above, if any."""
     if not hasattr(y_pred, "get_label"):
-        return _registry.BY_NAME.get(_calls.caller_of(stack) or "")
+        return _registry.BY_NAME.get(caller_of(stack) or "")
     name = _registry.name_of(y_pred)
     if name is None:
         raise TypeError(

@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import carried_labels, same_labels
-from gbdt_objectives.metrics import kappa
+from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
 
 MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
@@ -96,7 +95,7 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        given = labels is not None and _calls.caller_of(frames()) is not None
+        given = labels is not None and _base.caller_of(frames()) is not None
         if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
             return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
