@@ -615,7 +615,7 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
 @guard(Training, "loss", "rows")
 def weights_leave_the_correction_alone(training: Training) -> None:
     """Weights must not undo the sampling for which the objective corrects."""
-    rows, kept = training.rows, getattr(training.loss, "keep_rate", None)
+    rows, kept = training.rows, training.loss.keep_rate
     if kept is not None and rows.w is not None and len(rows):
         y, w = to_host(rows.y), to_host(rows.w)
         Sampling(weights=w, positive=y == 1, rate=kept(rows))
