@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host
+from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
@@ -367,6 +367,9 @@ class Objective(Shown):
         _versions.check_loaded()
         stack = frames()
         library, booster = _calls.training(stack)
+        if booster is None and not type(a) is type(b) is np.ndarray:
+            rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
+            Layout(name="", rows=rows)
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
         token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations
