@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, check_takes
-from gbdt_objectives._checks.domain import Domain, of_link
+from gbdt_objectives._checks.domain import Classes, Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
@@ -54,8 +54,9 @@ class FunctionLoss(Loss):
 
     @property
     def labels(self) -> Domain:
-        """Those that the link can predict, or their mean."""
-        return of_link(self.link, self.outputs)
+        """Those that the link can predict, as classes or in the mean."""
+        link = self.link
+        return Classes(self.outputs) if link.takes_several else Interval(link.lowest, link.highest)
 
     @property
     def name(self) -> str:
