@@ -408,6 +408,23 @@ def change_labels_while_training(rank: int, world: int) -> None:
         data.set_label(data.get_label() + 1)
 
 
+class Smoother(xgb.callback.TrainingCallback):
+    def __init__(self, data: xgb.DMatrix) -> None:
+        super().__init__()
+        self.data = data
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if epoch == 2:
+            self.data.set_label(np.clip(self.data.get_label(), 0.1, 2.9))
+        return False
+
+
+def change_labels_in_our_train(rank: int, world: int, *of: int) -> None:
+    data = matrix(*rows(), share(rank, world))
+    callbacks = [Smoother(data)] if rank in of else []
+    train(PARAMS, data, 4, objective=go.qwk_objective(), callbacks=callbacks)
+
+
 # --- an objective called by a function of the user's own
 
 
@@ -669,6 +686,10 @@ REFUSED_ON_ALL: dict[str, tuple[Any, ...]] = {
     "labels that change in training": (
         change_labels_while_training, [], "ValueError",
         "have changed since an objective was measured"),
+    **{f"labels that a callback of {name} changes": (
+        change_labels_in_our_train, of, "ValueError",
+        "have changed since an objective was measured")
+       for name, of in (("all", [0, 1]), ("one worker", [1]))},
     "a function that wraps one of the shard": (
         fit_wrapped, [wrapping_the_shard], "WorkersDisagree", ""),
     "a function that wraps a metric": (

@@ -5,6 +5,6 @@ Every function returns the argument in the form the maths wants, or raises ``Typ
 """
 
 from gbdt_objectives._checks.arrays import *
-from gbdt_objectives._checks.guards import Facts as Facts
+from gbdt_objectives._checks.guards import *
 from gbdt_objectives._checks.users import *
 from gbdt_objectives._checks.values import *

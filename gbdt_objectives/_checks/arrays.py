@@ -144,12 +144,19 @@ def as_array(name: str, values: ArrayLike) -> Array:
     return np.asarray(values)
 
 
+def column_names(X: Any) -> list[Any] | None:
+    """The names of a table's columns; None without."""
+    names = getattr(X, "column_names", None)  # the columns of an Arrow table are arrays
+    names = getattr(X, "columns", None) if names is None else names
+    return None if names is None or callable(names) else list(names)
+
+
 def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:
     """The error for an array of another shape than (n,)."""
     remedy = {
         0: ": pass a list, of one number too",
-        2: f": pass one column, such as {name}[:, 0]; of a probability for each of K classes, "
-        "decide(probability, metric) or argmax(axis=1) makes one label for each row",
+        2: f": pass one column, such as numpy.asarray({name})[:, 0]; of a probability for each of "
+        "K classes, decide(probability, metric) or argmax(axis=1) makes one label for each row",
     }.get(len(shape), "")
     return ValueError(f"{name} must be one-dimensional{also}, found shape {shape}{remedy}")
 

@@ -66,10 +66,8 @@ def _splits(
     """Splits, each of which holds out rows that it does not train on; how often each row is."""
     with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        splits = [_read_split(split) for split in
-                  _given(y, cv, group, random_state=random_state, shuffle=shuffle)]  # fmt: skip
-    if not splits:
-        raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
+        given = listed("cv", _given(y, cv, group, random_state=random_state, shuffle=shuffle))
+        splits = [_read_split(split) for split in given]
     if len(splits) < least:
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
     times = np.zeros(len(y), np.int64)
@@ -77,6 +75,14 @@ def _splits(
         _check_split(split, len(y), group)
         np.add.at(times, split[1], 1)
     return splits, times
+
+
+def listed(name: str, splits: Iterable[Any]) -> list[Any]:
+    """The splits of whatever gives them, of which there must be some."""
+    found = list(splits)
+    if not found:
+        raise ValueError(f"{name} gives 0 splits: was it an iterator, now used up? Give a list")
+    return found
 
 
 def _given(y: Array, cv: Any, group: Array | None, **drawn: Any) -> Iterable[Any]:

@@ -1,28 +1,43 @@
 """What must hold before a booster trains on an objective or stops on a metric, said once.
 
-A guard is a function of :class:`Facts`, which each door, a way in which an objective or a metric
-reaches a booster, fills in as far as it knows them. It raises, or warns, with the remedy.
+A guard is a function of a value of ``asked.py``, which asks it where the facts that it needs are
+known. It raises, or warns, with the remedy. A special guard stands before a general one.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks.arrays import to_host
+from gbdt_objectives._checks.arrays import shown, to_host
+from gbdt_objectives._checks.asked import (
+    UNKNOWN,
+    Earlier,
+    Layout,
+    Member,
+    Model,
+    Sampling,
+    Scoring,
+    Training,
+    guard,
+)
+from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
-from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, Link
-from gbdt_objectives._registry import Named
+from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
+
+__all__ = [  # the values that guards are asked by; nothing else is called from outside
+    "UNKNOWN", "Earlier", "Layout", "Member", "Model", "Sampling", "Scoring", "Training",
+]  # fmt: skip
 
 _RANDOM = np.random.default_rng
 
+SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
@@ -34,63 +49,17 @@ REWEIGHTING = {
 """Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Facts:
-    """Facts of one call; None, or nothing, is what its door does not know."""
-
-    name: str = ""  # of the objective or metric that is asked about, in messages
-    objective: Any = None  # what is trained on
-    link: Link | None = None  # what a margin means to the objective or metric
-    intercept: float | None = None  # where boosting should start
-    tolerance: float | None = None  # how far from there it may
-    start: float | None = None  # where it does
-    pull: float | None = None  # |sum w g| / sum w |g| there, of several outputs added up
-    given: str = ""  # the argument of our train that says so
-    told: bool = False  # whether the user said so
-    engine: str = ""  # on whose worker
-    library: Named | None = None  # which trains or calls
-    own: Any = None  # the library's own objective, by whose name its models predict
-    transform: Link | None = None  # what models of that objective make of a margin
-    estimator: object = None  # which trains
-    estimator_of: Named | None = None  # whose own estimator this is
-    role: str | None = None  # Regressor or Classifier
-    metric: Any = None  # what is measured, and what early stopping looks at
-    others: tuple[Any, ...] = ()  # what else is measured: names, functions
-    predictions: Link | None = None  # by which the library made what the metric gets of margins
-    form: Named | None = None  # in whose form the metric is to answer
-    directions: tuple[bool, ...] = ()  # whether each early stopping on the metric maximises
-    response: str = ""  # the method of the estimator by which a scorer made what the metric gets
-    within: bool = False  # whether a library stands above, with a user's function between
-    row_start: str = ""  # the argument that starts each row
-    ends: tuple[float, float] = (-np.inf, np.inf)  # the least and the greatest of these starts
-    has_start: Mapping[str, bool] = field(default_factory=dict)  # which data sets have one
-    earlier: str = ""  # the argument that is an earlier model
-    outputs: int = 1  # of that model
-    averages: bool = False  # whether it is a forest, which predicts the mean of its trees
-    came: Link | None = None  # what its margins are
-    columns: tuple[Sequence[str], ...] = ((), ())  # those of the model, and of the data
-    data: Any = None  # the training rows
-    evaluated: Sequence[tuple[Any, str]] = ()  # evaluation sets and their names
-    labels: Callable[[int | None], Any] | None = None  # of such a set, or of the training rows
-    looks_at: str | None = None  # the name of the set on which training stops; None: the last
-    weighted: bool = False  # whether rows have weights
-    alone: Named | None = None  # whose rows are one worker's of several, which nothing adds up
-    classes: Sequence[Any] = (0, 1)  # of a model, in its order
-    thinned: Any = None  # the class some of whose rows a rate drops, which nobody named
-    rows_of: tuple[float, float] = (np.inf, 0.0)  # how many rows it and the others had
-    kept: float = np.inf  # how many of its rows are left
-    to_name: str = ""  # how to name the class
-    parameters: Sequence[tuple[str, str, Any]] = ()
-    """(as it is written, its main name, value) of an estimator that is wrapped, and of its parts"""
-    why: str = ""  # what weights of classes there would do, and the remedy
-
-
-def estimator_reads_margins(facts: Facts) -> None:
+@guard(Training, "estimator_of", "role", "link")
+def estimator_reads_margins(training: Training) -> None:
     """A library's own estimator must not misread what the objective trains."""
-    library, link, is_classifier = facts.estimator_of, facts.link, facts.role == "Classifier"
-    if library is None or link is None:
+    library, link, is_classifier = (
+        training.estimator_of,
+        training.link,
+        training.role == "Classifier",
+    )
+    if link is None:
         return
-    name, prefix = facts.name, library.prefix
+    name, prefix = training.name, library.prefix
     home = f"gbdt_objectives.adapters.{library.name}"
     if link.is_label_unit:
         if not is_classifier or not link.is_declared:
@@ -108,78 +77,82 @@ def estimator_reads_margins(facts: Facts) -> None:
     if is_classifier:
         wrong = library.classifier_misreads
     kind = "Classifier" if link.n_classes else "Regressor"
-    theirs = f"{library.name}.{type(facts.estimator).__name__}"
+    theirs = f"{library.name}.{type(training.estimator).__name__}"
     raise TypeError(f"{theirs} {wrong} {name}: import {prefix}{kind} from {home}")
 
 
-def booster_predicts_by_link(facts: Facts) -> None:
+@guard(Training, "library", "link", "named_as", "transform")
+def booster_predicts_by_link(training: Training) -> None:
     """A booster that is named for an objective of its library must not predict as that one."""
-    library, link, transform = facts.library, facts.link, facts.transform
+    library, link, transform = training.library, training.link, training.transform
     if library is None or link is None or transform is None:
         return
     if transform is OPAQUE:
         warn(
-            f"whether a booster with {library.title}'s objective {facts.own!r} predicts margins is "
-            "not known here: leave objective out of the parameters"
+            f"whether a booster with {library.title}'s objective {training.named_as!r} predicts "
+            "margins is not known here: leave objective out of the parameters"
         )
     if not transform.is_transformed or (transform is not CHANGED and link.reads(transform)):
         return
     kind = library.prefix + ("Classifier" if link.n_classes else "Regressor")
     then = ", and turn its scores into classes with apply_thresholds" if link.is_label_unit else ""
     raise TypeError(
-        f"{facts.name} trains {link.margins}, which a booster with the objective {facts.own!r} "
-        f"would take for {transform.margins} when it predicts: import {kind} from "
-        f"gbdt_objectives.adapters.{library.name}, or Dask{kind} from "
+        f"{training.name} trains {link.margins}, which a booster with the objective "
+        f"{training.named_as!r} would take for {transform.margins} when it predicts: import {kind} "
+        f"from gbdt_objectives.adapters.{library.name}, or Dask{kind} from "
         f"gbdt_objectives.distributed.dask{then}, or leave objective out of the parameters"
     )
 
 
-def sums_are_of_all_rows(facts: Facts) -> None:
+@guard(Training, "alone")
+def sums_are_of_all_rows(training: Training) -> None:
     """On one worker of several, sums must be of all of them."""
-    alone = facts.alone
+    alone = training.alone
     if alone is not None:
-        would = alone.cannot_train_alone if facts.metric is None else alone.cannot_stop_alone
+        would = alone.cannot_stop_alone if training.metric else alone.cannot_train_alone
         raise ValueError(
-            f"{facts.name} is called in distributed {alone.title}, where each worker would see the "
-            f"sums of its own rows only and {would}"
+            f"{training.name} is called in distributed {alone.title}, where each worker would see "
+            f"the sums of its own rows only and {would}"
         )
 
 
-def form_is_that_of_caller(facts: Facts) -> None:
+@guard(Training, "library", "form")
+def form_is_that_of_caller(training: Training) -> None:
     """A metric in the form of one library must not be called by another."""
-    caller, form = facts.library, facts.form
-    if caller is not None and form is not None and caller is not form:
+    caller, form = training.library, training.form
+    if caller is not None and caller is not form:
         raise TypeError(
-            f"{facts.name}.{form.name} is called by {caller.name}: pass the metric itself, or "
+            f"{training.name}.{form.name} is called by {caller.name}: pass the metric itself, or "
             f"{caller.rendering}"
         )
 
 
-def stops_in_its_direction(facts: Facts) -> None:
+@guard(Training, "metric", "directions")
+def stops_in_its_direction(training: Training) -> None:
     """XGBoost's early stopping must not keep a metric's worst round instead of its best."""
-    up = facts.metric.greater_is_better
-    if any(maximizes != up for maximizes in facts.directions):
+    up = training.metric.greater_is_better
+    if any(maximizes != up for maximizes in training.directions):
         raise ValueError(
-            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {facts.name}: pass "
-            f"maximize={up}, or leave it out, and the metric says it; or import XGBRegressor, "
-            "XGBClassifier, train or cv from gbdt_objectives.adapters.xgboost"
+            f"XGBoost's early stopping would {'minimise' if up else 'maximise'} {training.name}: "
+            f"pass maximize={up}, or leave it out, and the metric says it; or import "
+            "XGBRegressor, XGBClassifier, train or cv from gbdt_objectives.adapters.xgboost"
         )
 
 
-def metric_sees_all_rows(facts: Facts) -> None:
+@guard(Training, "within")
+def metric_sees_all_rows(training: Training) -> None:
     """A metric within a user's function would see one worker's rows, not those of all."""
-    if facts.within:
+    if training.within:
         raise ValueError(
-            f"{facts.name} is called on the rows of one worker of several: pass metric.xgboost "
+            f"{training.name} is called on the rows of one worker of several: pass metric.xgboost "
             "itself for custom_metric= or eval_metric=, which sums over all workers"
         )
 
 
-def metric_reads_response(facts: Facts) -> None:
+@guard(Scoring, "metric", "response")
+def metric_reads_response(scoring: Scoring) -> None:
     """A scorer of scikit-learn must pass what the metric reads, and say its direction."""
-    metric, response, model = facts.metric, facts.response, facts.estimator
-    if not response:
-        return
+    metric, response, model = scoring.metric, scoring.response, scoring.model
     asks, of_margins = metric.response_method, "decision_function"
     if response == "predict":  # of classes, or in natural units; a booster's regressor has margins
         ours = type(model).__module__.partition(".")[0] == "gbdt_objectives"
@@ -196,75 +169,80 @@ def metric_reads_response(facts: Facts) -> None:
                 "scoring=, give it margins"
             )
         raise ValueError(
-            f"{facts.name} takes {reads}, but the scorer passes what {response} of "
+            f"{metric.name} takes {reads}, but the scorer passes what {response} of "
             f"{type(model).__name__} gives: {remedy}"
         )
-    if facts.directions != (metric.greater_is_better,):
+    if scoring.maximizes != metric.greater_is_better:
         warn(
             f"the scorer prefers a {'lower' if metric.greater_is_better else 'higher'} "
-            f"{facts.name}: pass greater_is_better={metric.greater_is_better} to make_scorer"
+            f"{metric.name}: pass greater_is_better={metric.greater_is_better} to make_scorer"
         )
 
 
-def metric_reads_predictions(facts: Facts) -> None:
+@guard(Training, "metric", "link", "predictions")
+def metric_reads_predictions(training: Training) -> None:
     """A metric of margins must not be given the transformed predictions of a built-in objective."""
-    link = facts.link
-    if facts.predictions is None or facts.metric.input_space == "probability":
+    link = training.link
+    if training.predictions is None or training.metric.input_space == "probability":
         return
     if link is not None and not link.is_label_unit:
         raise ValueError(
-            f"{facts.name} takes {link.margins}, but under its built-in objective the booster "
+            f"{training.name} takes {link.margins}, but under its built-in objective the booster "
             'passes predictions: make it with input_space="probability" if it has that, or train '
             "on an objective of gbdt_objectives"
         )
 
 
-def starts_near_intercept(facts: Facts) -> None:
+@guard(Training, "start")
+def starts_near_intercept(training: Training) -> None:
     """Boosting must not start far from the best constant."""
-    start, best, far = facts.start, facts.intercept, ""
-    if start is None:
-        return
-    if facts.tolerance is not None and best is not None:
-        if abs(start - best) > facts.tolerance:
+    start, far = training.start, ""
+    best = None if training.intercept is UNKNOWN else training.intercept
+    if training.tolerance not in (None, UNKNOWN) and best is not None:
+        if abs(start - best) > training.tolerance:
             far = f"the labels' centre {best:g}, where this objective can fail to learn"
-    elif facts.pull is not None and facts.pull >= ONE_WAY:
+    elif training.pull and training.pull >= ONE_WAY:
         constant = "any good constant" if best is None else f"the best constant, {best:.4g}"
         far = f"{constant}: the first rounds do little but move all predictions"
     if not far:
         return
-    message = f"boosting starts at {start:g}, far from {far}: {_start_remedy(facts)}"
-    if facts.engine in SILENT and not facts.told and not facts.given:
+    message = f"boosting starts at {start:g}, far from {far}: {_start_remedy(training, best)}"
+    if training.engine in SILENT and not training.start_told and not training.start_by:
         raise ValueError(message)
     warn(message)
 
 
-def _start_remedy(facts: Facts) -> str:
+def _start_remedy(training: Training, best: float | None) -> str:
     """How to start at the best constant."""
-    best, library = facts.intercept, facts.library
-    if facts.given:
-        return f"leave {facts.given} out, and training starts at the best constant"
-    if callable(facts.own):
+    library, by = training.library or None, training.start_by
+    if by == "intercept":
+        return f"give intercept= as {training.link.margins}, or leave it out"
+    if by:
+        return f"leave {by} out, and training starts at the best constant"
+    if training.function:
         return "pass objective=gbdt_objectives.objective(function, link=...), which starts there"
-    if facts.objective is not None:
-        return f"give intercept= as {facts.objective.link.margins}, or leave it out"
     homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
     home = "adapters.xgboost or .lightgbm" if library is None else f"adapters.{library.name}"
+    home = homes.get(training.engine, home)
     remedy = (
-        f"import train, cv or the estimator from gbdt_objectives.{homes.get(facts.engine, home)}, "
-        "which start there and keep the intercept in the model"
+        f"import train, cv or the estimator from gbdt_objectives.{home}, which start there and "
+        "keep the intercept in the model"
     )
     if best is not None and (library is None or library.takes_start):
-        value = best if facts.transform is None else float(facts.transform.inverse(np.array(best)))
+        value = float(training.transform.inverse(np.array(best))) if training.transform else best
         remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     return remedy
 
 
-def metric_reads_link(facts: Facts) -> None:
+@guard(Training, "metric", "objective")
+def metric_reads_link(training: Training) -> None:
     """A metric must read the margins that the objective trains, as margins."""
-    metric, objective, name = facts.metric, facts.objective, f"metric {facts.metric.name!r}"
-    link, reads = objective.link, metric.link
+    metric, objective = training.metric, training.objective
+    if metric is None or objective is None:
+        return
+    name, link, reads = f"metric {metric.name!r}", objective.link, metric.link
     fits = reads is None or reads.reads(link)
     if metric.input_space == "probability":
         fitting = link.metric
@@ -283,11 +261,13 @@ def metric_reads_link(facts: Facts) -> None:
         raise ValueError(f"{name} {wrong} {objective!r}: {link.metric}")
 
 
-def metric_reads_built_in(facts: Facts) -> None:
+@guard(Training, "metric", "role", "built_in")
+def metric_reads_built_in(training: Training) -> None:
     """A metric must read the predictions of an estimator's built-in objective."""
-    metric, link, is_classifier = facts.metric, facts.link, facts.role == "Classifier"
-    if metric.input_space == "probability":
+    metric, is_classifier = training.metric, training.role == "Classifier"
+    if metric is None or metric.input_space == "probability":
         return
+    link = metric.link
     log_odds = link is not None and link.is_transformed and link.n_classes == 2
     of_objective = hasattr(metric, "objective")
     if link is None:
@@ -307,7 +287,7 @@ def metric_reads_built_in(facts: Facts) -> None:
             "classifiers predict probabilities or log-odds: use a regressor, and turn its scores "
             "into classes with apply_thresholds"
         )
-    if log_odds and facts.own != "binary:logitraw":
+    if log_odds and training.built_in != "binary:logitraw":
         raise ValueError(
             f"eval_metric {metric.name!r} takes log-odds, but under a built-in objective boosters "
             'pass predictions, such as probabilities: make it with input_space="probability", or '
@@ -315,24 +295,32 @@ def metric_reads_built_in(facts: Facts) -> None:
         )
 
 
-def own_metrics_read_margins(facts: Facts) -> None:
-    """A metric of the library's own would interpret margins as predictions."""
-    names = [m for m in facts.others if isinstance(m, str) and m.lower() != "none"]
-    if names and facts.library is not None:
+@guard(Training, "others", "objective", "library", "predicts_by")
+def own_metrics_read_margins(training: Training) -> None:
+    """A metric of the library's own would misread margins, or what it makes of them."""
+    names = [m for m in training.others if isinstance(m, str) and m.lower() != "none"]
+    link = IDENTITY if training.objective is None else training.objective.link
+    if training.readers and link.reads(training.predicts_by):
+        names = [m for m in names if m.partition("@")[0] not in training.readers]
+    elif not link.is_of_objective and (not link.is_transformed or link.reads(training.predicts_by)):
+        return
+    if names:
         raise ValueError(
-            f"eval_metric {names[0]!r} is {facts.library.title}'s own, which would interpret "
-            f"{facts.objective.link.margins} as predictions under a custom objective: "
-            f"{facts.objective.link.metric}, a metric of gbdt_objectives"
+            f"eval_metric {names[0]!r} is {training.library.title}'s own, which would misread "
+            f"{link.margins} under a custom objective: {link.metric}, a metric of gbdt_objectives"
         )
 
 
-def functions_read_margins(facts: Facts) -> None:
+@guard(Training, "others", "objective", "labels")
+def functions_read_margins(training: Training) -> None:
     """A user's function, unless it looks at their order alone, must not be given margins."""
-    link = IDENTITY if facts.objective is None else facts.objective.link
+    link = IDENTITY if training.objective is None else training.objective.link
     if not (link.is_transformed or link.is_of_objective):
         return
-    margin = _RANDOM(0).normal(size=(1000, facts.objective.outputs)).squeeze()
-    for name, first, second in _answers(facts, lambda y: (margin, link.inverse(margin))):
+    margin = _RANDOM(0).normal(size=(1000, training.objective.outputs)).squeeze()
+    for name, first, second in _answers(
+        training.others, training.labels, lambda y: (margin, link.inverse(margin))
+    ):
         if link.is_of_objective or first != second:
             raise ValueError(
                 f"eval_metric {name} is a function, which would get margins, {link.margins}, "
@@ -341,24 +329,28 @@ def functions_read_margins(facts: Facts) -> None:
             )
 
 
-def function_stops_in_its_direction(facts: Facts) -> None:
+@guard(Training, "last", "guesses", "objective", "labels")
+def function_stops_in_its_direction(training: Training) -> None:
     """XGBoost must not keep the worst round by a user's function, which is best at the labels."""
-    for name, best, other in _answers(facts, lambda y: (y, _RANDOM(1).permutation(y))):
-        right = all(best > other if up else best < other for up in facts.directions)
+    for name, best, other in _answers(
+        [training.last], training.labels, lambda y: (y, _RANDOM(1).permutation(y))
+    ):
+        right = all(best > other if up else best < other for up in training.guesses)
         unknown = not (best > other or best < other)  # K predictions of the library's own?
-        if not right and (facts.objective is not None or not unknown):
+        if not right and (training.objective is not None or not unknown):
             raise ValueError(
-                f"XGBoost's early stopping would {'max' if facts.directions[0] else 'min'}imise "
+                f"XGBoost's early stopping would {'max' if training.guesses[0] else 'min'}imise "
                 f"{name}, a function, which does not say its direction: pass a Metric, such as "
                 "qwk_metric(), or say it, callbacks=[xgboost.callback.EarlyStopping(rounds, "
                 "maximize=...)], instead of early_stopping_rounds="
             )
 
 
-def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
+def _answers(
+    functions: Iterable[Any], labels: Callable[[int | None], Any], both: Any
+) -> Iterator[tuple[str, Any, Any]]:
     """Names of users' metrics, and what they say of two predictions for up to 1,000 labels."""
-    labels: Any = facts.labels
-    for function in facts.others:
+    for function in functions:
         if not callable(function) or hasattr(function, "greater_is_better"):  # a metric of ours
             continue
         found: list[Any] = [np.nan, np.nan]  # if it cannot be asked: its own call says why
@@ -372,13 +364,15 @@ def _answers(facts: Facts, both: Any) -> Iterator[tuple[str, Any, Any]]:
         yield repr(getattr(function, "__name__", function)), *found
 
 
-def function_takes_labels_weights(facts: Facts) -> None:
+@guard(Training, "function", "weighted")
+def function_takes_labels_weights(training: Training) -> None:
     """A user's own gradient function must take labels first, and the weights, which no library
     applies."""
-    own = facts.own
-    if callable(own):
-        check_takes("the function of objective=", own, "y_true, y_pred")
-    if facts.weighted and callable(own) and len(signature(own).parameters) == 2:
+    own = training.function
+    if own is None:
+        return
+    check_takes("the function of objective=", own, "y_true, y_pred")
+    if training.weighted and callable(own) and len(signature(own).parameters) == 2:
         raise ValueError(
             f"rows have weights, but the function of objective={own!r} takes none, and they would "
             "not count: write it as f(y_true, y_pred, sample_weight), and multiply gradient and "
@@ -386,10 +380,13 @@ def function_takes_labels_weights(facts: Facts) -> None:
         )
 
 
-def objective_fits_estimator(facts: Facts) -> None:
+@guard(Training, "objective", "estimator", "role", unless=("estimator_of",))
+def objective_fits_estimator(training: Training) -> None:
     """A classifier must get an objective of classes, and a regressor one of numbers."""
-    objective, name = facts.objective, type(facts.estimator).__name__
-    link, is_classifier = objective.link, facts.role == "Classifier"
+    objective, name = training.objective, type(training.estimator).__name__
+    if objective is None:
+        return
+    link, is_classifier = objective.link, training.role == "Classifier"
     regressor = name.replace("Classifier", "Regressor")
     if is_classifier and not link.is_declared:
         raise TypeError(
@@ -402,51 +399,53 @@ def objective_fits_estimator(facts: Facts) -> None:
             f"objective={objective!r} trains {link.margins}, not log-odds: use {regressor}"
             + ", and turn its scores into classes with apply_thresholds" * link.is_label_unit
         )
-    if objective.n_classes is not None and not is_classifier and facts.library is not None:
+    if objective.n_classes is not None and not is_classifier and training.library is not None:
         raise TypeError(
             f"objective={objective!r} trains {link.margins}: use "
             f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities"
-            + f", and predict with {facts.library.asks_margins} margins"
-            * bool(facts.library.asks_margins)
+            + f", and predict with {training.library.asks_margins} margins"
+            * bool(training.library.asks_margins)
         )
 
 
-def stops_on_a_metric_of_ours(facts: Facts) -> None:
+@guard(Training, "stops_on", "objective", "library")
+def stops_on_a_metric_of_ours(training: Training) -> None:
     """Early stopping must look at a metric of the objective's scores that is given."""
-    if facts.metric is None and facts.library is not None:
+    if training.stops_on is None and training.library is not None:
         raise ValueError(
             "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
-            f"{facts.library.title} would stop on a default of its own, not on the loss of "
-            f"{facts.objective!r}: pass eval_metric=loss_metric(objective), or the metric that you "
-            "mean"
+            f"{training.library.title} would stop on a default of its own, not on the loss of "
+            f"{training.objective!r}: pass eval_metric=loss_metric(objective), or the metric that "
+            "you mean"
         )
 
 
-def stops_on_held_out(facts: Facts) -> None:
+@guard(Training, "sets", "data", "looks_at")
+def stops_on_held_out(training: Training) -> None:
     """Early stopping must look at rows that the model is not trained on."""
-    evals, name = facts.evaluated, facts.looks_at
-    seen = [pair for pair in evals if name in (None, pair[1])]
-    if not seen:
-        raise ValueError(
-            f"early stopping is to look at {name!r}, but the evaluation sets are "
-            f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
-            if evals
-            else "early stopping needs held-out rows: pass them in evals= of train or eval_set= "
-            "of fit, or leave early stopping out"
-        )
-    dataset, its_name = seen[-1]
-    if dataset is facts.data:
-        raise ValueError(
-            f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
-            "last"
-        )
-    looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
-    labels = facts.labels
-    if labels is not None and _are_equal(labels(looked_at), labels(None)):
-        warn(
-            f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
-            "and the same labels: if they are the same rows, it stops too late; pass held-out rows"
-        )
+    evals, labels = training.sets, training.labels
+    for name in training.looks_at:
+        seen = [k for k, (_, its_name) in enumerate(evals) if name in (None, its_name)]
+        if not seen:
+            raise ValueError(
+                f"early stopping is to look at {name!r}, but the evaluation sets are "
+                f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
+                if evals
+                else "early stopping needs held-out rows: pass them in evals= of train or "
+                "eval_set= of fit, or leave early stopping out"
+            )
+        dataset, its_name = evals[seen[-1]]
+        if dataset is training.data:
+            raise ValueError(
+                f"early stopping looks at {its_name!r}, which is the training data: put held-out "
+                "data last"
+            )
+        if labels and _are_equal(labels(seen[-1]), labels(None)):
+            warn(
+                f"early stopping looks at {its_name!r}, which has as many rows as the training "
+                "data, and the same labels: if they are the same rows, it stops too late; pass "
+                "held-out rows"
+            )
 
 
 def _are_equal(a: Any, b: Any) -> bool:
@@ -457,23 +456,26 @@ def _are_equal(a: Any, b: Any) -> bool:
     return len(first) > 0 and np.array_equal(first, second)
 
 
-def rows_start_alike(facts: Facts) -> None:
+@guard(Training, "row_start", "sets_with_start")
+def rows_start_alike(training: Training) -> None:
     """A start of each row must be set on all data sets or on none."""
-    given = [name for name, has in facts.has_start.items() if has]
-    missing = [name for name, has in facts.has_start.items() if not has]
+    given = [name for name, has in training.sets_with_start.items() if has]
+    missing = [name for name, has in training.sets_with_start.items() if not has]
     if given and missing:
         raise ValueError(
-            f"{facts.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: set "
-            "it on all or on none, for all to start at the same place"
+            f"{training.row_start} is set on {', '.join(given)} but not on {', '.join(missing)}: "
+            "set it on all or on none, for all to start at the same place"
         )
 
 
-def row_start_is_added(facts: Facts) -> None:
+@guard(Training, "library", "row_start", "start_ends")
+def row_start_is_added(training: Training) -> None:
     """A start of rows must be in the model, or be known to be added to its predictions."""
-    library, name, differs = facts.library, facts.row_start, facts.ends[0] != facts.ends[1]
+    library, name, (least, most) = training.library, training.row_start, training.start_ends
+    differs = least != most
     if library is None or (library.takes_start and not differs):
         return
-    is_known = library.adds_start and differs and facts.estimator is None
+    is_known = library.adds_start and differs and training.estimator is UNKNOWN
     if not (library.takes_start or is_known):
         room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
@@ -488,18 +490,15 @@ def row_start_is_added(facts: Facts) -> None:
     )
 
 
-def earlier_margins_are_read(facts: Facts) -> None:
-    """Margins of an earlier model must be its predictions', of the same columns and meaning."""
-    name, link, came, (own, given) = facts.earlier, facts.link, facts.came, facts.columns
-    if facts.averages:
+@guard(Training, "earlier", "link")
+def earlier_margins_are_read(training: Training) -> None:
+    """Margins of an earlier model must be its predictions', of the same meaning."""
+    earlier, link = training.earlier, training.link
+    name, came = earlier.argument, earlier.link
+    if earlier.averages:
         raise ValueError(
             f"{name} is a forest, boosting='rf', which predicts the mean of its trees, but its "
             "margins are their sum: train it with boosting='gbdt', 'dart' or 'goss'"
-        )
-    if own != given and sorted(own) == sorted(given):
-        raise ValueError(
-            f"{name} was trained on columns in another order than the data's: pass them in that "
-            f"of the model, {', '.join(own[:9])}, as X[model.feature_name()]"
         )
     if came is None or link is None or link.reads(came):
         return
@@ -510,107 +509,175 @@ def earlier_margins_are_read(facts: Facts) -> None:
         )
 
 
-def earlier_model_fits(facts: Facts) -> None:
-    """An earlier model must have the objective's outputs."""
-    earlier_margins_are_read(facts)
-    if facts.outputs != facts.objective.outputs:
+@guard(Layout, "columns", "trained_on", "of")
+def columns_are_in_order(layout: Layout) -> None:
+    """Columns that are read by position must be in the order of those trained on."""
+    if order := in_order(layout.trained_on, layout.columns):
         raise ValueError(
-            f"{facts.earlier} has {facts.outputs} outputs, but {facts.objective!r} has "
-            f"{facts.objective.outputs}: train on with a model of the same objective"
+            f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
+            f"position: pass X[{shown(order)}], of Arrow X.select"
         )
 
 
-def shift_moves_log_odds(facts: Facts) -> None:
+@guard(Layout, "categories", "known", "of")
+def categories_keep_their_numbers(layout: Layout) -> None:
+    """Categories must have the numbers by which an earlier model knows them."""
+    for known, (name, values) in zip(layout.known, layout.categories.items(), strict=False):
+        moved = any(a != b for a, b in zip(known, values, strict=False))
+        if moved and len(layout.known) == len(layout.categories):
+            every = [*known, *(value for value in values if value not in known)]
+            raise ValueError(
+                f"{layout.of} was trained on the categories {shown([*known])} of {name!r}, in this "
+                f"order, and would take those of X for others: pass X.assign(**{{{name!r}: "
+                f"X[{name!r}].cat.set_categories({shown(every)})}})"
+            )
+
+
+@guard(Layout, "rows", "name")
+def rows_are_in_order(layout: Layout) -> None:
+    """Rows that are matched by position must not be labelled in different orders."""
+    check_rows(layout.rows, f" of {layout.name}" if layout.name else "")
+
+
+@guard(Training, "earlier", "objective")
+def earlier_model_fits(training: Training) -> None:
+    """An earlier model must have the objective's outputs."""
+    earlier, objective = training.earlier, training.objective
+    if objective is not None and earlier.outputs != objective.outputs:
+        raise ValueError(
+            f"{earlier.argument} has {earlier.outputs} outputs, but {objective!r} has "
+            f"{objective.outputs}: train on with a model of the same objective"
+        )
+
+
+@guard(Model, "link", "shift_by")
+def shift_moves_log_odds(model: Model) -> None:
     """A rate, or another shift of log-odds, must not move margins that are something else."""
-    link = facts.link
+    link = model.link
     if link is None or link.n_classes or link.takes_several:
         return
     if link.is_declared:
         raise ValueError(
-            f"{facts.given} moves log-odds, but {facts.name} has {link.margins}: leave it out, or "
-            "pass a classifier or its booster; a regression on a part of the rows needs weights of "
-            "1 / rate when it trains, and numbers are moved by delta= of shift_intercept"
+            f"{model.shift_by} moves log-odds, but {model.name} has {link.margins}: leave it out, "
+            "or pass a classifier or its booster; a regression on a part of the rows needs weights "
+            "of 1 / rate when it trains, and numbers are moved by delta= of shift_intercept"
         )
     warn(
-        f"{facts.given} moves log-odds, and {facts.name} does not say whether its margins are: "
+        f"{model.shift_by} moves log-odds, and {model.name} does not say whether its margins are: "
         "leave it out if its predictions are numbers; if they are log-odds, say so by "
         "shift_intercept(booster, delta=float(shift))"
     )
 
 
-def thins_the_frequent_class(facts: Facts) -> None:
+@guard(Sampling, "thinned", "rows_of", "kept")
+def thins_the_frequent_class(sampling: Sampling) -> None:
     """A rate must thin the frequent class, of which no fewer rows are left than of the other."""
-    own, others = facts.rows_of
-    name = f"{facts.name} drops rows of {facts.thinned!r}, "
+    own, others = sampling.rows_of
+    name = f"{sampling.name} drops rows of {sampling.thinned!r}, "
     if own < others:
-        message = f"{name}the less frequent class, {own:g} rows to {others:g}: {facts.to_name}"
+        message = f"{name}the less frequent class, {own:g} rows to {others:g}: {sampling.to_name}"
         if own < others / 4:
             raise ValueError(message)
         warn(message)
-    elif facts.kept < others - 3 * np.sqrt(others):  # not by chance
+    elif sampling.kept < others - 3 * np.sqrt(others):  # not by chance
         warn(
-            f"{name}of which {facts.kept:g} are left, and {others:g} of the other class: raise the "
-            f"rate if these rows were sampled before; if that class is rare {facts.to_name}"
+            f"{name}of which {sampling.kept:g} are left, and {others:g} of the other class: raise "
+            f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
         )
 
 
-def one_shift_is_of_named_classes(facts: Facts) -> None:
+@guard(Model, "classes", "one_number")
+def one_shift_is_of_named_classes(model: Model) -> None:
     """One number is for the second of two classes, and nobody has chosen the order of words."""
-    first, second = facts.classes
+    if not model.one_number or len(model.classes) != 2:
+        return
+    first, second = model.classes
     if isinstance(second, str):
         warn(
-            f"{facts.name} is one number, for {second!r}, second in alphabetical order only: pass "
-            f"log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 is "
-            "the rate of a class that was kept, or LogOddsShift([0, number])"
+            f"{model.shift_by} is one number, for {second!r}, second in alphabetical order only: "
+            f"pass log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 "
+            "is the rate of a class that was kept, or LogOddsShift([0, number])"
         )
 
 
-def one_rate_is_of_named_classes(facts: Facts) -> None:
+@guard(Sampling, "weights", "positive", "rate")
+def weights_leave_the_rate_alone(sampling: Sampling) -> None:
+    """Weights must not undo the sampling at a rate that is given, too."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    i, j = int(positive.argmax()), int(positive.argmin())
+    times = w[j] / w[i] if w[i] > 0 else 0.0
+    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
+        return  # most weights, without a look at all of them
+    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
+        warn(
+            f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
+            "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
+            "were sampled twice"
+        )
+
+
+@guard(Training, "loss", "rows")
+def weights_leave_the_correction_alone(training: Training) -> None:
+    """Weights must not undo the sampling for which the objective corrects."""
+    rows, kept = training.rows, getattr(training.loss, "keep_rate", None)
+    if kept is not None and rows.w is not None and len(rows):
+        y, w = to_host(rows.y), to_host(rows.w)
+        Sampling(weights=w, positive=y == 1, rate=kept(rows))
+
+
+@guard(Sampling, "classes")
+def one_rate_is_of_named_classes(sampling: Sampling) -> None:
     """One rate is for the first of two classes, and nobody has chosen the order of words."""
-    first = facts.classes[0]
+    first = sampling.classes[0]
     if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
         alone = "negative only as first in alphabetical order"
-        warn(f"{facts.name} is of {first!r}, {alone}: {facts.to_name}")
+        warn(f"{sampling.name} is of {first!r}, {alone}: {sampling.to_name}")
 
 
-def classes_count_alike(facts: Facts) -> None:
+@guard(Member, "parameters", "weighing")
+def classes_count_alike(member: Member) -> None:
     """A wrapped estimator must not weigh classes where that is ignored, undone or not corrected."""
-    for written, name, value in facts.parameters:
+    for written, name, value in member.parameters:
         neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
         if name in REWEIGHTING and not (value is None or neutral):
-            raise ValueError(f"{facts.name} has {written}={value!r}, {facts.why}")
+            raise ValueError(f"{member.name} has {written}={value!r}, {member.weighing}")
 
 
-def class_weight_has_positions(facts: Facts) -> None:
+@guard(Member, "parameters", "classes", unless=("library",))
+def class_weight_has_positions(member: Member) -> None:
     """Weights of labels must not be read as weights of the positions that an estimator gets."""
-    classes = list(facts.classes)
-    for written, name, value in facts.parameters:
+    classes = list(member.classes)
+    for written, name, value in member.parameters:
         names_labels = name == "class_weight" and isinstance(value, Mapping)
         if names_labels and classes != [*range(len(classes))] and set(value) <= set(classes):
             raise ValueError(
-                f"{facts.name} has {written}={value!r}, which names labels, but it is trained on "
+                f"{member.name} has {written}={value!r}, which names labels, but it is trained on "
                 f"their positions: write {class_weights(written, value, classes)!r}"
             )
 
 
-def own_takes_labels(facts: Facts) -> None:
+@guard(Member, "parameters", "library", "target_ends")
+def own_takes_labels(member: Member) -> None:
     """A library's own objective must take the least and the greatest label that it gets."""
-    (least, most), takes = facts.ends, getattr(facts.library, "takes", {})
-    for written, name, value in facts.parameters:
+    (least, most), takes = member.target_ends, getattr(member.library, "takes", {})
+    for written, name, value in member.parameters:
         low, high = takes.get(str(value) if name == "objective" else "", (least, most))
         if least < low or most > high:
             numbers = "from 0 to 1" if high == 1 else "above 0"
             raise ValueError(
-                f"{facts.name} has {written}={value!r}, which takes labels {numbers}, but learns "
+                f"{member.name} has {written}={value!r}, which takes labels {numbers}, but learns "
                 f"{least:g} to {most:g}: leave it out, or pass target=, numbers {numbers}, to fit"
             )
 
 
-def is_made_for_positions(facts: Facts) -> None:
+@guard(Member, "parameters", "classes", "of_positions")
+def is_made_for_positions(member: Member) -> None:
     """What was made for labels, in their unit, must not be given positions."""
-    top = len(facts.classes) - 1
-    moved = list(facts.classes) != list(range(top + 1))
-    for written, name, value in facts.parameters:
+    if not member.of_positions:
+        return
+    top = len(member.classes) - 1
+    moved = list(member.classes) != list(range(top + 1))
+    for written, name, value in member.parameters:
         if name not in ("objective", "metric", "eval_metric"):
             continue
         made = getattr(value, "metric", value)
@@ -619,19 +686,22 @@ def is_made_for_positions(facts: Facts) -> None:
             getattr(made, unit, None) is not None for unit in ("center", "spread", "thresholds")
         )):  # fmt: skip
             raise ValueError(
-                f"{facts.name} trains on class positions 0 to {top}, but {written} is made for "
+                f"{member.name} trains on class positions 0 to {top}, but {written} is made for "
                 f"labels, {made!r}: make it without them, such as qwk_objective() or qwk_metric(); "
                 "centre and spread are of positions, too"
             )
 
 
-def function_answers_positions(facts: Facts) -> None:
+@guard(Member, "parameters", "classes", "of_positions")
+def function_answers_positions(member: Member) -> None:
     """A user's function must say of positions what it says of labels that start elsewhere."""
-    first = facts.classes[0]
-    for written, name, own in facts.parameters:
+    if not member.of_positions:
+        return
+    first = member.classes[0]
+    for written, name, own in member.parameters:
         if name != "objective" or not callable(own) or hasattr(own, "link") or first == 0:
             continue
-        y, f = _RANDOM(0).integers(len(facts.classes), size=99) * 1.0, _RANDOM(1).normal(1, 1, 99)
+        y, f = _RANDOM(0).integers(len(member.classes), size=99) * 1.0, _RANDOM(1).normal(1, 1, 99)
         same = True  # if it cannot be asked: its own call will say what is wrong
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -639,8 +709,8 @@ def function_answers_positions(facts: Facts) -> None:
             same = np.allclose(own(y, f, *w), own(y + first, f + first, *w))
         if not same:
             warn(
-                f"{facts.name} has a function as {written}, whose answer depends on where labels "
-                f"start, and gets their positions from 0, not {facts.classes}: write it for these, "
-                "or pass target=, the numbers that it is for, to fit; kappa itself is "
+                f"{member.name} has a function as {written}, whose answer depends on where labels "
+                f"start, and gets their positions from 0, not {member.classes}: write it for "
+                "these, or pass target=, the numbers that it is for, to fit; kappa itself is "
                 "QWKClassifier(..., objective='qwk')"
             )

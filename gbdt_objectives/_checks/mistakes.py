@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import getdoc, signature
+from itertools import chain, repeat
 from numbers import Real
 from os import PathLike
 from os.path import commonprefix
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gbdt_objectives._checks import is_dask, library_name, shown
+from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
+from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
+from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._names import MOVED, ROOT, missing, moved
 from gbdt_objectives._registry import load
 
@@ -48,8 +52,9 @@ SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
-MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 GUARDED: set[Callable[..., Any]] = set()
+MADE: MutableMapping[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+"""What was made of functions, also of other libraries: a method that several classes have."""
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
@@ -83,6 +88,9 @@ def guard(thing: Any) -> None:
         for owner in thing.__mro__:
             if owner.__module__.startswith(f"{ROOT}."):
                 guard_methods(owner)
+        score = getattr(thing, "score", None)
+        if isinstance(score, FunctionType):  # perhaps scikit-learn's own
+            thing.score = guarded(score)  # type: ignore[attr-defined]
         guard_attributes(thing)
 
 
@@ -122,18 +130,17 @@ def guard_attributes(kind: type) -> None:
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which now refuses rows of pandas in different orders, and columns of classes in
-    another order than theirs, says what to write where a call does not fit its signature, and adds
-    to its errors that labels and others are swapped."""
+    """The function, which now reads its arguments, refuses rows of pandas in different orders and
+    columns of classes in another order than theirs, says what to write where a call does not fit
+    its signature, and adds to its errors that labels and others are swapped."""
     parameters = list(signature(function).parameters)
     called = function.__qualname__.removesuffix(".__init__")
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     if function in GUARDED or called in HOT:
         return function
-    if "_guarded" in vars(function):  # a method that several classes have
-        found: Callable[..., Any] = vars(function)["_guarded"]
-        return found
+    if function in MADE:
+        return MADE[function]
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -141,9 +148,12 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
         if any_named((*args, *kwargs.values())):
+            args = tuple(map(read, chain(parameters, repeat("")), args))
+            kwargs = {name: read(name, value) for name, value in kwargs.items()}
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            check_index(given)
+            check_rows(given)
             check_classes(given)
+        told = TOLD.set(set()) if TOLD.get() is None else None
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -151,9 +161,12 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
             raise
+        finally:
+            if told is not None:
+                TOLD.reset(told)
 
     GUARDED.add(checked)
-    vars(function)["_guarded"] = checked
+    MADE[function] = checked
     return checked
 
 
@@ -203,46 +216,19 @@ def kind_of_value(value: Any) -> str:
 
 
 def any_named(values: Iterable[Any]) -> bool:
-    """Whether rows or columns of any have names: looked at in each call, and so before all else."""
+    """Whether any has names, or a form that is to be read: looked at in each call, and first."""
     for value in values:
         kind = type(value)
-        if kind is np.ndarray or kind is str:
-            continue
-        if kind is list or kind is tuple or kind is dict:
+        if kind is np.ndarray:
+            if not value.dtype.isnative or value.shape[1:] == (1,):  # which may be labels
+                return True
+        elif kind is list or kind is tuple or kind is dict:
             parts = value.values() if kind is dict else value
             if len(value) < MOST_COLUMNS and any_named(parts):
                 return True
-        elif kind.__module__.startswith("pandas") or hasattr(kind, "columns"):
+        elif kind is not str and (kind.__module__.startswith("pandas") or hasattr(kind, "columns")):
             return True
     return False
-
-
-def check_index(given: Mapping[str, Any]) -> None:
-    """Raise if two columns of the same rows have the same row labels in different orders. In a dict
-    are columns of these rows, in a tuple or list those of others, such as evaluation sets."""
-    first, by = "", None
-    for name, values in given.items():
-        if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:
-            check_index({f"{name}[{k}]": part for k, part in enumerate(values)})
-        columns = values if type(values) is dict else {None: values}
-        for key, column in columns.items():
-            if library_name(column) != "pandas" or not hasattr(column, "index"):
-                continue
-            called = name if key is None else f"{name}[{key!r}]"
-            index = column.index
-            if by is None:
-                first, by = called, index
-            elif (
-                len(index) == len(by)
-                and not index.equals(by)
-                and index.is_unique
-                and index.isin(by).all()
-            ):
-                raise ValueError(
-                    f"{first} and {called} have the same index in another order, and rows are "
-                    f"matched by position: pass {called}.loc[{first}.index], or "
-                    f"{called}.to_numpy() if they are in the same order"
-                )
 
 
 def check_classes(given: Mapping[str, Any]) -> None:
@@ -252,7 +238,7 @@ def check_classes(given: Mapping[str, Any]) -> None:
         values = given[name]
         if isinstance(values, tuple | list) and values and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
-        names = getattr(values, what, None)
+        names = column_names(values) if what == "columns" else getattr(values, what, None)
         of_rows = name in COSTS and np.ndim(values) < 2
         if names is None or callable(names) or of_rows or len(names) < 2:
             continue

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from itertools import takewhile
 from types import FrameType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gbdt_objectives._rows import workers as _workers
 
@@ -34,10 +37,27 @@ def stack() -> Stack:
     return found
 
 
+TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
+"""What was warned of within the call of a user's, of which it is told once."""
+_told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+
+
+def told_by(training: object) -> set[str]:
+    """What a training has told, unless a call of ours stands above, which tells each warning once:
+    a library may reset the filters by which Python does so, and folds differ in the numbers."""
+    told = TOLD.get()
+    if told is None:
+        told = set() if training is None else _told_by.setdefault(training, set())
+    return told
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the code which called this package; of several workers one tells, Dask's client."""
-    if not _workers.tells():
+    told, words = TOLD.get(), re.sub(r"\d[\d.]*(e[-+]?\d+)?", "", message)
+    if not _workers.tells() or (told is not None and words in told):
         return
+    if told is not None:
+        told.add(words)
     if _workers.engine() == "Dask":
         sys.modules["distributed"].warn(message, category)
         return

@@ -8,14 +8,15 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from itertools import chain, count, dropwhile, takewhile
 from types import FrameType
 from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Facts, Stack
+from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
+from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import workers as _workers
 
@@ -35,10 +36,19 @@ def is_called(stack: Stack) -> bool:
     return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
-def training(stack: Stack) -> Any:
-    """The booster that trains further up; None if none does."""
-    _, frame = call_of(TRAINS, stack)
-    return None if frame is None else frame.f_locals["self"]
+def training(stack: Stack) -> tuple[str | None, Any]:
+    """The library and the booster that trains further up; None and None if none does."""
+    room, frame = call_of(TRAINS, stack)
+    return room, None if frame is None else frame.f_locals["self"]
+
+
+def cross_validation(stack: Stack) -> Any:
+    """What a library's ``cv`` further up trains, all folds; None if none does."""
+    for room, frame in stack:
+        if frame.f_code.co_name == "cv" and room in _registry.NAMES:
+            seen = frame.f_locals
+            return next(seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen)
+    return None
 
 
 def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
@@ -105,23 +115,56 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 # The facts of a plain call.
 
 
-def objective_facts(name: str, link: Link, stack: Stack) -> Facts:
-    """What is known where a library calls an objective."""
-    estimator, (caller, frame) = estimator_above(stack), call_of(TRAINS, stack)
+def check_fits(stack: Stack) -> None:
+    """Ask for the layout of what ``fit`` of a library's own estimator was given."""
+    for room, frame in stack:
+        code, seen = frame.f_code, frame.f_locals
+        if code.co_name == "fit" and room in _registry.NAMES:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = {name: seen[name] for name in names if name in seen}
+            own = column_names(given.get("X"))
+            Layout(name="", rows=given)
+            for one in by_rows(given):
+                for name, table in one.items():
+                    Layout(columns=column_names(table), trained_on=own, name=name, of="X")
+
+
+def objective_called(
+    name: str, link: Link, caller: str | None, booster: Any, stack: Stack
+) -> Training:
+    """The training whose library calls an objective, as far as its frames tell."""
+    estimator = estimator_above(stack)
     facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
+    facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
     kind = _registry.kind_of(estimator)
     if kind is not None:
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
-    if caller is not None and frame is not None:
-        booster, library = frame.f_locals["self"], _registry.library(caller)
+        check_fits(stack)
+    if caller is not None:
+        library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
-        facts["own"], facts["transform"] = library.trained_as(booster)
+        facts["named_as"], facts["transform"] = library.trained_as(booster)
         for room, above in stack:
             if room == caller and above.f_code.co_name in ("train", "cv"):
                 facts |= library.earlier_facts(above.f_locals)
-        facts["told"] = facts["engine"] in SILENT and library.start_is_told(booster)
-    return Facts(**facts)
+        facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
+    return Training(**facts)
+
+
+def free_name(metric: Any, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = call_of(EVALUATES, stack)
+    if caller is None or frame is None:
+        return str(metric.name)
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
@@ -137,29 +180,31 @@ def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
     return _registry.BY_NAME[name]
 
 
-def metric_facts(metric: Any, stack: Stack) -> Facts:
-    """What is known where a metric is called, by a library or by anybody."""
-    return Facts(
-        name=metric.name, metric=metric, link=metric.link, directions=directed(metric, stack),
-        library=_registry.BY_NAME.get(caller_of(stack) or ""),
-        within=next(enclosing_frames(stack), None) is not None,
+def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
+    """The training whose library calls a metric, in this form."""
+    library = _registry.BY_NAME.get(caller_of(stack) or "")
+    asks = form.cannot_stop_alone and not _workers.workers()
+    return Training(
+        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
+        alone=free_network(stack) if asks else None, directions=directed(metric, stack),
+        predictions=predictions_of(stack, metric.link),
     )  # fmt: skip
 
 
-def scorer_facts(metric: Any, y_pred: object, stack: Stack) -> Facts:
-    """What is known where a scorer of scikit-learn passes these predictions to a metric."""
+def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
+    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
     at: dict[str, Any] = next(
         (frame.f_locals for _, frame in stack
          if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
     )  # fmt: skip
     if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
-        return Facts(name=metric.name, metric=metric)
+        return Scoring(metric=metric)
     method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
     old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
-    return Facts(
-        name=metric.name, metric=metric, directions=(at["self"]._sign > 0,),
-        response=method or old.get(type(at["self"]).__name__, ""),
-        estimator=at.get("estimator", at.get("clf")),
+    response = method or old.get(type(at["self"]).__name__, "")
+    return Scoring(
+        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
+        **({"response": response} if response else {}),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.tables import index_of
 
 LONGEST = 20  # rows of a table that are printed; of a longer one the first and the last
 LONGEST_WORD = 30  # characters of a cell that are printed
@@ -58,13 +59,14 @@ class RowValues:
     """
 
     values: Array
+    index: Any  # the labels of the rows, if they came from pandas; no part of the value
     is_of_user = True  # whether users know these values by the name that the equations have
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Array, index: Any = None) -> None:
         own = np.array(values, order="C")
         if own.dtype.kind == "f":
             own += 0.0  # without -0, which hashes otherwise
-        freeze(self, values=own)
+        freeze(self, values=own, index=index)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("RowValues cannot be changed: make new ones")
@@ -85,7 +87,7 @@ class RowValues:
         return f"{type(self).__name__}({len(self)} rows, {low:.4g} to {high:.4g})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (np.array(self.values),)  # numpy forgets what is read-only
+        return type(self), (np.array(self.values), self.index)  # numpy forgets what is read-only
 
     def called(self, name: str) -> str:
         """The name of these values in messages."""
@@ -117,7 +119,7 @@ class RowValues:
                 f"positions must be from 0 to {len(self) - 1}, one of {len(self)} rows each, found "
                 f"{at.min()} to {at.max()}"
             )
-        return type(self)(self.values[at])
+        return type(self)(self.values[at], None if self.index is None else self.index[at])
 
 
 def read_row_values(name: str, values: ArrayLike) -> RowValues:
@@ -135,7 +137,8 @@ def read_row_values(name: str, values: ArrayLike) -> RowValues:
     if array.dtype.kind == "f":
         array = _checks.real_array(name, array)
         _checks.finite(name, array)
-    return RowValues(array.astype(array.dtype.newbyteorder("="), copy=False))
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return RowValues(array, index_of(values))
 
 
 def table(least: int = 8, /, **columns: Array) -> str:

@@ -48,8 +48,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks import Facts, shown
-from gbdt_objectives._checks.guards import shift_moves_log_odds
+from gbdt_objectives._checks import Model, shown
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.values import plain
@@ -152,7 +151,7 @@ def shift_intercept(
     moved: BoosterT = library.shift_intercept(booster, d)
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
-        shift_moves_log_odds(Facts(name=f"the objective {name!r}", given=named[0], link=link))
+        Model(name=f"the objective {name!r}", shift_by=named[0], link=link)
     return moved
 
 

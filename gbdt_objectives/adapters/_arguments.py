@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
+from gbdt_objectives._registry import EVERY
 from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
@@ -40,9 +42,10 @@ class Request:
     evals: Sequence[tuple[Any, str]]
     early_stopping_rounds: int | None
     others: dict[str, Any]  # further arguments, which go on to the library
+    training: Training = field(default_factory=Training, init=False)  # as far as it is known
 
 
-OURS = [field.name for field in fields(Request)][1:-1]
+OURS = [each.name for each in fields(Request)][1:-2]
 THEIRS = frozenset((
     "dtrain", "train_set", "obj", "maximize", "feval", "custom_metric", "valid_sets", "valid_names",
 ))  # fmt: skip
@@ -77,26 +80,31 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if objective is None and params.get("objective") is not None:
         _refuse_as_parameter(function, params["objective"])
     check_is_objective(objective)
+    row = EVERY[library.name]
+    request.training.know(library=row, objective=objective, link=objective.link)
     if metric is not None or function == "cv":
-        check_metric(metric, objective)
+        check_is_metric(metric)
+        request.training.know(metric=metric)
     _checks.whole_number("num_boost_round", request.num_boost_round, 1)
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
-    if function == "cv":
-        if others.get("metrics"):
-            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-        return {"data": request.data}
+    if function == "cv" and others.get("metrics"):
+        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
-    if metric is not None and not evals:
+    if metric is not None and not evals and function == "train":
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
     if rounds is not None and metric is None:
         raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
-    evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
-    for name, dataset in evaluated.items():
+    datasets = {"data": request.data} | {f"evals {name!r}": dataset for dataset, name in evals}
+    own, named = library.layout_of(request.data)["columns"], objective.equations.named
+    for name, dataset in datasets.items():
         check_data(name, dataset, kind)
-    return {"data": request.data, **evaluated}
+        layout = library.layout_of(dataset)
+        layout["rows"] |= named if name == "data" else ()
+        Layout(name=name, trained_on=own, of="data", **layout)
+    return datasets
 
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
@@ -142,29 +150,27 @@ def check_is_objective(objective: object) -> None:
     )
 
 
-def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
+def num_class(objective: Objective) -> tuple[Values, str]:
+    """What the number of classes may be, and why no other."""
     K = objective.outputs
-    allowed: tuple[int, ...] = (K,)
-    why = (
-        f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
-        "the objective for as many classes"
-    )
     if K == 1:
-        allowed = (0, 1)
-        why = (
+        return (0, 1), (
             "the objective has one margin per row; leave it out, or train an objective with as "
             "many outputs (a function of your own with the library's own train(), as "
             "gbdt_objectives.objective(function))"
         )
-    refuse(params, names, allowed, why)
+    return (K,), (
+        f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
+        "the objective for as many classes"
+    )
 
 
 def several_outputs(objective: Objective) -> dict[str, int]:
     return {"num_class": objective.outputs} if objective.outputs > 1 else {}
 
 
-def check_metric(metric: object, objective: object) -> None:
-    """Raise unless it is a metric of this package, for the objective's margins."""
+def check_is_metric(metric: object) -> None:
+    """Raise unless it is a metric of this package."""
     _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
@@ -174,10 +180,9 @@ def check_metric(metric: object, objective: object) -> None:
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as extended_qwk_metric(), found "
-            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
+            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop, and "
+            "others of a list are measured on the predictions"
         )
-    if isinstance(objective, Objective):  # else only its author knows what a margin is
-        guards.metric_reads_link(Facts(metric=metric, objective=objective))
 
 
 def check_booster(booster: object, kind: type, attribute: str) -> None:
@@ -188,15 +193,10 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
         )
 
 
-def refuse(
-    params: Mapping[str, Any], names: Sequence[str], allowed: tuple[object, ...], reason: str
-) -> None:
-    """Raise if one of the ``names`` is in ``params`` with a value that is not ``allowed``."""
-    for name in names:
-        if params.get(name) is not None and not same(params[name], allowed):
-            raise ValueError(
-                f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}"
-            )
+def refuse(params: Mapping[str, Any], name: str, allowed: Values, reason: str) -> None:
+    """Raise if ``params`` has it with a value that is not ``allowed``."""
+    if params.get(name) is not None and not same(params[name], allowed):
+        raise ValueError(f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}")
 
 
 NO_MARGIN = "whose margin is neither in label units nor log-odds: a shift would not mean anything"
@@ -277,25 +277,24 @@ def _check_evals(evals: object, *, parses_names: bool) -> None:
 
 
 Values = tuple[object, ...]
-Refused = Mapping[str, tuple[Values, str]]
+Refused = dict[str, tuple[Values, str]]
 RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
 
 
-def by_reason(groups: Mapping[str, str]) -> Refused:
+def by_reason(groups: Mapping[str, str], before: str = "") -> Refused:
     """{name: (neutral values, reason)}, from {reason: "name=neutral|neutral other_name"}."""
     return {
-        name: (tuple(neutral.split("|")) if has_neutral else (), why)
+        name: (tuple(neutral.split("|")) if has_neutral else (), before + why)
         for why, words in groups.items()
         for name, has_neutral, neutral in (word.partition("=") for word in words.split())
     }
 
 
-def refuse_all(
-    params: Mapping[str, Any], table: Refused,
-    names: Callable[[str], Sequence[str]] = lambda name: (name,),
-) -> None:  # fmt: skip
-    for name, (neutral, reason) in table.items():
-        refuse(params, names(name), neutral, reason)
+def refuse_all(params: Mapping[str, Any], table: Refused, main: Mapping[str, str] = {}) -> None:
+    """``main`` has the table's name of a parameter that is written otherwise."""
+    for name in params:
+        if (found := table.get(main.get(name, name))) is not None:
+            refuse(params, name, *found)
 
 
 @dataclass(frozen=True)
@@ -311,49 +310,55 @@ class Table:
     used: frozenset[str]  # train() itself looks at them
     refused: Refused  # neutral values, and why any other is refused and what to do instead
     refused_with: RefusedWith  # only if all these others have one of these values
-    refused_stopping: Refused  # what is refused only together with early stopping
-    foreign: Mapping[str, str]  # no parameters of the library at all, and what to do instead
+
+    @cached_property
+    def main(self) -> dict[str, str]:
+        return {alias: name for name, aliases in self.aliases.items() for alias in aliases}
+
+    @cached_property
+    def known(self) -> set[str]:
+        decided = {*self.passed, *self.used, *self.refused}
+        return {alias for name in decided for alias in self.names(name)}
 
     def names(self, name: str) -> tuple[str, ...]:
         return self.aliases.get(name, (name,))
 
-    def known(self) -> set[str]:
-        decided = {*self.passed, *self.used, *self.refused, *self.refused_with}
-        return {alias for name in decided for alias in self.names(name)}.union(self.foreign)
-
-    def check(
-        self, params: Mapping[str, Any], stops_early: bool, in_library: Callable[[str], bool]
-    ) -> None:
-        """Raise ValueError for the first parameter that must not reach the library. ``in_library``
-        tells whether the installed library knows a name that is not in the table."""
-        for given in filter(None, (self.given(params, name) for name in self.aliases)):
-            first, *others = given
-            for other in others:
-                if not same(params[other], (params[first],)):
-                    raise ValueError(
-                        f"params[{first!r}] = {params[first]!r} and params[{other!r}] = "
-                        f"{params[other]!r} are one parameter of {self.library}, which would "
-                        "silently use one of the values; leave one out"
-                    )
-        refuse_all(params, self.refused, self.names)
-        refuse_all(params, self.refused_stopping if stops_early else {}, self.names)
-        for name, (neutral, conditions, reason) in self.refused_with.items():
-            if all(same(self.value(params, o), vs) for o, vs in conditions.items()):
-                refuse(params, self.names(name), neutral, reason)
-        for name, instead in self.foreign.items():
-            reason = f"{self.library} has no such parameter and ignores it; {instead}"
-            refuse(params, [name], (), reason)
-        known = self.known()
+    def check(self, params: Mapping[str, Any], here: Refused, knows: Callable[[str], bool]) -> None:
+        """Raise ValueError for the first parameter that must not reach the library. ``here`` has
+        what else is refused in this training; ``knows`` tells whether the installed library has a
+        name that is not in the table."""
+        refused, seen = {**self.refused, **here}, dict[str, str]()
         for name, value in params.items():
-            if name in known or value is None or in_library(name):
+            if value is None:
+                continue
+            main = self.main.get(name, name)
+            other = seen.setdefault(main, name)
+            if other != name and not same(value, (params[other],)):
+                first, second = sorted((other, name), key=self.names(main).index)
+                raise ValueError(
+                    f"params[{first!r}] = {params[first]!r} and params[{second!r}] = "
+                    f"{params[second]!r} are one parameter of {self.library}, which would "
+                    "silently use one of the values; leave one out"
+                )
+            if main in self.refused_with:
+                neutral, others, reason = self.refused_with[main]
+                if all(same(self.value(params, o), vs) for o, vs in others.items()):
+                    refuse(params, name, neutral, reason)
+            if main in refused:
+                refuse(params, name, *refused[main])
+            if name in self.known or knows(name):
                 continue
             plain = str(name).lower().replace("-", "_").replace(".", "_").replace(" ", "_")
-            nearest = difflib.get_close_matches(plain, sorted(known), 1, 0.8)
+            nearest = difflib.get_close_matches(plain, sorted(self.known), 1, 0.8)
             if nearest:
                 raise ValueError(
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+            warn(
+                f"params[{name!r}] = {_checks.shown(value)} is ignored: {self.library} has no such "
+                "parameter; leave it out, or correct the name"
+            )
 
     def given(self, params: Mapping[str, Any], name: str) -> list[str]:
         """Under which of its names a parameter has a value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, warn
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import counterpart
-from gbdt_objectives._registry import Exported, Named, kind_of, library_of, row_of
+from gbdt_objectives._checks.tables import column_names, flat_labels
+from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
@@ -37,6 +39,11 @@ OBJECTIVES = ("objective", "loss_function")  # what libraries call the objective
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
+
+OF_MARGINS = (
+    "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
+)  # fmt: skip
+"""What libraries themselves make of margins."""
 
 NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
@@ -61,6 +68,7 @@ class Fitting:
     row_starts: tuple[str, str]  # the arguments of fit that start each row, and of evaluation sets
     objectives: tuple[str, ...] = ("objective",)  # the names under which it takes one
     starts_at = 0.0  # where a function starts that is no objective of ours
+    asked_of_rows: tuple[str, ...] = ()  # its methods that read X by position
     metrics_in_fit = False  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
@@ -75,24 +83,29 @@ class Fitting:
         self.role = "Classifier" if self.is_classifier else "Regressor"
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit, self.objectives)
-        own = own_objective(estimator, self.role)
+        self.training = Training(
+            library=self.library, estimator=estimator, role=self.role, **trained_on(estimator)
+        )
+        own = self.training.objective
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
+        self.columns = column_names(self.given["X"])
+        change_sets(self.given, lambda X, y: (
+            self.arrange(self.columns, X, "X of an evaluation set"),
+            flat_labels(y) if own is None else whole_numbers(flat_labels(y)),
+        ))  # fmt: skip
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
-        self.metrics = [read_metric(one, estimator, self.role) for one in every]
+        self.metrics = [read_metric(one) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
         self.classes: Array | None = None
-        self.asked = Facts(
-            others=tuple(self.metrics), objective=self.objective, labels=lambda k: self.given["y"]
-        )
-        guards.functions_read_margins(self.asked)
-        if own is None:
-            weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
-            own = named(estimator, *OBJECTIVES)
-            guards.function_takes_labels_weights(Facts(own=own, weighted=bool(weighted)))
+        for metric in self.metrics:
+            if isinstance(metric, Metric):
+                self.training.part(metric=metric)
+        weighted = "sample_weight" in self.given or getattr(estimator, "class_weight", None)
+        self.training.know(others=self.metrics, labels=self.labels_of, weighted=bool(weighted))
         self.check()
 
     def fit(self) -> Any:
@@ -101,6 +114,8 @@ class Fitting:
             self.tell_start(named(estimator, *OBJECTIVES))
             self.run()
             return estimator
+        rows = {"X": self.given["X"], "y": self.given["y"]} | dict(objective.equations.named)
+        Layout(name="", rows=rows)
         with _workers.together(objective):
             if self.encodes(objective):
                 classes = self.classes = self.find_classes(objective)
@@ -118,7 +133,7 @@ class Fitting:
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
-                started = StartedObjective(measured, intercept)
+                started = StartedObjective(measured, intercept, self.training, lacks=intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
                     first, *others = (self.start_of_rows(measured, y) for y in labels)
@@ -138,14 +153,14 @@ class Fitting:
         lazy = hasattr(self.given["y"], "__dask_graph__")
         if not callable(own) or starts or lazy or isinstance(self.estimator, ClassifierMixin):
             return
-        facts = Facts()
+        facts: dict[str, Any] = {}
         with suppress(Exception):  # the library says what is wrong with the labels
             (y, w), given = self.labels_weights(), named(self.estimator, "base_score")
             center = float(np.average(y, weights=w))
             spread = math.sqrt(np.average((y - center) ** 2, weights=w))
             start = self.starts_at if given is None else float(given)
-            facts = Facts(own=own, start=start, intercept=center, tolerance=FAR * spread)
-        guards.starts_near_intercept(facts)
+            facts = {"start": start, "intercept": center, "tolerance": FAR * spread}
+        self.training.know(**facts)
 
     @staticmethod
     def encodes(objective: Objective) -> bool:
@@ -163,6 +178,7 @@ class Fitting:
     def run(self) -> None:
         with self.around(), self.set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
+        self.estimator._columns = self.columns
 
     def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -205,13 +221,14 @@ class Fitting:
             self.given.pop("eval_set", None)
             self.given |= evaluation_arguments(self.library_fit, pairs)
 
-    def check_held_out(self, prefix: str, name: str | None = None) -> None:
-        """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
-        pairs = list(self.evaluation_sets().values())
-        guards.stops_on_held_out(Facts(
-            evaluated=[(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)], looks_at=name,
-            data=self.given["X"], labels=lambda k: self.given["y"] if k is None else pairs[k][1],
-        ))  # fmt: skip
+    def stops_on_sets(self, prefix: str, *looks_at: str | None) -> None:
+        """Say on which evaluation sets, by the library's names of them, fit stops early."""
+        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(self.evaluation_sets().values())]
+        self.training.know(sets=sets, data=self.given["X"], looks_at=looks_at)
+
+    def labels_of(self, k: int | None) -> Any:
+        """The labels of an evaluation set, or of the training rows."""
+        return self.given["y"] if k is None else list(self.evaluation_sets().values())[k][1]
 
     def fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -280,9 +297,15 @@ class Fitting:
         return objective.class_probability(margin)
 
     @staticmethod
-    def by_name(model: Any, X: Any) -> Any:
-        """Rows with the model's columns in its order, where the library does not look at names."""
+    def arrange(own: Sequence[Any] | None, X: Any, name: str = "X") -> Any:
+        """Rows with these columns in this order, where the library does not look at names."""
+        Layout(columns=column_names(X), trained_on=own, name=name, of="the training rows")
         return X
+
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        """Rows with the model's columns in its order."""
+        return cls.arrange(vars(model).get("_columns"), X)
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
@@ -326,23 +349,23 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
             return fitting(self, super(kind, self).fit, *args, **kwargs).fit()
 
+        def asking(name: str, answer: Callable[[Any, Any], Any] | None) -> Any:
+            @wraps(getattr(library, name))
+            def ask(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+                X, of_library = fitting.by_name(self, X), getattr(super(kind, self), name)
+                p = answer and fitting.class_probability(self, of_library, X, *args, **kwargs)
+                return of_library(X, *args, **kwargs) if p is None else answer(self, p)  # type: ignore[misc]
+
+            return available_if(fitting.margins_decide)(ask) if name in OF_MARGINS else ask
+
         kind.fit = fit
         kind.export = Exported.export
         request_rows(kind)
-        if not issubclass(kind, ClassifierMixin):
-            return kind
-
-        def predicting(name: str, answer: Callable[[Any, Any], Any]) -> Any:
-            @wraps(getattr(library, name))
-            def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-                X, library_predict = fitting.by_name(self, X), getattr(super(kind, self), name)
-                p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
-                return library_predict(X, *args, **kwargs) if p is None else answer(self, p)
-
-            return predict
-
-        kind.predict = predicting("predict", fitting.most_probable)
-        kind.predict_proba = predicting("predict_proba", lambda self, p: p)
+        answers = {"predict": fitting.most_probable, "predict_proba": lambda self, p: p}
+        answers = answers if issubclass(kind, ClassifierMixin) else {}
+        for name in {*answers, *fitting.asked_of_rows}:
+            if hasattr(library, name):
+                setattr(kind, name, asking(name, answers.get(name)))
         return kind
 
     return extend
@@ -387,6 +410,24 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
 
 
+def change_sets(given: dict[str, Any], change: Callable[[Any, Any], tuple[Any, Any]]) -> None:
+    """Change features and labels of each evaluation set, in whatever form fit gets them."""
+    for names in (("eval_X", "eval_y"), ("X_val", "y_val")):
+        if given.keys() >= {*names}:
+            both = [given[name] for name in names]
+            if isinstance(both[0], tuple):
+                both = [*zip(*map(change, *both), strict=True)]
+            else:
+                both = [*change(*both)]
+            given |= zip(names, both, strict=True)
+    sets = given.get("eval_set")
+    if isinstance(sets, tuple) and len(sets) == 2 and not isinstance(sets[0], tuple):
+        given["eval_set"] = change(*sets)
+    elif isinstance(sets, list | tuple):  # of pairs, or of data sets of the library
+        each = (change(*one) if _arguments.is_pair(one) else one for one in sets)
+        given["eval_set"] = type(sets)(each)
+
+
 def whole_numbers(y: Any) -> Any:
     """Labels of dtype object that are integers, as integers; any others as they are."""
     if getattr(getattr(y, "dtype", None), "kind", None) != "O":
@@ -414,21 +455,9 @@ def read_arguments(
             f"fit() got {', '.join(rows)}, but the objective has it already: make it with the "
             "names only, objective.without_rows()"
         )
-    X = given["X"]
-    for name, values in rows.items():
-        if hasattr(X, "iloc") and hasattr(values, "iloc") and not X.index.equals(values.index):
-            raise ValueError(
-                f"{name} and X have different indexes, but rows are taken in their order: pass "
-                f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
-            )
-    if not hasattr(X, "get_label"):  # as CatBoost's data sets have
+    if not hasattr(given["X"], "get_label"):  # as CatBoost's data sets have
         _checks.is_given(fit.__self__, given.get("y"))  # type: ignore[arg-type]
     given["y"] = whole_numbers(given.get("y"))
-    if isinstance(given.get("eval_set"), list):
-        given["eval_set"] = [
-            (one[0], whole_numbers(one[1])) if _arguments.is_pair(one) else one  # or a data set
-            for one in given["eval_set"]
-        ]
     return objective.with_rows(rows) if rows else objective, given
 
 
@@ -485,18 +514,14 @@ def check_places(estimator: Any, metrics_in_fit: bool, objectives: tuple[str, ..
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
-def own_objective(estimator: Any, role: str) -> Objective | None:
-    """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
-    objective = named(estimator, *OBJECTIVES)
-    _checks.check_called("objective", objective)
+def trained_on(estimator: Any) -> dict[str, Any]:
+    """The facts of what an estimator is trained on: one of ours, a function, or its library's."""
+    own = named(estimator, *OBJECTIVES)
+    _checks.check_called("objective", own)
     check_name(estimator)
-    if not isinstance(objective, Objective):
-        return None
-    kind: Any = type(estimator)
-    guards.objective_fits_estimator(
-        Facts(objective=objective, estimator=estimator, role=role, library=row_of(kind))
-    )
-    return objective
+    if isinstance(own, Objective):
+        return {"objective": own, "link": own.link}
+    return {"objective": None, "function" if callable(own) else "built_in": own}
 
 
 def check_name(estimator: object) -> None:
@@ -521,22 +546,14 @@ def check_name(estimator: object) -> None:
         )
 
 
-def read_metric(value: object, estimator: Any, role: str) -> Any:
-    """A Metric if it is one of ours, rendered or not; raise if its input would be wrong."""
+def read_metric(value: object) -> Any:
+    """A Metric if it is one of ours, rendered or not."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
         raise TypeError(
             f"eval_metric is an objective, {value!r}: write objective= of the estimator"
         )
-    metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
-    if not isinstance(metric, Metric):
-        return metric
-    own = named(estimator, *OBJECTIVES)
-    if callable(own):
-        _arguments.check_metric(metric, own)
-    else:
-        guards.metric_reads_built_in(Facts(metric=metric, link=metric.link, role=role, own=own))
-    return metric
+    return value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
 
 
 def one_column(y: ArrayLike) -> Array:

@@ -88,6 +88,8 @@ class TrainingLibrary(Library):
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
     """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
+    layout_of: Callable[[Any], dict[str, Any]] = lambda dataset: {"columns": None, "rows": {}}
+    """The facts of a data set's layout, where the library matches by position."""
     labels: Callable[[Any, str], Array | None]
     """Labels of a data set of this name, checked; None if they are not in memory."""
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]] = (
@@ -117,6 +119,7 @@ class OpenLibrary(TrainingLibrary):
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
+    measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
     earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 

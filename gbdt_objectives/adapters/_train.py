@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, stack, to_host, warn
+from gbdt_objectives._checks import Array, Training, stack, to_host, warn
+from gbdt_objectives._checks.folds import listed
+from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape, with_start
+from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
 from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
@@ -79,16 +81,21 @@ class StartedObjective:
     The first margins must be ``start`` (None when continuing an earlier model): a lost start raises
     instead of training a different model. ``shifts``: whether the intercept is added to every
     margin, as ``shift``, for a booster that starts at 0 and gets the intercept after training.
-    ``given`` names the user's argument that says where to start.
+    ``given`` names the user's argument that says where to start. ``training`` is what is known of
+    the training so far. ``lacks`` is what the booster's trees lack of its margins: the shift, or
+    where the library was told to start each row. ``anew`` is what to bind again where a callback
+    has changed labels or weights, as a plain call does; None if none can.
     """
 
     def __init__(
-        self, objective: Objective, start: float | Array | None, *, shifts: bool = False,
-        given: str = "",
+        self, objective: Objective, start: float | Array | None, training: Training, *,
+        shifts: bool = False, given: str = "", lacks: Start = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
-        self.shifts = shifts
+        self.training = training
+        self.shifts, self.lacks = shifts, lacks
         self.shift: Start = 0.0
+        self.anew: Objective | None = None
         self._bound: BoundObjective | None = None
         self._calls = 0
 
@@ -99,24 +106,32 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
-            if self._bound is not None:
-                return self._bound(margin)
-            loss = self.objective.equations
+            known, again = self._bound, self.anew
+            if known is not None and again is None:
+                return known(margin)
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
-            if not _workers.workers():
-                alone = _calls.free_network(stack())
-                guards.sums_are_of_all_rows(Facts(name=loss.name, alone=alone))
+            if known is not None and again is not None:
+                return (known if known.is_of(y, w) else self._bind(again, y, w))(margin)
+            training = self.training.part(
+                name=self.objective.equations.name, engine=_workers.engine(),
+                start_by=self.given or None,
+                alone=None if _workers.workers() else _calls.free_network(stack()),
+            )  # fmt: skip
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
-                self.shift = start_margin(self.objective)
-            bound = self._bound = self.objective.bind(y, w, start=self.shift)
-            self.objective, found = bound.objective, bound(margin)
-            if self.given:  # does the user's own start contradict the objective?
-                loss = self.objective.equations
-                facts = Facts(name=loss.name, given=self.given, engine=_workers.engine())
-                guards.starts_near_intercept(with_start(facts, loss, bound.rows, margin, found[0]))
+                self.shift = self.lacks = start_margin(self.objective)
+            bound = self._bind(self.objective, y, w)
+            found = bound(margin)
+            begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
+
+    def _bind(self, objective: Objective, y: Any, w: Any) -> BoundObjective:
+        bound = self._bound = objective.bind(y, w, start=self.shift)
+        if self.anew is not None:
+            bound.seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
+        self.objective = bound.objective
+        return bound
 
     def of(self, data: Any) -> StartedObjective:
         """The started objective of a data set: a cross-validation has one for each fold."""
@@ -166,12 +181,19 @@ def train(library: TrainingLibrary, request: Request) -> Any:
             y, *ys = [library.labels(dataset, name) for name, dataset in datasets.items()]
             callbacks = find_callbacks(library, request, lambda k: y if k is None else ys[k])
             started, start = library.place(request, objective, params, datasets)
+            started.anew = objective if may_change_data(callbacks) else None
             _workers.agree()
         stop = request.metric, [name for _, name in evals], request.early_stopping_rounds
         with _workers.together((*stop, request.num_boost_round)):
             _workers.agree()
         booster = library.run(request, [*own, *callbacks], started, start)
     return library.finish(booster, objective, started.shift)
+
+
+def may_change_data(callbacks: Sequence[Any]) -> bool:
+    """Whether one of them is of the user's: those of the libraries leave the data alone."""
+    known = (*NAMES, "gbdt_objectives")
+    return any(type(one).__module__.partition(".")[0] not in known for one in callbacks)
 
 
 def find_callbacks(
@@ -186,16 +208,18 @@ def find_callbacks(
         if rounds is not None:
             callbacks.append(library.stop(metric, rounds, request.params))
     library.check(request, request.params, callbacks)
-    for callback in callbacks:
-        if request.function == "train" and isinstance(callback, library.stops):
-            guards.stops_on_held_out(Facts(
-                evaluated=request.evals, data=request.data, labels=labels, looks_at=callback.data
-            ))  # fmt: skip
+    if request.function == "train":
+        looks_at = [one.data for one in callbacks if isinstance(one, library.stops)]
+        request.training.know(
+            sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
+        )
     return callbacks
 
 
 def cv(library: OpenLibrary, request: Request) -> Any:
     _arguments.check_arguments(request, library, library.data)
+    if isinstance(folds := request.others.get("folds"), Iterable) and not hasattr(folds, "split"):
+        request.others["folds"] = listed("folds", folds)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)
@@ -239,6 +263,7 @@ class Folds:
                 )
         datasets = {"train": train, "test": test}
         started, start = self._library.place(self._request, of_fold, given, datasets)
+        started.anew = of_fold if may_change_data(self._callbacks) else None
         self.folds.append(started)
         self._of[train] = self._of[test] = started
         return train, test, {**given, **start}

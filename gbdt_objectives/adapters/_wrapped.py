@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Member
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._estimators import METRICS
 from gbdt_objectives.adapters._library import Library
@@ -66,11 +66,11 @@ def check_correctable(estimator: Any) -> None:
             for written, name, value in all_parameters(part):
                 if name == "objective":
                     check_log_odds(written, value, library)
-    guards.classes_count_alike(Facts(
+    Member(
         name="estimator", parameters=all_parameters(estimator),
-        why="which moves the log-odds by itself, so that the corrected probabilities would be "
+        weighing="which moves the log-odds by itself, so that the corrected probabilities would be "
         "wrong: leave it out, or pass correction=None",
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def check_log_odds(name: str, value: Any, library: Library) -> None:

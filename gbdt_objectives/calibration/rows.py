@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, group_numbers, is_dask, positions, shown
-from gbdt_objectives._checks.guards import Facts, thins_the_frequent_class
+from gbdt_objectives._checks import (
+    Array,
+    Sampling,
+    check_order,
+    group_numbers,
+    is_dask,
+    positions,
+    shown,
+)
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
@@ -248,7 +255,7 @@ def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
         _checks.same_length("keep_rate", rates, "the labels", rows.given)
         found = np.asarray(rates[rows.kept])
     if len(rows.y) and np.min(found) < 1:
-        _checks.rate_once(rows.w, rows.y == 1, found)
+        Sampling(weights=rows.w, positive=rows.y == 1, rate=found)
     return found
 
 
@@ -263,10 +270,10 @@ def sampling_offset(
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
     if class_keep_rates is None and np.min(r) < 1:
         P = float(rows.w @ rows.y)
-        thins_the_frequent_class(Facts(
+        Sampling(
             name="the rate", thinned=0, rows_of=(np.inf, P), kept=float(rows.w.sum()) - P,
             to_name="pass the rates by name, class_keep_rates={label: rate, other label: 1}",
-        ))  # fmt: skip
+        )  # fmt: skip
     if isinstance(r, np.ndarray) and (r == r[0]).all():
         r = float(r[0])
     if not isinstance(r, np.ndarray):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, is_dask
+from gbdt_objectives._checks import Array, column_names, is_dask
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, check_column, total
 from gbdt_objectives._rows.workers import some_rows
@@ -463,8 +463,8 @@ class PredictionSums(ColumnSums):
 
 def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     """What columns are called in the result, and the columns, by argument."""
-    is_frame = hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2
-    if not is_frame and not isinstance(segments, Mapping):
+    named = column_names(segments)
+    if named is None and not isinstance(segments, Mapping):
         if np.ndim(segments) == 2:
             raise ValueError(
                 f"segments must be one column, (n,), found shape {np.shape(segments)}: pass "
@@ -472,7 +472,7 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
             )
         check_column("segments", segments)
         return {"segments": "segment"}, {"segments": segments}
-    names = {f"segments[{name!r}]": name for name in (segments.columns if is_frame else segments)}
+    names = {f"segments[{name!r}]": name for name in (segments if named is None else named)}
     if not names:
         raise ValueError("segments has no column: pass at least one")
     columns = {argument: segments[name] for argument, name in names.items()}

@@ -27,17 +27,18 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Facts, guards
+from gbdt_objectives._checks import Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
-from gbdt_objectives._links import IDENTITY, LOGIT
+from gbdt_objectives._links import LOGIT
+from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, start_at
+from gbdt_objectives.adapters.xgboost._train import Complete, continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -86,15 +87,16 @@ class _Trained:
         self._copyValues(plain)
         started, start = _start(self, dataset)
         training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
+        callbacks = _get(self, "callbacks") or []
         if metric is not None:
-            callbacks = direct_callbacks(_get(self, "callbacks"), metric)
+            callbacks = direct_callbacks(callbacks, metric)
             rounds = _get(self, "early_stopping_rounds")
             if rounds is not None:
                 callbacks.append(early_stopping(metric, rounds, data_name="validation"))
                 plain.clear(plain.early_stopping_rounds)
-            exact = Exact(metric)
-            training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
-        plain.setParams(**training)
+            training["custom_metric"] = exact = Exact(metric, callbacks)
+            callbacks = [exact]
+        plain.setParams(**training, callbacks=[Complete(started.objective, callbacks)])
         with _errors_of_workers():
             model = plain.fit(dataset)
         model.clear(model.callbacks)
@@ -218,7 +220,8 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
     _arguments.check_is_objective(objective)
     assert isinstance(objective, Objective)
     if metric is not None:
-        _arguments.check_metric(metric, objective)
+        _arguments.check_is_metric(metric)
+        Training(objective=objective, metric=metric)
     if objective.is_by_row:
         raise ValueError(
             f"{objective!r} has a value of its own for each training row, but Spark keeps no order "
@@ -258,7 +261,7 @@ def _check_parameters(estimator: Any) -> None:
 
 def _check_known(estimator: Any) -> None:
     """Raise for what neither Spark's estimator nor XGBoost knows: only workers' logs would say."""
-    known = parameters.TABLE.known()
+    known = parameters.TABLE.known
     names = {_spelt(param.name) for param in estimator.params}
     for name, value in estimator.getOrDefault("arbitrary_params_dict").items():
         if value is None or name in known or parameters.in_xgboost(name):
@@ -285,21 +288,23 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     """The objective, and the parameters with which boosting starts where it should."""
     objective, base_score = estimator.trained_on, _get(estimator, "base_score")
     earlier = {"xgb_model": _get(estimator, "xgb_model")}
-    named = LOGIT if objective.link.n_classes else IDENTITY
-    if continues({"base_score": base_score}, earlier, objective, named):
-        return StartedObjective(objective, None), earlier
+    training = Training(library=XGBOOST, objective=objective, link=objective.link)
+    if continues({"base_score": base_score}, earlier, objective, training):
+        return StartedObjective(objective, None, training), earlier
     in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
     started, begin = start_at(
-        measured, base_score, named, base_margin=in_rows, its_name="base_margin_col",
-        ends=(0.0, 0.0),  # models add the column themselves
+        measured, {"base_score": base_score}, training, base_margin=in_rows,
+        its_name="base_margin_col", ends=(0.0, 0.0),  # models add the column themselves
     )  # fmt: skip
     if started.given:  # the workers warn where nobody looks
         loss, start = measured.equations, float(np.asarray(started.start))
-        guards.starts_near_intercept(Facts(
-            name=loss.name, given=started.given, start=start, intercept=measured.intercept,
+        training.know(
+            start_by=started.given,
+            start=start,
+            intercept=measured.intercept,
             tolerance=loss.start_tolerance,
-        ))  # fmt: skip
+        )
     return started, begin
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers, positions, shown
+from gbdt_objectives._checks import Array, Layout, column_names, group_numbers, positions, shown
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
@@ -181,7 +181,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
         )
     check_two_dimensional(X)
     _checks.in_memory("y", y)
-    rows, target = indexable(X, column_or_1d(y, warn=True))
+    rows, target = indexable(X, column_or_1d(y))
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
     return rows, target
@@ -224,6 +224,11 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         estimator._check_n_features(X, reset=reset)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+    given, own = column_names(X), getattr(estimator, "feature_names_in_", None)
+    if reset:
+        estimator._columns = given  # of any type: scikit-learn keeps names that are strings
+    own = getattr(estimator, "_columns", own)
+    Layout(name="X", columns=given, trained_on=own, of="the training rows")
 
 
 def check_weights(

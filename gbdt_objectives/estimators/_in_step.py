@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -47,7 +48,8 @@ class Folds:
 
         with ThreadPoolExecutor(len(folds)) as pool:
             try:
-                for one in [pool.submit(fit_one, k) for k in range(len(folds))]:
+                told = [copy_context() for _ in folds]  # by which a warning is told once
+                for one in [pool.submit(own.run, fit_one, k) for k, own in enumerate(told)]:
                     yield one.result()
             except BaseException as error:  # also of who waits here, such as KeyboardInterrupt
                 self.fail(error)

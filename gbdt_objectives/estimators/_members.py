@@ -6,7 +6,6 @@ Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards, shown, warn
+from gbdt_objectives._checks import Array, Member, Training, shown, warn
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, read_metric
+from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.estimators import _base
@@ -125,23 +124,19 @@ def check_labels(
     unread = () if stops else _wrapped.METRIC
     for name, estimator in members:
         last = last_step(estimator)
-        facts = Facts(
-            name=name if len(members) == 1 else f"estimator {name!r}", classes=classes.tolist(),
-            ends=(float(goal.min()), float(goal.max())), why=WEIGH,
-            parameters=_wrapped.all_parameters(estimator),
-        )  # fmt: skip
+        called = name if len(members) == 1 else f"estimator {name!r}"
+        known = {"name": called, "classes": classes.tolist()}
+        ends = float(goal.min()), float(goal.max())
         for part in (last, *last.get_params().values()):
             library = library_inside(getattr(part, "estimator", part))  # also of a search for it
             if library is not None:
                 given = [one for one in _wrapped.all_parameters(part) if one[1] not in unread]
                 given.append(("objective", "objective", asking.objective))
-                asked = replace(facts, parameters=given, library=library)
-                guards.classes_count_alike(asked)
-                guards.own_takes_labels(asked)
-                if not is_target:
-                    guards.is_made_for_positions(asked)
-                    guards.function_answers_positions(asked)
-        guards.class_weight_has_positions(facts)
+                Member(
+                    **known, parameters=given, library=library, target_ends=ends, weighing=WEIGH,
+                    of_positions=not is_target,
+                )  # fmt: skip
+        Member(**known, parameters=_wrapped.all_parameters(estimator))
 
 
 def check_trainable(members: Members, objective: object) -> None:
@@ -268,7 +263,7 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
         trained.set_params(objective=objective)
     _, metric = _wrapped.find_metric(booster)
     metric = metric if isinstance(metric, Metric) else default_metric(objective)
-    read_metric(metric, trained, "Regressor")
+    Training(role="Regressor", **trained_on(trained)).know(metric=metric)
 
 
 def warn_of_skew(members: Members, target: Array) -> None:

@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -357,11 +357,11 @@ def check_rates(
             )
     if len(classes) == 2 and given.keys() - {"class_keep_rates"}:
         first, second = classes.tolist()
-        guards.one_rate_is_of_named_classes(Facts(
+        Sampling(
             name=", ".join(given), classes=[first, second],
             to_name=f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit "
             f"y == {second!r}; if {first!r} is the event fit y == {first!r}",
-        ))  # fmt: skip
+        )  # fmt: skip
     position, w = rows
     labels = position.astype(np.float64)
     own = _rows.weigh_rows(labels, labels, w, "y")

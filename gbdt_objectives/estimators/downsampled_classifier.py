@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, RandomState, guards
+from gbdt_objectives._checks import Array, Member, RandomState, Sampling
 from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters import _wrapped
@@ -262,9 +262,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "Only binary classification is supported by correction='offset', found the classes "
                 f"{classes}: pass correction='prior'"
             )
-        guards.class_weight_has_positions(Facts(
+        Member(
             name="estimator", classes=classes, parameters=_wrapped.all_parameters(self.estimator),
-        ))  # fmt: skip
+        )  # fmt: skip
         _base.check_told_classes(self.estimator, [*range(len(classes))])
         w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
@@ -317,11 +317,11 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"the classes {labels}: pass a mapping {{label: rate}}"
             )
         if rate < 1:
-            guards.thins_the_frequent_class(Facts(
+            Sampling(
                 name="negative_keep_rate", thinned=labels[0], rows_of=tuple(count.tolist()),
                 kept=rate * count[0], to_name="pass the name of the class that is meant too, "
                 f"negative_keep_rate={{{labels[1]!r}: {rate}}} or {{{labels[0]!r}: {rate}}}",
-            ))  # fmt: skip
+            )  # fmt: skip
         return {labels[0]: rate, labels[1]: 1.0}
 
     def _check_ways_to_stop(self, groups: ArrayLike | None, eval_set: Any) -> None:

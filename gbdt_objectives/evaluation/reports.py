@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, group_numbers, guards, positions, shown
+from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
 from gbdt_objectives._rows.html import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
@@ -245,10 +245,10 @@ def _probability(
     given = [name for name, rate in rates.items() if rate is not None]
     if given:
         first, second = labels.tolist()
-        guards.one_rate_is_of_named_classes(Facts(
+        Sampling(
             name=", ".join(given), classes=[first, second],
             to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
-        ))  # fmt: skip
+        )  # fmt: skip
     known = {"sample_weight": sample_weight, "counts": counts, "groups": groups, **rates}
 
     def ratios(by: Any, **bins: Any) -> SegmentRatios:

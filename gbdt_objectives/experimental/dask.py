@@ -33,7 +33,6 @@ from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 __all__ = ["lightgbm"]
 
@@ -91,7 +90,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     -------
     context manager of a LightGBMFit
         With ``objective`` for the estimator, ``callbacks`` for its ``fit``, and
-        ``finished(model)``, which puts the intercept into the model.
+        ``finished(model)``, which gives the model the objective measured on all labels.
 
     Raises
     ------
@@ -99,8 +98,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
         On leaving, whatever was found wrong on a worker, with its address: labels, parameters that
         LightGBM would ignore, evaluation sets, another estimator.
     RuntimeError
-        On leaving, if a worker was lost or hangs, with its address; if ``finished`` was not
-        called. The next fit starts afresh.
+        On leaving, if a worker was lost or hangs, with its address. The next fit starts afresh.
 
     Examples
     --------
@@ -137,11 +135,6 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
         raise RuntimeError(fault) from error
     finally:
         posted.close()
-    if not fit.is_finished:
-        raise RuntimeError(
-            "fit.finished(model) was not called: the model lacks the objective's intercept, write "
-            "model = fit.finished(model) after model.fit(...)"
-        )
 
 
 class LightGBMFit:
@@ -158,38 +151,32 @@ class LightGBMFit:
     def __init__(self, objective: Objective, timeout: int) -> None:
         self.objective = FitObjective(objective, f"gbdt_objectives-{uuid4().hex}")
         self.callbacks: list[Callable[[Any], None]] = [Join(self.objective, timeout), leave]
-        self.is_finished = False
 
     def finished(self, model: Any) -> Any:
         """The model, a DaskLGBMRegressor fitted with this ``objective`` and these ``callbacks``.
 
-        It is changed: its ``booster_`` has the objective's intercept, as ``adapters`` leave it, and
-        its ``objective`` is the one measured on all labels.
+        It is changed: its ``objective`` is the one measured on all labels. Its ``booster_`` has
+        the intercept, as ``adapters`` leave it, since ``fit``.
         """
-        from gbdt_objectives.adapters.lightgbm._train import finish
-
         own = getattr(model, "objective", None)
         if not isinstance(own, FitObjective) or own.token != self.objective.token:
             raise ValueError(
                 "model was not fitted with objective=fit.objective of this lightgbm(), or it is "
                 f"finished already: its objective is {_checks.shown(own)}"
             )
-        booster = model.booster_  # raises if it is not fitted
-        model._Booster = finish(booster, own.measured, own.shift)
+        model.booster_  # noqa: B018  # raises if it is not fitted
         model.set_params(objective=own.measured)
         model._objective = own.measured
-        self.is_finished = True
         return model
 
 
 class FitObjective:
     """The objective of one fit. Each worker has a copy. One comes back with the returned model: it
-    has what was ``measured`` on all labels, and the ``shift`` of margins."""
+    has what was ``measured`` on all labels."""
 
     def __init__(self, objective: Objective, token: str) -> None:
         self.objective, self.token = objective, token
         self.measured = objective
-        self.shift: Start = 0.0
 
     def __repr__(self) -> str:
         return f"lightgbm(client, {self.objective!r}).objective"
@@ -206,7 +193,7 @@ class FitObjective:
             )
         with seat.leave_on_error():
             computed = seat.started(y_true, margin, sample_weight)
-        self.measured, self.shift = seat.started.objective, seat.started.shift
+        self.measured = seat.started.objective
         return computed
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FitObjective:
@@ -223,7 +210,8 @@ class Seat:
 
     def __init__(self, fit_objective: FitObjective, rank: int, tracker: Any) -> None:
         self.token = fit_objective.token
-        self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
+        objective, training = fit_objective.objective, _checks.Training()
+        self.started = StartedObjective(objective, 0.0, training, shifts=True)
         self.rank, self.tracker, self.task = rank, tracker, _task()
         self.workers: Sequence[str] = ()  # the address of each
 
@@ -285,6 +273,8 @@ class Join:
         self.order = -(10**6)  # before what the user has
 
     def __call__(self, env: Any) -> None:
+        from gbdt_objectives.adapters.lightgbm._train import completing
+
         if env.iteration > env.begin_iteration:
             return
         if "machines" not in env.params:
@@ -310,6 +300,7 @@ class Join:
             check(env, self.objective)
             seat.workers = _workers.gather_text(get_worker().address)
             _workers.settle()
+        completing([seat.started])(env)
 
     def meet(self, env: Any) -> Seat:
         from xgboost import collective
@@ -382,7 +373,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     if np.any(env.model.train_set.get_init_score()):
         raise ValueError(
             "init_score is given, but it would be missing from the predictions: leave it out, "
-            "boosting starts at the objective's intercept, which finished() puts into the model"
+            "boosting starts at the objective's intercept, which the model contains"
         )
     if env.begin_iteration > 0:
         raise ValueError("init_model is refused in lightgbm(): train all rounds in one fit")
@@ -394,8 +385,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     network = {name for main in NETWORK for name in table.ALIASES.get(main, (main,))}
     given = {name: value for name, value in parameters.items() if name not in OWN | network}
     table.check(given, fit_objective.objective, stops_early=False)
-    for name, (allowed, reason) in REFUSED.items():
-        _arguments.refuse(given, table.TABLE.names(name), allowed, reason)
+    _arguments.refuse_all(given, REFUSED, table.TABLE.main)
 
 
 def find_estimator(fit_objective: FitObjective) -> Any:

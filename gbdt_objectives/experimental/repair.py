@@ -17,7 +17,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils import _safe_indexing
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives._checks import Array, RandomState, column_names, shown
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.values import table
@@ -331,7 +331,8 @@ def check_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[
         raise ValueError(f"X must be features, (n, features), found shape {tuple(X.shape)}")
     if hasattr(X, "tocsr"):
         X = X.tocsr()  # which has rows
-    found = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    given = column_names(X)
+    found = None if given is None else list(map(str, given))
     if of_model is not None:
         if found is None:
             raise ValueError(

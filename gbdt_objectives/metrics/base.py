@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Stack, guards, stack as frames
+from gbdt_objectives._checks import Stack, Training, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -84,8 +84,8 @@ class Metric(Shown):
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
-            guards.metric_sees_all_rows(_calls.metric_facts(self, stack))
-        guards.metric_reads_response(_calls.scorer_facts(self, y_pred, stack))
+            Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
+        _calls.scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -136,20 +136,12 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
-            return self.name, value, self.greater_is_better
-        return (self.name, value) if of_data else value
+            return _calls.free_name(self, stack), value, self.greater_is_better
+        return (_calls.free_name(self, stack), value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        facts = _calls.metric_facts(self, stack)
-        asks = form.cannot_stop_alone and not _workers.workers()
-        alone = _calls.free_network(stack) if asks else None
-        facts = replace(facts, form=form, alone=alone)
-        guards.sums_are_of_all_rows(facts)
-        guards.form_is_that_of_caller(facts)
-        guards.stops_in_its_direction(facts)
-        predictions = _calls.predictions_of(stack, facts.link)
-        guards.metric_reads_predictions(replace(facts, predictions=predictions))
+        _calls.metric_called(self, form, stack)
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
@@ -163,8 +155,9 @@ class Metric(Shown):
                 ) from None
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
-                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "
-                "undefined there (a single class); evaluate on data with several classes"
+                f"{self.name} is nan on an evaluation set of {np.size(y_true)} rows, or a ranker's "
+                "query of so many: it is undefined there (a single class); evaluate on data with "
+                "several classes"
             )
         return value
 
@@ -178,7 +171,11 @@ class Metric(Shown):
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
-        return self.name
+        """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
+        stack = frames()
+        if directions := _calls.directed(self, stack):
+            Training(name=self.name, metric=self, directions=directions)
+        return _calls.free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         """The metric of the rows of all workers."""
@@ -289,7 +286,7 @@ class RenderedMetric:
 
     @property
     def __name__(self) -> str:
-        return self.metric.name
+        return self.metric.__name__
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         form = _registry.BY_NAME[self.library]

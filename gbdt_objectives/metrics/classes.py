@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, shown, whole_numbers
+from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import carried_labels, same_labels
 from gbdt_objectives.metrics import kappa
@@ -95,7 +96,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        if hasattr(y_pred, "get_label"):  # boosters
+        given = labels is not None and _calls.caller_of(frames()) is not None
+        if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
             return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
         if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":

@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Facts, Stack, guards, stack as frames, to_host
+from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
+from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
+from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -361,18 +363,30 @@ class Objective(Shown):
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _versions.check_loaded()
-        stack, facts = frames(), None
-        booster = _calls.training(stack)
-        if booster is None or _trains.get(booster) != self:  # else all guards were asked
-            facts = _calls.objective_facts(self.equations.name, self.equations.link, stack)
-            guards.estimator_reads_margins(facts)
-            guards.booster_predicts_by_link(facts)
-            guards.earlier_margins_are_read(facts)
+        stack = frames()
+        library, booster = _calls.training(stack)
+        if booster is not None and _trains.get(booster) == self:  # all guards were asked
+            return self._compute(booster, b if native else None, y, f, w, stack)
+        token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations
+        try:
+            training = _calls.objective_called(loss.name, loss.link, library, booster, stack)
+            found = self._compute(booster, b if native else None, y, f, w, stack, training)
+        finally:
+            TOLD.reset(token)
+        if booster is not None:
+            _trains[booster] = self
+        return found
+
+    def _compute(
+        self, booster: Any, data: Any, y: Any, f: Any, w: Any, stack: Stack,
+        training: Training | None = None,
+    ) -> Both:  # fmt: skip
+        """Gradient and hessian of a call, which may be the first of a ``training``."""
         with self._together(stack):
-            if native:
-                y, w = _checks.label_weight(b)
+            if data is not None:
+                y, w = _checks.label_weight(data)
             # on several workers all must measure at the same time, in the first round
-            owner = b if native and not _workers.together_now() else booster
+            owner = booster if data is None or _workers.together_now() else data
             if owner is not None and isinstance(f, np.ndarray) and not _checks.on_device(y):
                 bound = self._bound_to(owner, y, w)
                 found = bound.fresh(f)
@@ -381,26 +395,17 @@ class Objective(Shown):
                 rows = read_rows(self, y, f, w)
                 loss, f = self._for(rows), rows.f
                 found = compute(loss, rows, FLOAT32)
-            if facts is not None:
-                guards.starts_near_intercept(with_start(facts, loss, rows, f, found[0]))
-                if booster is not None:
-                    _trains[booster] = self
+            if training is not None:
+                begin(training, loss, rows, f, found[0])
             return found
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
-        known, *seen, bound = _bound.get(owner, (None, None, None, None))
-        if bound is not None and known == self:
-            if all(a is b or np.array_equal(a, b) for a, b in zip(seen, (y, w), strict=True)):
-                return bound
-            if _workers.together_now():  # the others may not measure now
-                raise ValueError(
-                    "the training data, or its labels or weights, have changed since an objective "
-                    "was measured on them: train a new booster, or make the objective from the "
-                    "labels of all rows"
-                )
-        bound = self.bind(y, w)
-        _bound[owner] = self, np.array(y), None if w is None else np.array(w), bound
+        known, bound = _bound.get(owner, (None, None))
+        if bound is None or known != self or not bound.is_of(y, w):
+            bound = self.bind(y, w)
+            bound.seen = np.array(y), None if w is None else np.array(w)
+            _bound[owner] = self, bound
         return bound
 
     def bind(
@@ -438,7 +443,7 @@ class Objective(Shown):
             if self.equations.reduce is None:
                 alone = _calls.free_network(stack or frames())
                 if alone is not None:
-                    guards.sums_are_of_all_rows(Facts(name=self.equations.name, alone=alone))
+                    Training(name=self.equations.name, alone=alone)
             return nullcontext()
         if _workers.together_now() or not _calls.is_called(stack or frames()):
             return nullcontext()
@@ -470,6 +475,8 @@ class Written(threading.local):
 class BoundObjective:
     """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
+    seen: Any = None  # labels and weights, copied where ``set_label`` may change them
+
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
         loss = objective.equations
@@ -493,6 +500,18 @@ class BoundObjective:
             with self.objective._together():
                 return self._compute(margin)
         return self._compute(margin)
+
+    def is_of(self, y: Any, w: Any) -> bool:
+        """Whether labels and weights are as it has seen them, as on several workers they must."""
+        now = map(to_host, (y, w))
+        same = all(a is b or np.array_equal(a, b) for a, b in zip(self.seen, now, strict=True))
+        if not same and _workers.together_now():  # the others may not measure now
+            raise ValueError(
+                "the training data, or its labels or weights, have changed since an objective was "
+                "measured on them: train a new booster, or make the objective from the labels of "
+                "all rows"
+            )
+        return same
 
     def fresh(self, margin: Array) -> Both:
         """Gradient and hessian in arrays that no other call overwrites."""
@@ -641,9 +660,8 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     return numbers
 
 
-_bound: WeakKeyDictionary[Any, tuple[Objective, Any, Any, BoundObjective]] = WeakKeyDictionary()
-"""By data set or booster: the objective, labels and weights, and the one bound to copies of these,
-as ``set_label`` may change them at any time."""
+_bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictionary()
+"""By data set or booster: the objective, and the one bound to what it last saw of the data."""
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
@@ -698,25 +716,36 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
 
 
-def with_start(facts: Facts, loss: Loss, rows: Rows, f: Any, gradient: Any) -> Facts:
-    """The facts, and where boosting starts, if this is its first call: then boosters pass their own
-    start in every row. A loss that does not say how far from its intercept that may be is asked by
-    its gradients: nearly all point one way."""
+def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
+    """A training begins: its guards learn of its rows, of its loss, measured on those of all
+    workers, and of where it starts, in every library and at every door, here only. A call by hand
+    is a training of one round."""
+    # else it is where the objective wants it, or what a user's function makes of that
+    is_given = training.start_by is not None and not training.blended
+    start = read_start(training, loss, rows, f, gradient) if is_given else {}
+    training.know(loss=loss, rows=rows, **start)
+
+
+def read_start(
+    training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any
+) -> dict[str, float | None]:
+    """Where boosting starts, if all rows start alike. A loss that does not say how far from its
+    intercept that may be is asked by its gradients: nearly all point one way."""
     n, alone = len(rows), not _workers.together_now()
     if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
-        return facts  # nearly all calls by hand, at no cost
+        return {}  # nearly all calls by hand, at no cost
     low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
     g = np.asarray(to_host(gradient), np.float64).reshape(n, -1 if n else loss.outputs)
     own = [low, high, np.abs(g).sum(), *g.sum(axis=0)]
     everybodys = _workers.all_gather(own)
     start = float(everybodys[:, 0].min()) + 0.0  # not -0
     if start != everybodys[:, 1].max():
-        return facts
+        return {}
     size, *sums = everybodys[:, 2:].sum(axis=0).tolist()
-    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, None
-    if tolerance is None and size and (facts.library is not None or facts.given):
+    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, 0.0
+    if tolerance is None and size and (training.library or training.start_by):
         pull = float(np.abs(sums).sum()) / size
-        if intercept is None and pull >= guards.ONE_WAY:
+        if intercept is None and pull >= ONE_WAY:
             intercept = loss.measured(replace(rows, f=None)).intercept
     best = None if isinstance(intercept, tuple) else intercept
-    return replace(facts, intercept=best, tolerance=tolerance, start=start, pull=pull)
+    return {"intercept": best, "tolerance": tolerance, "start": start, "pull": pull}

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.domain import BINARY
+from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows.rows import Rows, checked_block
 from gbdt_objectives._rows.values import RowValues
@@ -70,14 +71,20 @@ class LoglossLoss(Loss):
             return self
         negative, positive = both_classes(rows)
         if self.named or self.offset > 0 or self.negative_weight > 1:
-            guards.thins_the_frequent_class(Facts(
+            Sampling(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
                 to_name="make it label 1: y == event (words are in alphabetical order)",
-            ))  # fmt: skip
+            )  # fmt: skip
         if self.named:
             return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset
         return replace(self, intercept=best)
+
+    def keep_rate(self, rows: Rows) -> Any:
+        """The rate of kept negatives for which the loss corrects, one or of each row."""
+        if self.named:
+            return np.exp(-_checks.to_host(rows.named["offset"]))
+        return math.exp(-self.offset) / self.negative_weight
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
@@ -328,4 +335,5 @@ def offset_logloss_objective(
         r = _checks.keep_rate(NAME, negative_keep_rate)
         return Objective(LoglossLoss(offset=-math.log(r), hessian=hessian))
     rates = _checks.keep_rates(NAME, negative_keep_rate)
-    return Objective(LoglossLoss(named=(("offset", Offsets(-np.log(rates))),), hessian=hessian))
+    offsets = Offsets(-np.log(rates), index_of(negative_keep_rate))
+    return Objective(LoglossLoss(named=(("offset", offsets),), hessian=hessian))

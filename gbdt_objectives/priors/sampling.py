@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, RandomState, guards, is_dask, shown
+from gbdt_objectives._checks import Array, RandomState, Sampling, is_dask, shown
 from gbdt_objectives._rows.parts import map_parts, total
 from gbdt_objectives._rows.places import blocks
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
@@ -98,10 +98,10 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
     P = int(np.count_nonzero(labels))
     N = len(labels) - P
     if not isinstance(rate, Mapping) and np.min(rate) < 1:
-        guards.thins_the_frequent_class(Facts(
+        Sampling(
             name=RATE, thinned=0, rows_of=(N, P), kept=float(np.asarray(rate, float).mean()) * N,
             to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",
-        ))  # fmt: skip
+        )  # fmt: skip
 
 
 def negative_downsample_by_key(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives.estimators._base import Wrapping
 from gbdt_objectives.serving.plans import Plan
 
@@ -47,7 +47,7 @@ def read_columns(
     plan: Plan, X: Any, own: Any, same_names: Callable[[list[str], list[str]], bool]
 ) -> list[Feature]:
     """The features of a DataFrame; ``own`` are the names that the model knows, if any."""
-    given = list(X.columns)
+    given: list[Any] = column_names(X) or []
     if not all(isinstance(name, str) for name in given) or len(set(given)) < X.shape[1]:
         raise ValueError(f"the columns of X must have different strings as names, found {given}")
     if own is not None and not same_names(list(own), given):
@@ -126,6 +126,11 @@ def plain_values(name: str, values: list[Any]) -> tuple[list[Any], bool]:
         f"column {name!r} has categories that are neither all words nor all numbers, "
         f"{shown(plain)}: convert them first"
     )
+
+
+def as_frame(X: Any) -> Any:
+    """A table of polars or Arrow as one of pandas; anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "iloc") else X
 
 
 def draw_rows(X: Any, n: int) -> Any:

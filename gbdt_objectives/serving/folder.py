@@ -106,7 +106,7 @@ def export(
         raise ValueError(
             f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
         )
-    plan = of_model(model)
+    plan, X = of_model(model), _features.as_frame(X)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
     with whole("folder", folder) as temporary:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from gbdt_objectives._checks import Array, Facts, guards, shown, warn
+from gbdt_objectives._checks import Array, Model, shown, warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -149,14 +149,12 @@ class ServedModel(Exported):
         link: Link | None
         if not self.is_booster:
             name, link = type(model).__name__, None if is_classifier(model) else IDENTITY
-            guards.shift_moves_log_odds(Facts(name=name, given="shift", link=link))
+            Model(name=name, shift_by="shift", link=link)
         elif name_of(model) is not None:
             name, link = of_library(model).margins_of(model)
-            facts = Facts(name=f"the objective {name!r}", given="shift", link=link)
-            guards.shift_moves_log_odds(facts)
+            Model(name=f"the objective {name!r}", shift_by="shift", link=link)
         classes = np.asarray(getattr(model, "classes_", ())).tolist()
-        if np.ndim(shift) == 0 and len(classes) == 2:
-            guards.one_shift_is_of_named_classes(Facts(name="shift", classes=classes))
+        Model(shift_by="shift", classes=classes, one_number=np.ndim(shift) == 0)
 
     @property
     def is_booster(self) -> bool:

@@ -24,7 +24,7 @@ from sklearn.base import is_classifier
 
 import gbdt_objectives
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
@@ -113,7 +113,7 @@ def export_onnx(
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
     new_path("path", path)
     model = with_extras(model, thresholds, shift, calibrator)
-    plan = of_model(model)
+    plan, X = of_model(model), _features.as_frame(X)
     features = read_features(model, plan, X)
     graph = build(plan, features, dtype)
     if X is None:
@@ -142,7 +142,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
         raise ValueError(f"{type(others[0]).__name__} must be tried on rows that fit saw: pass X")
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
-    names = list(getattr(X, "columns", range(np.shape(X)[1])))
+    names = column_names(X) or range(np.shape(X)[1])
     kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
     if set(kinds) - set("biuf"):
         raise ValueError(

@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.guards import Facts, thins_the_frequent_class
+from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -342,13 +341,13 @@ def find_thresholds(
         )
     if r < 1:
         kept, positives = rows.class_weight
-        thins_the_frequent_class(Facts(
+        Sampling(
             name="negative_keep_rate", thinned=rows.labels.tolist()[0], rows_of=(np.inf, positives),
             kept=kept, to_name="list it first, labels=[negative, positive]",
-        ))  # fmt: skip
+        )  # fmt: skip
         if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
             own = w if rows.copies is None else w / rows.copies
-            _checks.rate_once(own, rows.position == 1, r)
+            Sampling(weights=own, positive=rows.position == 1, rate=r)
     if limits is None:
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pickle
+import re
+import warnings
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.feature_selection import RFE
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
@@ -477,6 +482,30 @@ def test_plain_catboost_says_where_ours_is(given: Any) -> None:
         catboost.CatBoostRegressor(**{**PARAMS, **given}).fit(X, y)
 
 
+@pytest.mark.parametrize("objective", [None, OWN["log"]], ids=["its own", "ours"])
+@pytest.mark.parametrize("metrics", [[go.qwk_metric(), METRIC], ["RMSE", METRIC], [METRIC]])
+def test_a_list_of_metrics_is_refused(objective: Any, metrics: Any) -> None:
+    X, y = spread(200)
+    model = CatBoostRegressor(loss_function=objective, eval_metric=metrics, **PARAMS)
+    with pytest.raises(ValueError, match="eval_metric is a list: CatBoost stops on one"):
+        model.fit(X, y, eval_set=(X[:50], y[:50]))
+
+
+def test_a_blend_may_start_where_an_objective_in_it_may_not() -> None:
+    X, _ = spread(600)
+    y = (X[:, 0] > 0.95).astype(float)
+    offset = go.offset_logloss_objective(0.05)
+
+    def blend(y: Any, f: Any, w: Any) -> Any:
+        g, h = offset(y, f)
+        return 0.5 * g + 0.5 * (f - y), 0.5 * h + 0.5
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(PARAMS, catboost.Pool(X, y), 3, objective=go.objective(blend, link="logit"))
+        CatBoostRegressor(objective=go.objective(blend), iterations=3, **PARAMS).fit(X, y)
+
+
 def test_served_models_have_the_remedy(tmp_path) -> None:
     X, y = spread(200)
     model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=2).fit(X, y)
@@ -522,3 +551,395 @@ def test_search_and_clone() -> None:
         model.grid_search({"depth": [1, 3]}, X, y)
     refitted = model.fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), refitted)
+
+
+SCORE = go.focal_objective(2, alpha=0.25)
+OF_LINK: dict[str, tuple[Any, go.Objective, Array]] = {
+    "logit": (CatBoostClassifier, WEIGHTED, spread(1200)[1]),
+    "score": (CatBoostClassifier, SCORE, spread(1200)[1]),
+    "log": (CatBoostRegressor, OWN["log"], np.floor(6 * spread(1200)[0][:, 0])),
+}
+FEATURES = spread(1200)[0]
+CLOSE = 1e-12  # of the same trees: json rounds its numbers to some 16 digits
+
+
+def margins(model: Any) -> Array:
+    found: Array = model.predict(FEATURES, prediction_type="RawFormulaVal")
+    return found
+
+
+def focal_probability(z: Array, gamma: float = 2.0, alpha: float = 0.25) -> Array:
+    """The probability of label 1 for which the expected focal loss is least at a margin."""
+
+    def slope(x: Array) -> Array:
+        p = 1 / (1 + np.exp(-x))
+        q = 1 - p
+        return q**gamma * (q - gamma * p * np.log(p))
+
+    up, down = alpha * slope(z), (1 - alpha) * slope(-z)
+    return down / (up + down)
+
+
+@pytest.fixture(scope="module")
+def of_link() -> dict[str, Any]:
+    """A model of each link, and the same from its file, its copy and its pickle."""
+    return {
+        link: kind(objective=objective, **PARAMS, iterations=8).fit(FEATURES, y)
+        for link, (kind, objective, y) in OF_LINK.items()
+    }
+
+
+@pytest.mark.parametrize("form", ["cbm", "json", "blob"])
+def test_a_file_tells_the_link(form: str, of_link: dict[str, Any], tmp_path: Path) -> None:
+    def load(model: Any) -> Any:
+        if form == "blob":
+            return model.load_model(blob=path.with_suffix(".cbm").read_bytes())
+        return model.load_model(path.with_suffix(f".{form}"), format=form)
+
+    for link, model in of_link.items():
+        path = tmp_path / link
+        for kind in ("cbm", "json"):
+            model.save_model(path.with_suffix(f".{kind}"), format=kind)
+        kind, z = type(model), margins(model)
+        loaded, number = load(kind()), load(CatBoostRegressor())
+        np.testing.assert_allclose(margins(loaded), z, rtol=CLOSE, atol=CLOSE)
+        expected = np.exp(z) if link == "log" else z
+        np.testing.assert_allclose(number.predict(FEATURES), expected, rtol=CLOSE, atol=CLOSE)
+        if link == "logit":
+            p = 1 / (1 + np.exp(-z))
+            np.testing.assert_allclose(loaded.predict_proba(FEATURES)[:, 1], p, rtol=1e-9)
+        if link == "log":
+            np.testing.assert_allclose(loaded.predict(FEATURES), expected, rtol=CLOSE)
+            with pytest.raises(ValueError, match="misread .* logs of a positive mean"):
+                load(CatBoostClassifier()).predict_proba(FEATURES)
+        if link != "score":
+            continue
+        for ask in (
+            loaded.predict, loaded.predict_proba, loaded.predict_log_proba, loaded.staged_predict,
+            loaded.copy().predict, pickle.loads(pickle.dumps(loaded)).predict_proba,
+            partial(loaded.score, y=OF_LINK["score"][2]),
+        ):  # fmt: skip
+            remedy = r"CatBoostClassifier\(objective=model.objective_\), or into CatBoostRegressor"
+            with pytest.raises(ValueError, match=remedy):
+                ask(FEATURES)
+        read = load(CatBoostClassifier(objective=model.objective_))
+        assert read.objective_ == model.objective_
+        for one in (read, read.copy(), pickle.loads(pickle.dumps(read))):
+            found = one.predict_proba(FEATURES)[:, 1]
+            np.testing.assert_allclose(found, focal_probability(z), rtol=1e-9)
+            np.testing.assert_array_equal(one.predict(FEATURES), model.predict(FEATURES))
+
+
+def test_files_of_earlier_versions_are_read_by_the_given_objective(of_link, tmp_path) -> None:
+    model = of_link["score"].copy()
+    del model.get_metadata()["gbdt_objectives_link"]
+    model.save_model(tmp_path / "model")
+    read = CatBoostClassifier(objective=SCORE).load_model(tmp_path / "model")
+    found = read.predict_proba(FEATURES)[:, 1]
+    np.testing.assert_allclose(found, focal_probability(margins(model)), rtol=1e-9)
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_one_before(of_link, tmp_path) -> None:
+    model = of_link["score"].copy()
+    with pytest.raises(catboost.CatBoostError):
+        model.load_model(tmp_path / "missing")
+    np.testing.assert_array_equal(
+        model.predict_proba(FEATURES), of_link["score"].predict_proba(FEATURES)
+    )
+
+
+def test_what_goes_on_from_a_file_knows_its_link(of_link, tmp_path) -> None:
+    for link, model in of_link.items():
+        model.save_model(tmp_path / link)
+    pool, params = catboost.Pool(FEATURES, OF_LINK["logit"][2]), {**PARAMS}
+    for link in ("score", "log"):
+        with pytest.warns(UserWarning, match="train on with a model of the same link"):
+            train(params, pool, 2, objective=WEIGHTED, init_model=tmp_path / link)
+        loaded = catboost.CatBoost().load_model(tmp_path / link)
+        with pytest.raises(ValueError, match="neither in label units nor log-odds"):
+            shift_intercept(loaded, delta=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(params, pool, 2, objective=WEIGHTED, init_model=tmp_path / "logit")
+
+
+@pytest.mark.parametrize("link", ["logit", "score"])
+def test_probability_threshold(link: str, of_link: dict[str, Any], tmp_path: Path) -> None:
+    y, model = OF_LINK[link][2], of_link[link].copy()
+    p = model.predict_proba(FEATURES)[:, 1]
+    assert model.get_probability_threshold() == 0.5
+    limit = float(np.quantile(p, 0.4))  # no p of a row, but between two
+    model.set_probability_threshold(limit)
+    assert model.get_probability_threshold() == pytest.approx(limit)
+    model.save_model(tmp_path / "model")
+    loaded = CatBoostClassifier(objective=OF_LINK[link][1]).load_model(tmp_path / "model")
+    for one in (model, loaded, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(one.predict(FEATURES), p > limit)
+        *_, last = one.staged_predict(FEATURES)
+        np.testing.assert_array_equal(np.ravel(last), p > limit)
+        assert one.score(FEATURES, y) == pytest.approx(np.mean((p > limit) == y))
+    model.set_probability_threshold(None)
+    np.testing.assert_array_equal(model.predict(FEATURES), p > 0.5)
+
+
+def test_probability_threshold_of_three_classes_is_refused() -> None:
+    y = np.digitize(FEATURES[:, 0], [0.3, 0.6])
+    objective = go.ordinal_logit_objective(3, thresholds=(-1.0, 1.0))
+    model = CatBoostClassifier(objective=objective, **PARAMS, iterations=3).fit(FEATURES, y)
+    with pytest.raises(ValueError, match="for two classes, here are 3: read predict_proba"):
+        model.set_probability_threshold(0.3)
+
+
+Answers = dict[str, Any]
+
+
+def mean_log_loss(y: Array, z: Array) -> float:
+    return float(np.mean(np.logaddexp(0, z) - y * z))
+
+
+def mean_poisson(y: Array, z: Array) -> float:
+    return float(np.mean(np.exp(z) - y * z))
+
+
+def last_of(metrics: dict[str, list[float]]) -> float:
+    ((*_, found),) = metrics.values()
+    return float(found)
+
+
+def measured_by(name: str) -> Any:
+    return lambda m, pool: last_of(m.eval_metrics(pool, [name]))
+
+
+def aggregated_by(name: str) -> Any:
+    def ask(model: Any, pool: Any) -> float:
+        calcer = model.create_metric_calcer([name])
+        calcer.add(pool)
+        return float(calcer.eval_metrics().get_result(name)[-1])
+
+    return ask
+
+
+def shap(m: Any, pool: Any, **more: Any) -> Array:
+    asked = pool.slice(list(range(100)))
+    return np.asarray(m.get_feature_importance(asked, type="ShapValues", **more)).sum(axis=1)
+
+
+def probability(m: Any) -> Array:
+    return np.asarray(m.objective_.class_probability(margins(m)))
+
+
+def staged(name: str) -> Any:
+    def ask(model: Any, pool: Any) -> Array:
+        *_, last = getattr(model, name)(pool)
+        return np.asarray(last)
+
+    return ask
+
+
+REFUSES = re.compile("CatBoost's (metrics|prediction_type|model_output)=.* would misread .*: .*")
+METHODS: dict[str, tuple[Any, Answers]] = {
+    # what is asked, and by link what is right; a pattern where it is refused
+    "eval_metrics Logloss": (measured_by("Logloss"), {
+        "logit": lambda m, y: mean_log_loss(y, margins(m)), "score": REFUSES, "log": REFUSES}),
+    "eval_metrics Accuracy": (measured_by("Accuracy"), {
+        "logit": lambda m, y: np.mean(m.predict(FEATURES) == y), "score": REFUSES,
+        "log": REFUSES}),
+    "eval_metrics AUC": (measured_by("AUC:hints=skip_train~false"), {
+        "logit": lambda m, y: roc_auc_score(y, margins(m)),
+        "score": lambda m, y: roc_auc_score(y, margins(m))}),
+    "eval_metrics RMSE": (measured_by("RMSE"), {"score": REFUSES, "log": REFUSES}),
+    "eval_metrics Poisson": (measured_by("Poisson"), {
+        "score": REFUSES, "log": lambda m, y: mean_poisson(y, margins(m))}),
+    "create_metric_calcer": (aggregated_by("Logloss"), {
+        "logit": lambda m, y: mean_log_loss(y, margins(m)), "score": REFUSES, "log": REFUSES}),
+    "SHAP": (shap, dict.fromkeys(OF_LINK, lambda m, y: margins(m)[:100])),
+    "SHAP of probabilities": (
+        lambda m, pool: shap(m, pool, model_output="Probability", reference_data=pool),
+        {"logit": lambda m, y: probability(m)[:100, 1], "score": REFUSES, "log": REFUSES}),
+    **{f"predict {name}": (
+        lambda m, pool, name=name: m.predict(pool, prediction_type=name),
+        {"logit": right, "score": right, "log": REFUSES}
+    ) for name, right in {
+        "Class": lambda m, y: m.classes_[probability(m).argmax(axis=1)],
+        "Probability": lambda m, y: probability(m),
+        "LogProbability": lambda m, y: np.log(probability(m)),
+    }.items()},
+    "predict Exponent": (
+        lambda m, pool: m.predict(pool, prediction_type="Exponent"),
+        dict.fromkeys(OF_LINK, lambda m, y: np.exp(margins(m)))),
+    "staged_predict_proba": (staged("staged_predict_proba"), dict.fromkeys(
+        ("logit", "score"), lambda m, y: probability(m))),
+    "staged_predict_log_proba": (staged("staged_predict_log_proba"), dict.fromkeys(
+        ("logit", "score"), lambda m, y: np.log(probability(m)))),
+    "predict_log_proba": (lambda m, pool: m.predict_log_proba(pool), dict.fromkeys(
+        ("logit", "score"), lambda m, y: np.log(probability(m)))),
+    "shrink": (
+        lambda m, pool: cut(m, 5).predict(pool, prediction_type="RawFormulaVal"),
+        dict.fromkeys(OF_LINK, lambda m, y: m.predict(
+            FEATURES, prediction_type="RawFormulaVal", ntree_end=5))),
+    "shrink, then predict": (lambda m, pool: cut(m, 5).predict(pool), {
+        "log": lambda m, y: np.exp(margins(cut(m, 5)))}),
+    "shrink, then predict_proba": (lambda m, pool: cut(m, 5).predict_proba(pool), dict.fromkeys(
+        ("logit", "score"), lambda m, y: m.objective_.class_probability(margins(cut(m, 5))))),
+    "sum_models": (
+        lambda m, pool: catboost.sum_models([m, cut(m, 5)], weights=[0.5, 0.5]).predict(pool),
+        dict.fromkeys(OF_LINK, lambda m, y: (margins(m) + margins(cut(m, 5))) / 2)),
+    "calc_leaf_indexes": (
+        lambda m, pool: [m.get_leaf_values().reshape(8, -1)[tree, leaf].sum() for leaf in
+                         m.calc_leaf_indexes(pool)[:20] for tree in [range(8)]],
+        dict.fromkeys(OF_LINK, lambda m, y: margins(m)[:20])),
+}  # fmt: skip
+
+
+def cut(model: Any, rounds: int) -> Any:
+    """A copy of the model of so many rounds."""
+    found = model.copy()
+    found.shrink(rounds)
+    return found
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_catboosts_own_methods_are_right_or_refused(
+    name: str, of_link: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # eval_metrics leaves files
+    ask, answers = METHODS[name]
+    for link, right in answers.items():
+        model, y = of_link[link], OF_LINK[link][2]
+        pool = catboost.Pool(FEATURES, y)
+        if isinstance(right, re.Pattern):
+            with pytest.raises(ValueError, match=right):
+                ask(model, pool)
+            continue
+        # margins of float32 labels, sums of 1,200 rows, a transform each
+        np.testing.assert_allclose(ask(model, pool), right(model, y), rtol=1e-6, atol=1e-9)
+
+
+def test_a_sum_of_models_keeps_their_link_in_its_file(of_link, tmp_path) -> None:
+    for link in OF_LINK:
+        whole = catboost.sum_models([of_link[link], cut(of_link[link], 5)], weights=[0.5, 0.5])
+        whole.save_model(tmp_path / "model")
+        z = whole.predict(FEATURES)
+        if link == "log":
+            loaded = CatBoostRegressor().load_model(tmp_path / "model")
+            np.testing.assert_allclose(loaded.predict(FEATURES), np.exp(z), rtol=CLOSE)
+            continue
+        loaded = CatBoostClassifier().load_model(tmp_path / "model")
+        if link == "score":
+            with pytest.raises(ValueError, match="load it into CatBoostClassifier"):
+                loaded.predict_proba(FEATURES)
+            loaded = CatBoostClassifier(objective=SCORE).load_model(tmp_path / "model")
+        p = SCORE.class_probability(z)[:, 1] if link == "score" else 1 / (1 + np.exp(-z))
+        np.testing.assert_allclose(loaded.predict_proba(FEATURES)[:, 1], p, rtol=1e-9)
+    mixed = catboost.sum_models([of_link["logit"], of_link["score"]])
+    mixed.save_model(tmp_path / "model")
+    loaded = CatBoostClassifier().load_model(tmp_path / "model")
+    with pytest.raises(ValueError, match="objective that this package does not know"):
+        loaded.predict_proba(FEATURES)
+
+
+def test_a_trained_model_becomes_an_estimator_of_its_link_or_none() -> None:
+    found = {}
+    for link, (_, objective, y) in OF_LINK.items():
+        found[link] = train(PARAMS, catboost.Pool(FEATURES, y), 4, objective=objective)
+    z = {link: model.predict(FEATURES) for link, model in found.items()}
+    p = catboost.to_classifier(found["logit"]).predict_proba(FEATURES)[:, 1]
+    np.testing.assert_allclose(p, 1 / (1 + np.exp(-z["logit"])), rtol=1e-9)
+    mean = catboost.to_regressor(found["log"]).predict(FEATURES)
+    np.testing.assert_allclose(mean, np.exp(z["log"]), rtol=CLOSE)
+    number = catboost.to_regressor(found["score"]).predict(FEATURES)
+    np.testing.assert_array_equal(number, z["score"])
+    for link in ("score", "log"):
+        with pytest.raises(catboost.CatBoostError, match="Invalid loss_function"):
+            catboost.to_classifier(found[link])
+
+
+def test_what_does_not_call_fit_says_what_does() -> None:
+    X, y = FEATURES, OF_LINK["logit"][2]
+    model = CatBoostClassifier(objective=WEIGHTED, **PARAMS, iterations=3)
+    for search in (
+        lambda: model.select_features(X, y, features_for_select="0-2", num_features_to_select=2),
+        lambda: model.grid_search({"depth": [1, 2]}, X, y),
+        lambda: model.randomized_search({"depth": [1, 2]}, X, y, n_iter=2),
+    ):
+        with pytest.raises(TypeError, match="GridSearchCV, RandomizedSearchCV or RFE of scikit"):
+            search()
+    assert RFE(model, n_features_to_select=1).fit(X, y).support_.tolist() == [True, False, False]
+
+
+class Seen:
+    """A callback of CatBoost's, which notes the metric, and acts from a round on."""
+
+    def __init__(self, name: str, act: Any = lambda: True, rounds: int = 99) -> None:
+        self.name, self.act, self.rounds, self.values = name, act, rounds, []
+
+    def after_iteration(self, info: Any) -> bool:
+        self.values.append(info.metrics["validation"][self.name][-1])
+        return True if info.iteration < self.rounds else bool(self.act())
+
+
+def test_callbacks_see_every_round_and_the_model_is_complete() -> None:
+    y = OF_LINK["logit"][2]
+    half = slice(0, 600), slice(600, 1200)
+    given: dict[str, Any] = {"eval_set": (FEATURES[half[1]], y[half[1]]), "use_best_model": False}
+
+    def fitted(callback: Seen | None, rounds: int = 8) -> Any:
+        model = CatBoostClassifier(
+            objective=WEIGHTED, eval_metric=METRIC, **PARAMS, iterations=rounds
+        )
+        callbacks = None if callback is None else [callback]
+        return model.fit(FEATURES[half[0]], y[half[0]], callbacks=callbacks, **given)
+
+    seen = Seen(METRIC.name)
+    model = fitted(seen)
+    p = [one[:, 1] for one in model.staged_predict_proba(FEATURES[half[1]])]
+    expected = [METRIC(y[half[1]], np.log(q / (1 - q))) for q in p]
+    np.testing.assert_allclose(seen.values, expected, rtol=1e-9)
+    stopped = fitted(Seen(METRIC.name, lambda: False, 3))
+    assert stopped.tree_count_ == 3
+    again = fitted(None, 3)
+    np.testing.assert_array_equal(stopped.predict_proba(FEATURES), again.predict_proba(FEATURES))
+
+
+def test_a_fit_that_fails_leaves_the_model_before(of_link) -> None:
+    def fails() -> None:
+        raise RuntimeError("enough")
+
+    for link, (_, _, y) in OF_LINK.items():
+        model = of_link[link].copy()
+        half = (FEATURES[:600], y[:600])
+        given = {"eval_set": half, "use_best_model": False}
+        with pytest.raises(catboost.CatBoostError, match="enough"):
+            model.fit(1 - FEATURES, y, callbacks=[Seen("Unmeasured", fails, 3)], **given)
+        np.testing.assert_array_equal(margins(model), margins(of_link[link]))
+        np.testing.assert_array_equal(
+            model.predict(FEATURES), of_link[link].predict(FEATURES), err_msg=link
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["estimator", "fit", "train"])
+def test_snapshots_go_on_with_the_same_objective_only(by: str, tmp_path: Path) -> None:
+    y = OF_LINK["logit"][2]
+    params = {**PARAMS, "allow_writing_files": True, "train_dir": str(tmp_path)}
+    saving: dict[str, Any] = {"save_snapshot": True, "snapshot_interval": 0}
+    if by != "estimator":
+        saving |= {"snapshot_file": "mine"}
+
+    def trained(objective: go.Objective, rounds: int, **more: Any) -> Array:
+        if by == "train":
+            pool = catboost.Pool(FEATURES, y)
+            model: Any = train(params, pool, rounds, objective=objective, **more)
+            return np.asarray(model.predict(FEATURES))
+        own, of_fit = (more, {}) if by == "estimator" else ({}, more)
+        model = CatBoostClassifier(objective=objective, **params, iterations=rounds, **own)
+        return margins(model.fit(FEATURES, y, **of_fit))
+
+    expected = {objective: trained(objective, 8) for objective in (SCORE, WEIGHTED)}
+    trained(SCORE, 4, **saving)  # and then the machine fails
+    name = "mine" if by != "estimator" else "experiment.cbsnapshot"
+    assert [file.stem for file in tmp_path.glob(f"{name}.*")] == [name]
+    for objective in (SCORE, WEIGHTED):
+        np.testing.assert_allclose(
+            trained(objective, 8, **saving), expected[objective], rtol=1e-9, atol=1e-9
+        )

@@ -174,7 +174,7 @@ LOG = go.objective(poisson, loss=poisson_loss, link="log")
       for metric in (OF_TWO, OF_TWO.loss, SMOOTH, ERROR)),
     (False, QWK, LOGLOSS, "log-odds.*label units.*extended_qwk_metric"),
     *((False, LOG, metric, r"logs of a positive mean.*pass loss_metric\(objective\)")
-      for metric in (SMOOTH, {"xgboost": "rmse", "lightgbm": "l2"})),
+      for metric in (SMOOTH, {"xgboost": "logloss", "lightgbm": "l2"})),
 )  # fmt: skip
 def test_a_metric_that_would_misread_what_is_trained(
     lib: Library, rare, classifier, objective, metric
@@ -219,7 +219,7 @@ def test_built_in_metrics_of_lightgbm_are_refused_where_they_would_misread_log_o
         ["binary_logloss"],
         [go.weighted_logloss_metric(0.5), "average_precision"],
     ):
-        with pytest.raises(ValueError, match="interpret log-odds of label 1 as predictions"):
+        with pytest.raises(ValueError, match="misread log-odds of label 1 under a custom"):
             LGB.fit(LGB.make(True, objective=objective), X, y, [(X[:99], y[:99])], metric)
 
 
@@ -600,9 +600,9 @@ def test_eval_set_of_xgboost_holds_pairs(objective, pairs) -> None:
 
 
 def test_the_default_metric_of_xgboost_is_left_out_where_it_would_be_wrong(rare) -> None:
-    """It would take a probability for the margin of a transformed link."""
+    """It would take for a prediction what only the objective reads."""
     X, y, _ = rare
-    model = XGB.make(objective=go.objective(poisson, link="log"))
+    model = XGB.make(True, objective=Scaled())
     model.fit(X, y, eval_set=[(X, y)], verbose=False)
     try:
         found = model.evals_result()

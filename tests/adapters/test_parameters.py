@@ -93,14 +93,15 @@ def names_of_lightgbm() -> set[str]:
 def test_every_parameter_has_one_decision(lib: Library) -> None:
     names = names_of_xgboost() if lib is XGB else names_of_lightgbm()
     table = MODULES[lib.name].TABLE
-    assert sorted(names - table.known()) == []
+    assert sorted(names - table.known) == []
     for one, other in (
         (table.passed, table.used), (table.passed, table.refused), (table.used, table.refused),
-        ({n for m in table.passed for n in table.names(m)}, table.foreign),
-        ({n for m in table.refused for n in table.names(m)}, table.foreign),
+        ({n for m in table.passed for n in table.names(m)}, MODULES[lib.name].FOREIGN),
+        ({n for m in MODULES[lib.name].REFUSED for n in table.names(m)}, MODULES[lib.name].FOREIGN),
     ):  # fmt: skip
         assert not set(one) & set(other)
-    assert set(table.refused_stopping) | set(table.refused_with) <= table.passed
+    stopping = MODULES[lib.name].REFUSED_STOPPING
+    assert set(stopping) | set(table.refused_with) <= table.passed
     for name, aliases in table.aliases.items():
         assert name in aliases
 
@@ -153,7 +154,6 @@ def test_refused_parameters_say_what_to_do(lib: Library) -> None:
     refused = {n: v for name, v in table.refused.items() for n in table.names(name)}
     from_file = {} if lib is XGB else lightgbm_parameters.FROM_FILE
     refused |= {n: v for name, v in from_file.items() for n in table.names(name)}
-    refused |= {name: ((), instead) for name, instead in table.foreign.items()}
     for name, (neutral, reason) in refused.items():
         found = re.escape(f"params[{name!r}] = 'other' is refused: ") + ".*" + re.escape(reason)
         with pytest.raises(ValueError, match=found):
@@ -411,7 +411,7 @@ def test_spellings_that_are_right(lib: Library) -> None:
     ):  # fmt: skip
         check(lib, params)
     same_word = {"learning_rates": 1}
-    MODULES[lib.name].TABLE.check(same_word, False, in_library=lambda name: True)
+    MODULES[lib.name].TABLE.check(same_word, {}, knows=lambda name: True)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
         check(lib, same_word)
 

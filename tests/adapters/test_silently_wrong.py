@@ -323,7 +323,7 @@ def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal)
     ("contradiction", "message"),
     [
         ({"maximize": False}, "with maximize=False, but a greater extended_qwk .*leave maximize"),
-        ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'.*leave metric_name"),
+        ({"metric_name": "rmse"}, "on 'rmse', but what .* 'extended_qwk': .*leave metric_name"),
     ],
     ids=str,
 )
@@ -338,6 +338,8 @@ def test_xgboost_early_stopping_that_contradicts_the_metric_is_refused(
         XGB.train({}, data, 5, evals=[(data, "v")], **call)
     with pytest.raises(ValueError, match=message):
         XGB.cv(data, 5, **call)
+    if "metric_name" in contradiction:  # which an estimator measures, too
+        return
     model = regressor(XGB, objective=go.qwk_objective(), callbacks=call["callbacks"])
     with pytest.raises(ValueError, match=message):
         XGB.fit(model, X, y, [(X[:9], y[:9])], SMOOTH)
@@ -832,7 +834,7 @@ def test_an_earlier_model_of_other_margins() -> None:
         with pytest.warns(UserWarning, match="init_model has margins that are log-odds"):
             way()
     for way in go_on_in_lightgbm(turned, y, numbers):
-        with pytest.raises(ValueError, match="init_model was trained on columns in another order"):
+        with pytest.raises(ValueError, match="^X has the columns of init_model in another"):
             way()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

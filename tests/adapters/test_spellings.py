@@ -311,7 +311,10 @@ def test_min_delta_of_lightgbm_has_its_meaning(way: str, min_delta, ordinal) -> 
 
 def test_min_deltas_that_mean_nothing_are_refused(ordinal) -> None:
     X, y, _ = ordinal
-    for bad, message in (([0.1, 0.2], "write one number"), (-1.0, "must not be negative")):
+    for bad, message in (
+        ([0.1, 0.2, 0.3], "measured are l2, extended_qwk: write one number"),
+        (-1.0, "must not be negative"),
+    ):
         stop = lgb.early_stopping(5, verbose=False, min_delta=bad)
         with pytest.raises(ValueError, match=message):
             stopping(LGB, regressor(LGB), X, y, SMOOTH, callbacks=[stop])

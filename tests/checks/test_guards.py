@@ -6,26 +6,48 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import guards
-from gbdt_objectives._checks.guards import Facts
+from gbdt_objectives._checks.asked import (
+    UNKNOWN,
+    Asked,
+    Earlier,
+    Member,
+    Model,
+    Sampling,
+    Training,
+    guard,
+)
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
+from tests.strangers.poisson import poisson_objective
 
-GUARDS = {
-    name: guard
-    for name, guard in vars(guards).items()
-    if inspect.isfunction(guard) and guard.__module__ == guards.__name__ and name[0] != "_"
-}
+KINDS = {one.name: kind for kind in Asked.__subclasses__() for one in kind.guards}
+GUARDS = {one.name: one for kind in Asked.__subclasses__() for one in kind.guards}
+
+
+def known(guard: str, facts: dict[str, Any]) -> Any:
+    """The value that a guard is asked by, with these facts, which has asked none."""
+    value = KINDS[guard]()
+    vars(value).update(facts)
+    return value
+
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
 QWK, LOGLOSS, FOCAL = go.qwk_objective(), go.weighted_logloss_objective(1.0), go.focal_objective(2)
 KAPPA, ERROR = go.qwk_metric(), squared_error_metric()
 OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")
@@ -58,18 +80,18 @@ LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("classes_count_alike",
      {"name": "m", "parameters": [("a__scale_pos_weight", "scale_pos_weight", 3)],
-      "why": "which is ignored"},
+      "weighing": "which is ignored"},
      "m has a__scale_pos_weight=3, which is ignored"),
     ("class_weight_has_positions",
      {"name": "m", "classes": [1, 2],
       "parameters": [("class_weight", "class_weight", {1: 1, 2: 5})]},
      r"names labels, .* on their positions: write \{0: 1.0, 1: 5.0\}"),
     ("is_made_for_positions",
-     {"name": "m", "classes": [1, 2, 3],
+     {"name": "m", "classes": [1, 2, 3], "of_positions": True,
       "parameters": [("eval_metric", "eval_metric", go.qwk_metric((1, 3)))]},
      r"positions 0 to 2, but eval_metric is made for labels, .* or qwk_metric\(\)"),
     ("own_takes_labels",
-     {"name": "m", "library": library("lightgbm"), "ends": (0.0, 4.0),
+     {"name": "m", "library": library("lightgbm"), "target_ends": (0.0, 4.0),
       "parameters": [("objective", "objective", "gamma")]},
      "objective='gamma', which takes labels above 0, but learns 0 to 4: .* pass target="),
     ("estimator_reads_margins",
@@ -85,11 +107,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "q", "link": Link.softmax(3), "estimator_of": XGBOOST, "role": "Classifier"},
      "would take the logistic function or softmax .* import XGBClassifier from"),
     ("booster_predicts_by_link",
-     {"name": "q", "link": IDENTITY, "library": XGBOOST, "own": "binary:logistic",
+     {"name": "q", "link": IDENTITY, "library": XGBOOST, "named_as": "binary:logistic",
       "transform": LOGIT},
      "the objective 'binary:logistic' would take for log-odds.*XGBRegressor.*apply_thresholds"),
     ("booster_predicts_by_link",
-     {"name": "q", "link": UNDECLARED, "library": XGBOOST, "own": "reg:absoluteerror",
+     {"name": "q", "link": UNDECLARED, "library": XGBOOST, "named_as": "reg:absoluteerror",
       "transform": CHANGED},
      "'reg:absoluteerror' would take for .*leaves to refit.*leave objective out of the parameters"),
     ("sums_are_of_all_rows", {"name": "q", "alone": LIGHTGBM}, "train a different model"),
@@ -105,8 +127,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"name": "m", "metric": go.loss_metric(LOGLOSS), "link": LOGIT, "predictions": LOGIT},
      "takes log-odds.*booster passes predictions"),
     ("metric_reads_response",
-     {"name": "m", "metric": go.loss_metric(LOGLOSS), "response": "predict_proba"},
-     "m takes log-odds.*what predict_proba of NoneType gives: make it with input_space"),
+     {"metric": go.loss_metric(LOGLOSS), "response": "predict_proba"},
+     "log-odds.*what predict_proba of .* gives: make it with input_space"),
     ("metric_reads_response", {"metric": OF_PROBABILITY, "response": "decision_function"},
      'takes probabilities.*pass response_method="predict_proba"'),
     ("metric_reads_link", {"metric": OF_PROBABILITY, "objective": LOGLOSS},
@@ -115,35 +137,46 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "takes log-odds.*but .* trains scores in label units: pass extended_qwk_metric"),
     ("metric_reads_link", {"metric": go.loss_metric(go.ordinal_logit_objective(3)),
                            "objective": FOCAL}, "is that of .*which would misread"),
-    ("metric_reads_built_in", {"metric": class_logloss_metric(), "role": "Classifier"},
+    ("metric_reads_built_in", {"metric": class_logloss_metric(), "role": "Classifier",
+                               "built_in": None},
      'class_logloss_metric\\(input_space="probability"\\)'),
-    ("metric_reads_built_in", {"metric": ERROR, "link": IDENTITY, "role": "Classifier"},
+    ("metric_reads_built_in", {"metric": ERROR, "role": "Classifier", "built_in": None},
      "takes margins in label units.*use a regressor"),
     ("metric_reads_built_in",
-     {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT, "role": "Classifier"},
+     {"metric": go.weighted_logloss_metric(1.0), "role": "Classifier", "built_in": None},
      "takes log-odds, but under a built-in objective"),
     ("own_metrics_read_margins",
-     {"others": (KAPPA, "auc"), "objective": LOGLOSS, "library": XGBOOST},
-     "'auc' is XGBoost's own, which would interpret log-odds"),
+     {"others": (KAPPA, "auc"), "objective": LOGLOSS, "library": XGBOOST,
+      "predicts_by": IDENTITY},
+     "'auc' is XGBoost's own, which would misread log-odds"),
+    ("own_metrics_read_margins",
+     {"others": ("rmse", "error@0.3"), "objective": poisson_objective(),
+      "library": XGBOOST, "predicts_by": LOG, "readers": ["rmse"]},
+     "'error@0.3' is XGBoost's own, which would misread logs of a positive mean"),
     ("functions_read_margins",
      {"others": (squares,), "objective": LOGLOSS, "labels": lambda k: EVENTS},
      "'squares' is a function, .*get margins, log-odds .*: pass weighted_logloss_metric"),
-    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS}, "pass weighted"),
+    ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS, "labels": None},
+     "pass weighted"),
     ("functions_read_margins",
      {"others": (rank,), "objective": go.ordinal_logit_objective(2), "labels": lambda k: EVENTS},
      "scores that only .*: pass loss_metric"),
     ("function_stops_in_its_direction",
-     {"others": (kappa,), "directions": (False,), "objective": QWK, "labels": lambda k: GRADES},
+     {"last": kappa, "guesses": (False,), "objective": QWK, "labels": lambda k: GRADES},
      "minimise 'kappa', a function.*pass a Metric, .*maximize=..."),
     ("function_stops_in_its_direction",
-     {"others": (kappa,), "directions": (False,), "labels": lambda k: GRADES}, "minimise 'kappa'"),
+     {"last": kappa, "guesses": (False,), "objective": None,
+                                         "labels": lambda k: GRADES}, "minimise 'kappa'"),
     ("function_stops_in_its_direction",
-     {"others": (squares,), "directions": (False, True), "labels": lambda k: GRADES}, "'squares'"),
+     {"last": squares, "guesses": (False, True), "objective": None,
+                                         "labels": lambda k: GRADES}, "'squares'"),
     ("function_stops_in_its_direction",
-     {"others": (squares,), "directions": (False,), "objective": QWK}, "does not say"),
-    ("function_takes_labels_weights", {"own": lambda y, f: (f - y, 1.0), "weighted": True},
+     {"last": squares, "guesses": (False,), "objective": QWK,
+                                         "labels": None}, "does not say"),
+    ("function_takes_labels_weights", {"function": lambda y, f: (f - y, 1.0), "weighted": True},
      "takes none, and they would not count: write it as f\\(y_true, y_pred, sample_weight"),
-    ("function_takes_labels_weights", {"own": lambda y_pred, y_true: (y_pred - y_true, 1.0)},
+    ("function_takes_labels_weights", {"function": lambda y_pred, y_true: (y_pred - y_true, 1.0),
+                                       "weighted": False},
      "takes \\(y_pred, y_true\\), .* it would train backwards; write the labels first"),
     ("objective_fits_estimator",
      {"objective": go.objective(lambda y, f, w: (f, f)), "estimator": XGBClassifier(),
@@ -154,36 +187,45 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("objective_fits_estimator",
      {"objective": LOGLOSS, "estimator": XGBRegressor(), "role": "Regressor", "library": XGBOOST},
      "use XGBClassifier, .*output_margin=True margins"),
-    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM},
+    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "stops_on": None},
      "LightGBM would stop on a default of its own.*loss_metric"),
-    ("stops_on_held_out", {}, "early stopping needs held-out rows"),
-    ("stops_on_held_out", {"evaluated": SETS, "looks_at": "x"}, "'x', but .* 'v', 't': give one"),
-    ("stops_on_held_out", {"evaluated": SETS, "data": SETS[1][0]},
+    ("stops_on_held_out", {"sets": [], "data": "rows", "looks_at": [None]},
+     "early stopping needs held-out rows"),
+    ("stops_on_held_out", {"sets": SETS, "data": "others", "looks_at": [None, "x"]},
+     "'x', but .* 'v', 't': give one"),
+    ("stops_on_held_out", {"sets": SETS, "data": SETS[1][0], "looks_at": [None]},
      "'t', which is the training data"),
-    ("rows_start_alike", {"row_start": "base_margin", "has_start": {"a": True, "b": False}},
+    ("rows_start_alike", {"row_start": "base_margin", "sets_with_start": {"a": True, "b": False}},
      "base_margin is set on a but not on b"),
-    ("row_start_is_added", {"library": LIGHTGBM, "row_start": "init_score", "ends": (2.0, 2.0)},
+    ("row_start_is_added", {"library": LIGHTGBM, "row_start": "init_score",
+                            "start_ends": (2.0, 2.0)},
      "init_score is given, but .* missing from the predictions: leave it out, .*intercept"),
     ("row_start_is_added", {"library": LIGHTGBM, "row_start": "eval_init_score",
-                            "estimator": XGBRegressor()},
+                            "start_ends": (-np.inf, np.inf), "estimator": XGBRegressor()},
      "eval_init_score is given, .*by row use gbdt_objectives.adapters.lightgbm.train"),
     ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0, "engine": "Spark",
                                "library": XGBOOST},
      "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
     ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
-    ("earlier_margins_are_read", {"earlier": "init_model", "averages": True},
+    ("earlier_margins_are_read", {"earlier": Earlier("init_model", averages=True)},
      "init_model is a forest, boosting='rf', .*train it with boosting='gbdt'"),
-    ("earlier_margins_are_read", {"earlier": "m", "columns": (["a", "b"], ["b", "a"])},
-     "m was trained on columns in another order.*pass them in that of the model, a, b"),
-    ("earlier_model_fits", {"earlier": "m", "averages": True, "objective": QWK}, "is a forest"),
-    ("earlier_model_fits", {"earlier": "init_model", "outputs": 3, "objective": QWK},
+    ("columns_are_in_order", {"columns": ["b", "a c"], "trained_on": ["a_c", "b"], "name": "X",
+                              "of": "init_model"},
+     r"^X has the columns of init_model in another order, .*: pass X\[\['a c', 'b'\]\], of Arrow"),
+    ("categories_keep_their_numbers", {"categories": {"c": ["v", "u", "w"]}, "known": [["u", "v"]],
+                                       "of": "init_model"},
+     r"init_model was trained on the categories \['u', 'v'\] of 'c', .*set_categories"
+     r"\(\['u', 'v', 'w'\]\)\}\)$"),
+    ("rows_are_in_order", {"rows": {"X": FRAME, "y": FRAME.a[::-1]}, "name": "data"},
+     r"^X and y of data have the same index in another order, .*: pass y\.loc\[X\.index\], or"),
+    ("earlier_model_fits", {"earlier": Earlier("init_model", 3), "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
-    ("shift_moves_log_odds", {"given": "negative_keep_rate", "name": "the objective 'regression'",
-                              "link": IDENTITY},
-     "negative_keep_rate moves log-odds, but the objective 'regression' has scores in label units: "
-     "leave it out, .*delta="),
-    ("shift_moves_log_odds", {"given": "shift", "name": "p", "link": LOG}, "p has logs of a pos"),
+    ("shift_moves_log_odds", {"shift_by": "negative_keep_rate", "link": IDENTITY,
+                              "name": "the objective 'regression'"},
+     "rate moves log-odds, but the objective 'regression' has scores in label units: leave it out, "
+     ".*delta="),
+    ("shift_moves_log_odds", {"shift_by": "shift", "name": "p", "link": LOG}, "p has logs of"),
     ("thins_the_frequent_class", {"name": "rate", "thinned": 0, "rows_of": (19, 81),
                                   "to_name": "pass 1 - y"},
      "^rate drops rows of 0, the less frequent class, 19 rows to 81: pass 1 - y$"),
@@ -201,48 +243,66 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("stops_in_its_direction", {"metric": KAPPA, "directions": (True, True)}),
     ("metric_reads_predictions", {"metric": KAPPA, "link": IDENTITY, "predictions": LOGIT}),
     ("metric_reads_predictions", {"metric": OF_PROBABILITY, "link": LOGIT, "predictions": LOGIT}),
-    ("metric_reads_response", {"metric": KAPPA, "response": "predict", "directions": (True,)}),
+    ("metric_reads_response", {"metric": KAPPA, "response": "predict", "maximizes": True}),
     ("metric_reads_link", {"metric": KAPPA, "objective": QWK}),
     ("metric_reads_link", {"metric": go.loss_metric(FOCAL), "objective": FOCAL}),
-    ("metric_reads_built_in", {"metric": ERROR, "link": IDENTITY, "role": "Regressor"}),
-    ("metric_reads_built_in", {"metric": go.weighted_logloss_metric(1.0), "link": LOGIT,
-                               "role": "Regressor", "own": "binary:logitraw"}),
-    ("own_metrics_read_margins", {"others": ("None", KAPPA), "library": XGBOOST}),
-    ("functions_read_margins", {"others": (kappa, "rmse", KAPPA), "objective": QWK}),
+    ("metric_reads_built_in", {"metric": ERROR, "role": "Regressor", "built_in": None}),
+    ("metric_reads_built_in", {"metric": go.weighted_logloss_metric(1.0), "role": "Regressor",
+                               "built_in": "binary:logitraw"}),
+    ("own_metrics_read_margins", {"others": ("None", KAPPA), "library": XGBOOST,
+                                  "objective": LOGLOSS, "predicts_by": IDENTITY}),
+    ("functions_read_margins", {"others": (kappa, "rmse", KAPPA), "objective": QWK,
+                                "labels": None}),
     ("functions_read_margins", {"others": (rank,), "objective": LOGLOSS,
                                 "labels": lambda k: EVENTS}),
-    ("function_stops_in_its_direction", {"others": (squares,), "directions": (False,),
+    ("function_stops_in_its_direction", {"last": squares, "guesses": (False,),
                                          "objective": QWK, "labels": lambda k: GRADES}),
     ("function_stops_in_its_direction",
-     {"others": (lambda y, f: 1 - kappa(y, f),), "directions": (False,), "objective": QWK,
+     {"last": lambda y, f: 1 - kappa(y, f), "guesses": (False,), "objective": QWK,
       "labels": lambda k: GRADES}),
-    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (True,),
+    ("function_stops_in_its_direction", {"last": kappa, "guesses": (True,),
                                          "objective": QWK, "labels": lambda k: GRADES}),
-    ("function_stops_in_its_direction", {"others": (kappa,), "objective": QWK}),
-    ("function_stops_in_its_direction", {"others": (kappa,), "directions": (False,)}),
-    ("function_takes_labels_weights", {"own": lambda y, f: (f - y, 1.0)}),
-    ("function_takes_labels_weights", {"own": lambda y, f, w: (w * (f - y), w), "weighted": True}),
-    ("function_takes_labels_weights", {"own": "regression", "weighted": True}),
-    ("function_takes_labels_weights", {"own": lambda y_true, y_pred: (y_pred - y_true, 1.0)}),
-    ("function_takes_labels_weights", {"own": "regression"}),
+    ("function_stops_in_its_direction", {"last": kappa, "guesses": (), "objective": QWK,
+                                         "labels": lambda k: GRADES}),
+    ("function_stops_in_its_direction", {"last": kappa, "guesses": (False,), "objective": None,
+                                         "labels": None}),
+    ("function_takes_labels_weights", {"function": lambda y, f: (f - y, 1.0), "weighted": False}),
+    ("function_takes_labels_weights", {"function": lambda y, f, w: (w * (f - y), w),
+                                       "weighted": True}),
+    ("function_takes_labels_weights", {"function": lambda y_true, y_pred: (y_pred - y_true, 1.0),
+                                       "weighted": False}),
+    ("function_takes_labels_weights", {"function": None, "weighted": True}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
-    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "metric": KAPPA}),
-    ("stops_on_held_out", {"evaluated": SETS, "data": "others", "labels": {0: [1], 1: [2],
-                                                                      None: [3]}.get}),
-    ("rows_start_alike", {"has_start": {"a": True, "b": True}}),
-    ("earlier_margins_are_read", {"link": IDENTITY, "came": IDENTITY,
-                                  "columns": (["a", "b"], ["b", "c"])}),
-    ("earlier_margins_are_read", {"link": UNDECLARED, "came": LOGIT}),
-    ("earlier_margins_are_read", {"link": FOCAL.link, "came": IDENTITY}),  # so is it named
-    ("earlier_model_fits", {"outputs": 1, "objective": QWK}),
+    ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "stops_on": KAPPA}),
+    ("stops_on_held_out", {"sets": SETS, "data": "others", "looks_at": [None],
+                           "labels": {0: [1], 1: [2], None: [3]}.get}),
+    ("stops_on_held_out", {"sets": SETS, "data": SETS[1][0], "looks_at": []}),
+    ("rows_start_alike", {"sets_with_start": {"a": True, "b": True}}),
+    ("earlier_margins_are_read", {"link": IDENTITY, "earlier": Earlier("m", 1, IDENTITY)}),
+    ("columns_are_in_order", {"columns": ["b", "c"], "trained_on": ["a", "b"]}),
+    ("columns_are_in_order", {"columns": None, "trained_on": ["a", "b"]}),
+    ("columns_are_in_order", {"columns": ["a", "b"], "trained_on": None}),
+    ("categories_keep_their_numbers", {"categories": {"c": ["u"]}, "known": [["u", "v"]]}),
+    ("categories_keep_their_numbers", {"categories": {"c": ["u", "v", "w"]}, "known": [["u"]]}),
+    ("categories_keep_their_numbers", {"categories": {}, "known": [["u", "v"]]}),
+    ("rows_are_in_order", {"rows": {"X": FRAME, "y": np.ones(3)}, "name": ""}),
+    ("earlier_margins_are_read", {"link": UNDECLARED, "earlier": Earlier("m", 1, LOGIT)}),
+    ("earlier_margins_are_read",  # so is it named
+     {"link": FOCAL.link, "earlier": Earlier("m", 1, IDENTITY)}),
+    ("earlier_model_fits", {"earlier": Earlier("m", 1), "objective": QWK}),
     ("shift_moves_log_odds", {"link": LOGIT}),
     ("shift_moves_log_odds", {"link": Link.softmax(None)}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 1.0, "tolerance": 0.5}),
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
-    ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin", "ends": (2.0, 2.0)}),
+    ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin",
+                            "start_ends": (2.0, 2.0)}),
     ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
-    ("one_shift_is_of_named_classes", {"classes": [0, 1]}),
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
+    ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
+    ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
     ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
     ("one_rate_is_of_named_classes", {"classes": ["No", "yes"]}),
 ]  # fmt: skip
@@ -251,41 +311,55 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
 @each(("name", "facts", "message"), REFUSED, ids=lambda value: value if type(value) is str else "")
 def test_a_guard_refuses_with_the_remedy(name: str, facts: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        GUARDS[name](Facts(**facts))
+        GUARDS[name].function(known(name, facts))
 
 
 @pytest.mark.filterwarnings("error")
 @each(("name", "facts"), RIGHT, ids=lambda value: value if type(value) is str else "")
 def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
-    GUARDS[name](Facts(**facts))
+    GUARDS[name].function(known(name, facts))
 
 
-def test_what_guards_warn_of() -> None:
-    with pytest.warns(UserWarning, match="starts at 0, far from .* 2, .*base_score=2"):
-        guards.starts_near_intercept(Facts(start=0.0, intercept=2.0, tolerance=1.0))
-    far = Facts(start=0.0, pull=0.9, given="base_score", engine="Dask")
-    with pytest.warns(UserWarning, match="far from any good constant.*: leave base_score out, and"):
-        guards.starts_near_intercept(far)
-    with pytest.warns(UserWarning, match="starts at 0"):  # the user's own words
-        guards.starts_near_intercept(Facts(start=0.0, pull=0.9, told=True, engine="Spark"))
-    with pytest.warns(UserWarning, match=r"pass objective=gbdt_objectives.objective\(function"):
-        guards.starts_near_intercept(Facts(start=0.0, intercept=9.0, pull=1.0, own=kappa))
-    by_row = {XGBOOST: "give the rows to predict a base_margin too", LIGHTGBM: "raw_score=True"}
-    for which, remedy in by_row.items():
-        with pytest.warns(UserWarning, match=f"start differs by row, .* leave it out: .*{remedy}"):
-            guards.row_start_is_added(Facts(library=which, row_start="start"))
-    for link, came in ((IDENTITY, LOGIT), (LOGIT, IDENTITY), (FOCAL.link, LOG)):
-        with pytest.warns(UserWarning, match="m has margins that are .*model of the same link"):
-            guards.earlier_margins_are_read(Facts(earlier="m", link=link, came=came))
-    newer = Facts(link=IDENTITY, library=XGBOOST, own="reg:newer", transform=OPAQUE)
-    with pytest.warns(UserWarning, match="XGBoost's objective 'reg:newer' pred.*not known.*leave"):
-        guards.booster_predicts_by_link(newer)
-    with pytest.warns(UserWarning, match="as many rows as the training data"):
-        guards.stops_on_held_out(
-            Facts(evaluated=SETS, data="others", labels=LABELS.get, looks_at="v")
-        )
-    with pytest.warns(UserWarning, match="does not say whether.*leave it out if .*delta=float"):
-        guards.shift_moves_log_odds(Facts(link=UNDECLARED))
+WARNED: list[tuple[str, dict[str, Any], str]] = [
+    ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0},
+     "starts at 0, far from .* 2, .*base_score=2"),
+    ("starts_near_intercept", {"start": 0.0, "pull": 0.9, "start_by": "base_score",
+                               "engine": "Dask"},
+     "far from any good constant.*: leave base_score out, and"),
+    ("starts_near_intercept",  # the user's own words
+     {"start": 0.0, "pull": 0.9, "start_told": True, "engine": "Spark"}, "starts at 0"),
+    ("starts_near_intercept", {"start": 0.0, "intercept": 9.0, "pull": 1.0, "function": kappa},
+     r"pass objective=gbdt_objectives.objective\(function"),
+    ("starts_near_intercept", {"start": 0.0, "intercept": 9.0, "pull": 1.0, "link": LOG,
+                               "start_by": "intercept"}, "give intercept= as logs of "),
+    ("row_start_is_added", {"library": XGBOOST, "row_start": "s", "start_ends": (0.0, 1.0)},
+     "s differs by row, .* leave it out: .*give the rows to predict a base_margin too"),
+    ("row_start_is_added", {"library": LIGHTGBM, "row_start": "s", "start_ends": (0.0, 1.0)},
+     "s differs by row, .* leave it out: .*raw_score=True"),
+    *(("earlier_margins_are_read", {"earlier": Earlier("m", 1, came), "link": link},
+       "m has margins that are .*model of the same link")
+      for link, came in ((IDENTITY, LOGIT), (LOGIT, IDENTITY), (FOCAL.link, LOG))),
+    ("booster_predicts_by_link",
+     {"link": IDENTITY, "library": XGBOOST, "named_as": "reg:newer", "transform": OPAQUE},
+     "XGBoost's objective 'reg:newer' pred.*not known.*leave"),
+    ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
+                           "looks_at": ["v"]},
+     "as many rows as the training data"),
+    ("weights_leave_the_rate_alone",
+     {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
+     "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
+    ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},
+     "does not say whether.*leave it out if .*delta=float"),
+]  # fmt: skip
+
+
+@each(("name", "facts", "message"), WARNED, ids=lambda value: value if type(value) is str else "")
+def test_what_guards_warn_of(name: str, facts: dict[str, Any], message: str) -> None:
+    with pytest.warns(UserWarning, match=message):
+        GUARDS[name].function(known(name, facts))
 
 
 @each(
@@ -296,7 +370,7 @@ def test_what_guards_warn_of() -> None:
 )  # fmt: skip
 def test_a_rate_of_the_less_frequent_class_is_told(facts: dict[str, Any], message: str) -> None:
     with pytest.warns(UserWarning, match=message):
-        guards.thins_the_frequent_class(Facts(name="rate", thinned=0, to_name="name it", **facts))
+        Sampling(**{"name": "rate", "thinned": 0, "to_name": "name it", "kept": np.inf, **facts})
 
 
 def test_a_function_of_labels_that_start_elsewhere_is_told() -> None:
@@ -304,39 +378,104 @@ def test_a_function_of_labels_that_start_elsewhere_is_told() -> None:
         return f - y * (f > 1), np.ones(len(y))
 
     with pytest.warns(UserWarning, match=r"answer depends on where .*\[1, 2\]: .* pass target="):
-        guards.function_answers_positions(
-            Facts(name="m", parameters=[("objective", "objective", from_one)], classes=[1, 2])
-        )
+        Member(
+            name="m", parameters=[("objective", "objective", from_one)], classes=[1, 2],
+            of_positions=True,
+        )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for own, classes in ((from_one, [0, 1]), (lambda y, f: (f - y, 1.0), [1, 2])):
             parameters = [("objective", "objective", own)]
-            guards.function_answers_positions(Facts(parameters=parameters, classes=classes))
+            Member(parameters=parameters, classes=classes, of_positions=True)
 
 
 def test_one_number_for_classes_that_are_words_is_told() -> None:
     with pytest.warns(UserWarning, match="shift is one number, for 'ok'.*'bad': rate, 'ok'"):
-        guards.one_shift_is_of_named_classes(Facts(name="shift", classes=["bad", "ok"]))
+        Model(shift_by="shift", classes=["bad", "ok"], one_number=True)
 
 
 def test_one_rate_for_classes_that_are_words_is_told() -> None:
-    facts = Facts(name="rate", classes=["fraud", "legit"], to_name="fit y == 'fraud'")
     with pytest.warns(UserWarning, match="rate is of 'fraud', .*: fit y == 'fraud'"):
-        guards.one_rate_is_of_named_classes(facts)
+        Sampling(name="rate", classes=["fraud", "legit"], to_name="fit y == 'fraud'")
 
 
 def test_every_guard_is_tried() -> None:
-    warn_only = {
+    elsewhere = {
         "one_shift_is_of_named_classes", "one_rate_is_of_named_classes",
         "function_answers_positions",
     }  # fmt: skip
-    assert {name for name, *_ in REFUSED} | warn_only == set(GUARDS)
+    assert {name for name, *_ in REFUSED + WARNED} | elsewhere == set(GUARDS)
 
 
+# --- the registry
+
+
+@pytest.mark.filterwarnings("error")
 @each("name", sorted(GUARDS))
-def test_a_guard_asks_no_more_than_its_facts(name: str) -> None:
-    assert list(inspect.signature(GUARDS[name]).parameters) == ["facts"]
-    if name not in ("stops_in_its_direction", "metric_reads_link", "metric_reads_built_in",
-                    "objective_fits_estimator", "stops_on_held_out", "earlier_model_fits",
-                    "stops_on_a_metric_of_ours", "metric_reads_predictions"):  # fmt: skip
-        GUARDS[name](Facts())  # a door that knows nothing is not refused
+def test_a_guard_asks_no_more_than_its_needs(name: str) -> None:
+    """Where nothing is known it is not asked; and of what it has not declared it reads UNKNOWN."""
+    assert GUARDS[name].needs
+    KINDS[name]()
+    own = [KINDS[name].__name__.lower()]
+    assert list(inspect.signature(GUARDS[name].function).parameters) == own
+
+
+def test_a_value_asks_each_guard_once_where_its_facts_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Training, "guards", [])
+    monkeypatch.setattr(Training, "_of", {})
+
+    @guard(Training, "metric", "objective", unless=("engine",))
+    def special(training: Training) -> None:
+        asked.append(f"special {training.metric} {training.role}")
+
+    @guard(Training, "metric")
+    def general(training: Training) -> None:
+        asked.append("general")
+
+    assert Training().metric is UNKNOWN
+    assert not UNKNOWN
+    training = Training(objective=None)
+    assert asked == []
+    training.know(metric=None)  # there is none, which is known
+    assert asked == ["special None UNKNOWN", "general"]
+    training.know(role="Regressor")
+    training.part(name="fold").know(engine="Dask")
+    assert asked == ["special None UNKNOWN", "general"]
+    Training(metric=1, engine="Dask").know(objective=2)
+    assert asked[2:] == ["general"]
+
+
+def test_a_fact_without_a_field_is_a_mistake() -> None:
+    with pytest.raises(TypeError, match="Training has no field objectiv"):
+        Training(objectiv=QWK)
+    with pytest.raises(TypeError, match="Training has no field nobody"):
+        guard(Training, "nobody")(print)
+
+
+def test_what_a_training_knows_travels_without_its_data() -> None:
+    training = Training(objective=QWK, data=np.zeros(3), estimator=print, library=XGBOOST)
+    asked = vars(training)["_asked"]
+    travelled = pickle.loads(pickle.dumps(training))
+    assert travelled.objective == QWK
+    assert travelled.library.name == "xgboost"
+    assert travelled.data is travelled.estimator is UNKNOWN
+    assert vars(travelled)["_asked"] == asked
+    assert pickle.loads(pickle.dumps(UNKNOWN)) is UNKNOWN
+
+
+PACKAGE = Path(guards.__file__).parents[1]
+CALLED = re.compile(rf"\b(?:{'|'.join(GUARDS)})\b")
+
+
+@each("path", sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py")))
+def test_no_door_calls_a_guard_by_name(path: str) -> None:
+    if path != str(Path("_checks", "guards.py")):
+        assert not CALLED.findall((PACKAGE / path).read_text(encoding="utf-8"))
+
+
+def test_no_guard_calls_another() -> None:
+    source = (PACKAGE / "_checks" / "guards.py").read_text(encoding="utf-8")
+    assert sorted(CALLED.findall(source)) == sorted(GUARDS)

@@ -20,7 +20,13 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
+from gbdt_objectives.adapters.xgboost import (
+    XGBClassifier,
+    XGBRegressor,
+    _train as on_one_machine,
+    train,
+)
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts
 from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
@@ -333,6 +339,58 @@ def test_own_functions_start_where_the_gradients_of_all_partitions_sum_to_0(clie
         assert one.min() > 0
 
 
+def checkpoints(folder):
+    """A callback that saves the model of each round, and what those that it saved predict."""
+    saving = xgb.callback.TrainingCheckPoint(folder, interval=1)
+
+    def predicted():
+        models = [xgb.Booster(model_file=path) for path in folder.iterdir()]
+        return {model.num_boosted_rounds(): model.predict(alone()) for model in models}
+
+    return saving, predicted
+
+
+@pytest.mark.parametrize("name", ["log", "softmax"])
+def test_what_a_worker_saves_is_a_training_of_so_many_rounds(client, name, tmp_path) -> None:
+    functions = {"log": (poisson, {}), "softmax": (softmax, {"outputs": 4})}
+    function, options = functions[name]
+    objective = go.objective(function, link=name, **options)
+    if objective.outputs > 1 and not holds_starts({}):
+        pytest.skip("XGBoost 3.1")
+    for door in ("train", "fit"):
+        folder = tmp_path / door
+        folder.mkdir()
+        saving, predicted = checkpoints(folder)
+        if door == "train":
+            many = trained(client, matrix(client, thirds(3)), 4, objective, callbacks=[saving])
+        else:
+            kind = ours.DaskXGBClassifier if name == "softmax" else ours.DaskXGBRegressor
+            model = kind(objective=objective, n_estimators=4, callbacks=[saving], **PARAMETERS)
+            x, y, w = (column(client, values, thirds(3)) for values in (X, Y, W))
+            many = fitted(client, model, x, y, sample_weight=w).get_booster()
+        saved = predicted()
+        assert len(saved) >= 3
+        for rounds, p in saved.items():
+            one = train(PARAMETERS, alone(), rounds, objective=objective).predict(alone())
+            np.testing.assert_allclose(p, one, rtol=1e-6)  # sums of float32
+            cut = many.predict(alone(), iteration_range=(0, rounds))
+            np.testing.assert_allclose(p, cut, rtol=1e-6)
+
+
+def test_xgboosts_own_metrics_read_what_the_model_predicts(client) -> None:
+    objective = go.objective(poisson, link="log")
+    parameters = {"objective": objective, "n_estimators": 30, "eval_metric": "rmse", "max_depth": 3}
+    model = ours.DaskXGBRegressor(learning_rate=1.0, early_stopping_rounds=2, **parameters)
+    x, y = (column(client, values, thirds(3)) for values in (X, Y))
+    held_out = [column(client, values, [(1, HELD_OUT)]) for values in (X, Y)]
+    fitted(client, model, x, y, eval_set=[tuple(held_out)], verbose=False)
+    booster, values = model.get_booster(), model.evals_result()["validation_0"]["rmse"]
+    for k, value in enumerate(values):
+        p = booster.predict(alone(rows=HELD_OUT), iteration_range=(0, k + 1))
+        assert value == pytest.approx(np.sqrt(np.mean((p - Y[HELD_OUT]) ** 2)), rel=1e-5)
+    assert model.best_iteration == np.argmin(values)
+
+
 # The drop-in estimators.
 
 ESTIMATORS = {
@@ -379,6 +437,25 @@ def test_estimators_are_those_of_one_machine(client, name) -> None:
         p = within(lambda: many.predict_proba(x_).compute())
         np.testing.assert_allclose(p, one.predict_proba(X), rtol=0, atol=10 * tolerance)
         np.testing.assert_array_equal(many.classes_, one.classes_)
+
+
+def test_estimators_may_stop_on_another_metric(client) -> None:
+    training, evaluation = LAYOUTS["an evaluation-only worker"]
+    found = []
+    for kind in (ours.DaskXGBRegressor, XGBRegressor):
+        stop = xgb.callback.EarlyStopping(rounds=3, metric_name="rmse")
+        model = kind(objective=QWK, eval_metric=["rmse", go.qwk_metric()], n_estimators=30,
+                     learning_rate=1.0, callbacks=[stop], n_jobs=1)  # fmt: skip
+        if kind is XGBRegressor:
+            model.fit(X, Y, eval_set=[(X[HELD_OUT], Y[HELD_OUT])], verbose=False)
+        else:
+            x_, y_ = (column(client, values, training) for values in (X, Y))
+            held_out = tuple(column(client, values, evaluation) for values in (X, Y))
+            fitted(client, model, x_, y_, eval_set=[held_out], verbose=False)
+        curve = model.evals_result()["validation_0"]["rmse"]
+        assert model.best_iteration == int(np.argmin(curve)) < 26
+        found.append(curve)
+    np.testing.assert_allclose(*found, rtol=1e-5)  # XGBoost's own sums of float32
 
 
 def test_without_ours_an_estimator_is_xgboosts(client) -> None:
@@ -537,6 +614,52 @@ def test_a_killed_worker_is_named(client) -> None:
     assert re.search(r"worker tcp://\S+ was lost in training", str(error))
     assert "from a new DaskDMatrix" in str(error)
     assert sum(address in str(error) for address in workers) == 1
+    check_exact(client)
+
+
+@pytest.mark.parametrize("door", ["train", "fit"])
+def test_a_worker_killed_before_the_first_round_is_named(client, door) -> None:
+    began, killing = time.monotonic(), {"callbacks": [faults.KilledCallback()]}
+    if door == "train":
+        error, workers = fail(client, go.qwk_objective(), **killing)
+    else:
+        workers = sorted(client.nthreads())
+        model = ours.DaskXGBRegressor(objective=QWK, n_estimators=2, **killing)
+        x, y = (column(client, values, thirds(3)) for values in (X, Y))
+        with pytest.raises(RuntimeError) as found:
+            fitted(client, model, x, y)
+        error = found.value
+    assert time.monotonic() - began < faults.SLEEP
+    assert re.search(r"worker tcp://\S+ was lost in training", str(error)), repr(error)
+    assert sum(address in str(error) for address in workers) == 1
+    check_exact(client)
+
+
+@pytest.mark.skipif(not HAS_TIMEOUT, reason="before XGBoost 3.0 it is XGBoost's own, of minutes")
+@pytest.mark.parametrize("when", ["measured", "trained"])
+def test_a_part_that_never_starts_is_named(client, when, monkeypatch) -> None:
+    """Where a worker is at work on something else, the others wait for the timeout, not for it."""
+    data, last = matrix(client, thirds(3)), sorted(client.nthreads())[2]
+    check_exact(client)
+    others = []
+
+    def keep_busy():
+        others.append(client.submit(time.sleep, 10 * faults.SLEEP, workers=[last], pure=False))
+        time.sleep(0.5)
+
+    start_at = on_one_machine.start_at
+    if when == "measured":
+        keep_busy()
+    else:
+        monkeypatch.setattr(
+            on_one_machine, "start_at", lambda *a, **k: (start_at(*a, **k), keep_busy())[0]
+        )
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match=rf"{last} was still at work when .* 3 s for an answer"):
+        trained(client, data, 20, QWK, timeout=SHORT)
+    assert time.monotonic() - began < faults.SLEEP
+    del others[:]
+    faults.restart(client, {last})
     check_exact(client)
 
 

@@ -305,11 +305,11 @@ def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch)
     X, y, _ = data
     submit = _in_step.ThreadPoolExecutor.submit
 
-    def two_only(pool, function, fold):
+    def two_only(pool, run, function, fold):
         if fold == 2:
             time.sleep(0.3)  # the others train, and one of them waits for this one
             raise KeyboardInterrupt
-        return submit(pool, function, fold)
+        return submit(pool, run, function, fold)
 
     monkeypatch.setattr(_in_step.ThreadPoolExecutor, "submit", two_only)
     before = threading.active_count()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from os import PathLike
 from typing import Any
 
@@ -12,8 +14,8 @@ import catboost
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks import Array, Facts, guards
-from gbdt_objectives._links import IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
@@ -22,7 +24,7 @@ from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
+from gbdt_objectives.objectives.base import Start, read_labels
 
 WORDS = words_of(
     CATBOOST, data="catboost.Pool", objective="str or Objective, also called ``loss_function``",
@@ -126,7 +128,8 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     if not pool.has_label():
         raise ValueError(f"{name} has no labels: pass label= to the Pool")
     if np.size(pool.get_baseline()):
-        guards.row_start_is_added(Facts(library=CATBOOST, row_start=f"baseline of {name}"))
+        start = {"row_start": f"baseline of {name}", "start_ends": (-np.inf, np.inf)}
+        Training(library=CATBOOST, **start)
     return np.asarray(pool.get_label())
 
 
@@ -140,15 +143,22 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
 ) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
-    return start(objective, labels(pool, "data"), weights(pool), request.others), {}
+    y, w = labels(pool, "data"), weights(pool)
+    return start(objective, y, w, request.others, params, request.training), {}
 
 
 def start(
-    objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any]
-) -> RowWise:
+    objective: Objective, y: Array, w: Array | None, given: MutableMapping[str, Any],
+    asked: Mapping[str, Any], training: Training,
+) -> RowWise:  # fmt: skip
     """The measured objective, and where it starts: at its intercept, or at an earlier model."""
     measured = objective.measured(y, w)
     check_row_wise(measured, y)
+    asked = {"snapshot_file": "experiment.cbsnapshot", **asked, **given}
+    if asked.get("save_snapshot"):  # CatBoost would go on with the rounds of another objective
+        name = sha256(f"{measured!r} {training.metric!r}".encode()).hexdigest()[:8]
+        given["snapshot_file"] = f"{asked['snapshot_file']}.{name}"
+    training.know(loss=measured.equations, rows=read_labels(measured, y, w))
     earlier = given.get("init_model")
     if earlier is None:
         return RowWise(measured, float(start_margin(measured)))
@@ -156,10 +166,8 @@ def start(
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
     given["init_model"] = earlier.copy()
-    guards.earlier_model_fits(Facts(
-        earlier="init_model", came=margins_of(earlier)[1], objective=objective, link=objective.link,
-        outputs=np.size(earlier.get_scale_and_bias()[1]),
-    ))  # fmt: skip
+    outputs = np.size(earlier.get_scale_and_bias()[1])
+    training.know(earlier=Earlier("init_model", outputs, margins_of(earlier)[1]))
     return RowWise(measured, 0.0)
 
 
@@ -168,7 +176,9 @@ def run(
 ) -> catboost.CatBoost:
     rounds = request.early_stopping_rounds
     metric = rendered(request.metric, loss.shift)
-    model = catboost.CatBoost({**request.params, "iterations": request.num_boost_round})
+    named = {"log": "Poisson", "logit": "Logloss"}.get(loss.objective.link.name, "RMSE")
+    params = {**request.params, "iterations": request.num_boost_round, "loss_function": named}
+    model = catboost.CatBoost(params)  # to_classifier and to_regressor look at the name
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
     pools = [pool for pool, _ in request.evals] or None
     with explain(loss, metric), set_temporarily(model, called):
@@ -180,13 +190,17 @@ def run(
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[None]:
-    """CatBoost refuses to change the parameters of a fitted estimator."""
-    before = estimator._init_params
+    """CatBoost refuses to change the parameters of a fitted estimator, and a fit that fails may
+    leave it without a model."""
+    before, model = estimator._init_params, estimator._object
     now = {**before, **parameters}.items()
     estimator._init_params = {name: v for name, v in now if v is not None}
-    estimator._canonized_params = None
+    estimator._canonized_params, estimator._object = None, type(model)()
     try:
         yield
+    except BaseException:
+        estimator._object = model
+        raise
     finally:
         estimator._init_params, estimator._canonized_params = before, None
 
@@ -205,11 +219,25 @@ LINKS = {
 """What margins of models of CatBoost's objectives are."""
 
 
+LINK = "gbdt_objectives_link"
+"""Where a model, and its file, name the link of an objective of ours."""
+OF_FILES: dict[str, Link] = {**BY_NAME, "score": Link.score(np.asarray, None)}
+
+
+def link_of(model: Any) -> Link | None:
+    """The link of an objective of ours that trained a model, or all models of a sum."""
+    own: Objective | None = vars(model).get("_objective")
+    if own is not None or not model.is_fitted():
+        return None if own is None else own.link
+    about = model.get_metadata().items()
+    links = {value for name, value in about if re.fullmatch(rf"(model\d+:)*{LINK}", name)}
+    return OPAQUE if len(links) > 1 else OF_FILES.get("".join(links))
+
+
 def margins_of(model: Any) -> tuple[str, Link]:
-    if (own := vars(model).get("_objective")) is not None:
-        return repr(own), own.link
-    name = model._object._get_loss_function_name()
-    return name, LINKS.get(name.partition(":")[0], OPAQUE)
+    own, name = vars(model).get("_objective"), model._object._get_loss_function_name()
+    link = link_of(model) or LINKS.get(name.partition(":")[0], OPAQUE)
+    return name if own is None else repr(own), link
 
 
 def shift_intercept(model: Any, delta: ArrayLike) -> Any:
@@ -231,8 +259,9 @@ def finish(model: Any, objective: Objective, intercept: Start) -> Any:
     leaves[: model.get_tree_leaf_counts()[0]] += intercept
     model.set_leaf_values(leaves)
     model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
+    about = model.get_metadata()
+    about[LINK] = objective.link.name
     if objective.link.name == "log":  # which predict() of a loaded file reads there
-        about = model.get_metadata()
         known = json.loads(about["params"])
         known["flat_params"]["loss_function"] = "Poisson"
         about["params"] = json.dumps(known)

@@ -9,7 +9,7 @@ from typing import Any
 import catboost
 import numpy as np
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
@@ -21,6 +21,12 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
+PLAIN = {"Raw", "RawFormulaVal", "Exponent", "AUC", "PRAUC", "NormalizedGini"}
+RIGHT = {"score": PLAIN, "opaque": PLAIN, "log": {*PLAIN, "Poisson", "Tweedie", "LogLinQuantile"}}
+"""What CatBoost makes of margins of a link, of which it knows nothing, and is right."""
+MEASURE = "measure what it predicts, with loss_metric(objective) or a metric of scikit-learn"
+LOAD = "load it into CatBoostClassifier(objective=model.objective_), or into CatBoostRegressor()"
+
 FEATURES = ("cat_features", "text_features", "embedding_features")
 STOPPING = ("early_stopping_rounds", "od_wait", "od_pval", "od_type")
 
@@ -31,6 +37,7 @@ class Fitting(_estimators.Fitting):
     model = catboost.CatBoost
     fitted = "_objective"
     row_starts = "baseline", "baseline"
+    arrange = staticmethod(lambda own, X, name="": X)  # which it compares, or takes by name
 
     @staticmethod
     def classifies(estimator: Any) -> bool:
@@ -53,16 +60,16 @@ class Fitting(_estimators.Fitting):
             self.given |= {"y": labels, "sample_weight": _train.weights(X)}
         if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
+        if isinstance(named(self.estimator, "eval_metric"), list | tuple):
+            raise ValueError(
+                "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
+            )
         if not self.is_ours:
             own = named(self.estimator, *OBJECTIVES)
             if callable(own) and not any("calc_ders" in name for name in dir(own)):
                 _arguments.check_is_objective(own)
             return
         asked = self.estimator.get_params()
-        if len(self.metrics) > 1:
-            raise ValueError(
-                "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
-            )
         if asked.get("objective") is not None and asked.get("loss_function") not in (None, "RMSE"):
             raise ValueError(
                 "objective and loss_function are one parameter of CatBoost: leave one out"
@@ -71,7 +78,7 @@ class Fitting(_estimators.Fitting):
             metric = None if self.metric is not None else asked.get("eval_metric")
             _arguments.refuse_all({**asked, "eval_metric": metric}, _train.REFUSED)
             if "baseline" in self.given:
-                guards.row_start_is_added(Facts(library=CATBOOST, row_start="baseline"))
+                self.training.know(row_start="baseline", start_ends=(-np.inf, np.inf))
             for name, (one, _) in {"X": (X, None), **self.evaluation_sets()}.items():
                 if isinstance(one, catboost.Pool):
                     _train.labels(one, name)
@@ -79,9 +86,8 @@ class Fitting(_estimators.Fitting):
             link = self.read_by(self.metric)
             self.parameters["eval_metric"] = rendered(self.metric, link=link)
         if self.stops(asked) and not asked.get("eval_fraction"):
-            facts = Facts(objective=self.objective, metric=self.metric, library=CATBOOST)
-            guards.stops_on_a_metric_of_ours(facts)
-            self.check_held_out("valid")
+            self.training.know(stops_on=self.metric)
+            self.stops_on_sets("valid", None)
 
     def stops(self, asked: Mapping[str, Any]) -> bool:
         """Whether the model is cut back to its best round, or training stops early."""
@@ -114,7 +120,7 @@ class Fitting(_estimators.Fitting):
         return class_positions("y", y, classes)
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> Any:
-        return _train.start(objective, y, w, self.given)
+        return _train.start(objective, y, w, self.given, self.estimator.get_params(), self.training)
 
     def hand_over(self, loss: Any) -> None:
         metric = rendered(self.metric, loss.shift)
@@ -134,6 +140,11 @@ class Fitting(_estimators.Fitting):
         _train.finish(self.estimator, objective, self.parameters["loss_function"].shift)
 
     set_temporarily = staticmethod(_train.set_temporarily)
+
+    @staticmethod
+    def most_probable(estimator: Any, p: Any) -> Any:
+        several, limit = p.shape[1] > 2, estimator.get_probability_threshold()
+        return estimator.classes_[p.argmax(axis=1) if several else (p[:, 1] > limit).astype(int)]
 
     @classmethod
     def held_out(
@@ -161,17 +172,43 @@ class Ours(catboost.CatBoost):
         super().__setstate__(state)
 
     def load_model(self, *args: Any, **kwargs: Any) -> Any:
-        """Load a model, as CatBoost does; its margins are no longer those of an earlier fit."""
-        self.__dict__.pop("_objective", None)
-        return super().load_model(*args, **kwargs)
+        """Load a model, as CatBoost does; the objective of the estimator reads its scores."""
+        objective = named(self, *OBJECTIVES)
+        super().load_model(*args, **kwargs)
+        self.__dict__.pop("_objective", None)  # of an earlier fit
+        if Fitting.reads(objective) and _train.margins_of(self)[1].name in ("score", "undeclared"):
+            self._objective = objective
+        return self
 
-    def _tune_hyperparams(self, *args: Any, **kwargs: Any) -> Any:
+    def _prepare_train_params(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(named(self, *OBJECTIVES), Objective):
             raise TypeError(
                 "CatBoost's own search does not call fit, and so trains no objective of ours: use "
-                "GridSearchCV or RandomizedSearchCV of scikit-learn"
+                "GridSearchCV, RandomizedSearchCV or RFE of scikit-learn"
             )
-        return super()._tune_hyperparams(*args, **kwargs)
+        return super()._prepare_train_params(*args, **kwargs)
+
+    def _check(self, argument: str, asked: Any, instead: str) -> None:
+        """Raise if CatBoost would misread margins of which it knows nothing."""
+        link, names = _train.link_of(self), {str(x).partition(":")[0] for x in np.atleast_1d(asked)}
+        if link is not None and (wrong := names - RIGHT.get(link.name, names)):
+            raise ValueError(
+                f"CatBoost's {argument}={min(wrong)!r} would misread the model's margins, "
+                f"{link.margins}: {instead}"
+            )
+
+    def _base_eval_metrics(self, pool: Any, metrics: Any, *args: Any) -> Any:
+        self._check("metrics", metrics, MEASURE)
+        return super()._base_eval_metrics(pool, metrics, *args)
+
+    def create_metric_calcer(self, metrics: Any, *args: Any, **kwargs: Any) -> Any:
+        self._check("metrics", metrics, MEASURE)
+        return super().create_metric_calcer(metrics, *args, **kwargs)
+
+    def get_feature_importance(self, *args: Any, **kwargs: Any) -> Any:
+        asked = kwargs.get("model_output", "Raw")
+        self._check("model_output", asked, "leave it out, for SHAP values of the margins")
+        return super().get_feature_importance(*args, **kwargs)
 
     def _predict(self, data: Any, prediction_type: str, *args: Any, **kwargs: Any) -> Any:
         asked, read = self._reading(prediction_type)
@@ -189,6 +226,8 @@ class Ours(catboost.CatBoost):
             "LogProbability": np.log,
         }  # fmt: skip
         if not Fitting.reads(objective) or prediction_type not in made:
+            instead = LOAD if isinstance(self, catboost.CatBoostClassifier) else "leave it out"
+            self._check("prediction_type", prediction_type, instead)
             return prediction_type, lambda found: found
 
         def read(margin: Any) -> Any:
@@ -222,8 +261,8 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
     """``catboost.CatBoostRegressor`` for objectives and metrics of this package."""
 
     def _get_default_prediction_type(self) -> Any:
-        link = getattr(vars(self).get("_objective"), "link", None)
-        return "Exponent" if link == LOG else super()._get_default_prediction_type()
+        is_log = _train.link_of(self) == LOG
+        return "Exponent" if is_log else super()._get_default_prediction_type()
 
 
 @drop_in(Fitting)
@@ -240,3 +279,9 @@ class CatBoostClassifier(catboost.CatBoostClassifier, Ours):
     def classes_(self) -> Any:
         K = getattr(vars(self).get("_objective"), "n_classes", None) or 2
         return super().classes_ if K == 2 else np.arange(K)
+
+    def set_probability_threshold(self, *args: Any, **kwargs: Any) -> None:
+        """Set the probability above which the second of two classes is predicted, else 1/2."""
+        if (K := len(self.classes_)) > 2:
+            raise ValueError(f"a threshold is for two classes, here are {K}: read predict_proba")
+        super().set_probability_threshold(*args, **kwargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +13,16 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
+from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
-from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves, averages, read_objective
+from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, read_objective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -96,27 +95,19 @@ def run(
     request: Request, callbacks: list[Any], started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:  # fmt: skip
-    def shift(evaluated: lgb.Dataset) -> Start:
-        own = started.of(evaluated)
-        if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
-            raise _train.lost_start(
-                "boosting starts at 0 on an evaluation set that has an init_score"
-            )
-        return own.shift
-
     others: dict[str, Any] = {}
     if request.function == "train":
         others = {
             "valid_sets": [dataset for dataset, _ in request.evals] or None,
             "valid_names": [name for _, name in request.evals] or None,
-            "keep_training_booster": True,  # else it would be written and read back twice
         }
     several = _arguments.several_outputs(request.objective)
     return getattr(lgb, request.function)(
         {**request.params, **several, "objective": started, "metric": "None"}, request.data,
         request.num_boost_round,
-        feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
-        callbacks=callbacks, **others, **request.others,
+        feval=None if request.metric is None else request.metric.lightgbm,
+        callbacks=[completing(getattr(started, "folds", [started])), *callbacks],
+        **others, **request.others,
     )  # fmt: skip
 
 
@@ -134,8 +125,8 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
     ``init_model`` that LightGBM leaves on the data, as init_score."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
-            "keep_training_booster=True is refused: training ends when the intercept is written "
-            "into the model; leave it out, and train on with init_model="
+            "keep_training_booster=True is refused: what it keeps would train on from margins "
+            "without the intercept; leave it out, and train on with init_model="
         )
     if any(name == "training" and dataset is not request.data for dataset, name in request.evals):
         raise ValueError(
@@ -147,7 +138,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
             "is for rows in their order: make lightgbm.Dataset(X[rows], label=y[rows])"
         )
-    goes_on = continues(request.others, request.objective, request.data)
+    goes_on = continues(request.others, request.data, request.training)
     with one_at_a_time() as first_round, explain_errors():
         had = [init_score(d, request.objective.outputs) for d in datasets] if goes_on else []
         try:
@@ -160,13 +151,12 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
                     dataset.set_field("init_score", score)
 
 
-def continues(given: MutableMapping[str, Any], objective: Objective, data: Any) -> bool:
+def continues(given: MutableMapping[str, Any], data: Any, training: Training) -> bool:
     """Whether training continues an earlier model, ``given["init_model"]``; if so, it is read."""
     if given.get("init_model") is None:
         return False
     given["init_model"] = read_booster(given["init_model"])
-    known = earlier_facts({**given, "train_set": data})
-    guards.earlier_model_fits(Facts(**known, objective=objective, link=objective.link))
+    training.know(**earlier_facts({**given, "train_set": data}))
     return True
 
 
@@ -175,14 +165,28 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
     if seen.get("init_model") is None:
         return {}
     booster, data = read_booster(seen["init_model"]), seen["train_set"]
-    X = data.data if isinstance(data, lgb.Dataset) else data
-    columns = [str(name).replace(" ", "_") for name in getattr(X, "columns", ())]
-    columns = data.get_feature_name() if getattr(data, "_handle", None) else columns
-    return {
-        "earlier": "init_model", "outputs": booster.num_model_per_iteration(),
-        "averages": averages(booster), "came": OF_LIGHTGBM.get(read_objective(booster)[0]),
-        "columns": (booster.feature_name(), columns),
-    }  # fmt: skip
+    Layout(
+        name="X", trained_on=booster.feature_name(), known=booster.pandas_categorical or (),
+        of="init_model", **layout_of(data),
+    )  # fmt: skip
+    came = OF_LIGHTGBM.get(read_objective(booster)[0])
+    outputs = booster.num_model_per_iteration()
+    return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
+
+
+def layout_of(data: Any) -> dict[str, Any]:
+    """The facts of the layout of a Dataset, or of what becomes one."""
+    X, rows = data, {}
+    if isinstance(data, lgb.Dataset):  # which has frames and Series until it is constructed
+        X, rows = data.data, {"label": data.label, "weight": data.weight}
+        rows = {"X": X, **rows, "init_score": data.init_score}
+    names, kinds = column_names(X), X.dtypes.items() if hasattr(X, "iloc") else ()
+    categories = {name: list(kind.categories) for name, kind in kinds if kind == "category"}
+    if getattr(data, "_handle", None):
+        names = data.get_feature_name()
+        coded = [names[k] for k in data.params.get("categorical_column", ())]
+        categories = dict(zip(coded, data.pandas_categorical or (), strict=False))
+    return {"columns": names, "rows": rows, "categories": categories}
 
 
 def read_booster(model: Any) -> lgb.Booster:
@@ -190,7 +194,7 @@ def read_booster(model: Any) -> lgb.Booster:
     if isinstance(model, lgb.LGBMModel):
         return model.booster_
     if isinstance(model, lgb.Booster):
-        return model
+        return model.complete() if isinstance(model, InTraining) else model
     if not isinstance(model, str | Path):
         found = _checks.shown(model)
         raise TypeError(f"init_model must be a Booster, a fitted estimator or path, found {found}")
@@ -218,19 +222,54 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
     then LightGBM constructs the data, and one thread would free what another is to read."""
     lock, held = _construction, True
 
-    def first_round(env: Any) -> None:
+    def release(env: Any) -> None:
         nonlocal held
         if held:
             held = False
             lock.release()
 
-    first_round.before_iteration = True  # type: ignore[attr-defined]
-    first_round.order = -(10**6)  # type: ignore[attr-defined]  # before what the user has
     lock.acquire()
     try:
-        yield first_round
+        yield before_rounds(release)
     finally:
-        first_round(None)
+        release(None)
+
+
+def before_rounds(act: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A callback before the first round, and before what the user has."""
+
+    def first_round(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            act(env)
+
+    first_round.before_iteration = True  # type: ignore[attr-defined]
+    first_round.order = -(10**6)  # type: ignore[attr-defined]
+    return first_round
+
+
+def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
+    """A callback that makes boosters complete to all that read them while they train."""
+
+    def complete(env: Any) -> None:
+        boosters = getattr(env.model, "boosters", [env.model])  # of cv
+        for booster, started in zip(boosters, starts, strict=True):
+            booster.__class__, booster._started = InTraining, started
+            of_rows = isinstance(started.start, np.ndarray) and np.any(started.start)
+            if of_rows and any(d.get_field("init_score") is None for d in booster.valid_sets):
+                raise _train.lost_start(
+                    "boosting starts at 0 on an evaluation set that has an init_score"
+                )
+
+    return before_rounds(complete)
+
+
+def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
+    """A complete model up to the best round: of what ``lightgbm.cv`` leaves in training, or of what
+    was trained without our callback, by a subclass that passes callbacks of its own."""
+    if not hasattr(booster, _train.MARK):
+        started = StartedObjective(objective, None, Training(), lacks=intercept)
+        booster.__class__, booster._started = InTraining, started  # type: ignore[attr-defined]
+    return booster.complete(None) if isinstance(booster, InTraining) else booster
 
 
 def place(
@@ -240,34 +279,16 @@ def place(
     """The objective, which starts at an init_score, or shifts all margins by its intercept."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
-    guards.rows_start_alike(Facts(row_start="init_score", has_start=has_score))
+    training = request.training.know(row_start="init_score", sets_with_start=has_score)
     own_start = next(iter(scores.values()))
     if request.others.get("init_model") is not None:
-        return StartedObjective(objective, None), {}
+        return StartedObjective(objective, None, training), {}
     if own_start is not None:
         ends = _train.ends_of(own_start)
         if request.function == "train" or ends[0] == ends[1]:  # cv's predictions start as rows do
-            guards.row_start_is_added(Facts(library=LIGHTGBM, row_start="init_score", ends=ends))
-        return StartedObjective(objective, own_start), {}
-    return StartedObjective(objective, 0.0, shifts=True), {}
-
-
-def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model: the best rounds, with the intercept and LightGBM's name of the transform,
-    in a new booster: one that was trained on a custom objective refuses to refit."""
-    transform, name = objective.link.lightgbm, objective.link.refits
-    text = booster.model_to_string()  # to the best iteration, if training stopped early
-    head, trees = text.split("\n\n", 1)
-    lines = [line for line in head.split("\n") if not line.startswith("objective=")]
-    trees, mark, rest = trees.rpartition("\nparameters:\n")
-    rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
-    text = "\n".join([*lines, f"objective={transform}"]) + "\n\n" + trees + mark + rest
-    intercepts = np.broadcast_to(intercept, objective.outputs)
-    complete = lgb.Booster(model_str=add_to_leaves(text, intercepts))
-    complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
-    complete.params = {**booster.params, "objective": name}  # old versions read none from a text
-    setattr(complete, _train.MARK, _train.corrected_rate(objective))
-    return complete
+            training.know(start_ends=ends)
+        return StartedObjective(objective, own_start, training), {}
+    return StartedObjective(objective, 0.0, training, shifts=True), {}
 
 
 def _current(dataset: lgb.Dataset, name: str) -> Any:
@@ -328,51 +349,64 @@ class StopEarly:
     """A callback that stops on ``metric`` of the last set evaluated; LightGBM's own stops on any.
 
     Rounds before the metric's first move do not count: rounded scores are all in one class at
-    first. A value must be better than the best by more than ``min_delta``. With ``verbose`` it says
-    what LightGBM's own says, where LightGBM says it.
+    first. A value must be better than the best by more than ``min_delta``, a list of which has one
+    for each metric. With ``verbose`` it says what LightGBM's own says, where LightGBM says it.
     """
 
     before_iteration = False
     data = None
 
-    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: float = 0.0) -> None:
+    def __init__(self, metric: Metric, rounds: int, verbose: bool, min_delta: Any = 0.0) -> None:
         self.metric, self.rounds, self.verbose, self.min_delta = metric, rounds, verbose, min_delta
+        self.name, self.value = metric.name, None  # as an estimator's metric was reported last
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
         if k == 0:
             self._say(f"Training until validation scores don't improve for {self.rounds} rounds")
+            self.names = list(dict.fromkeys(map(_name, env.evaluation_result_list)))
+            self.delta = self._delta()
             self.first = self.best = value
             self.best_round = self.last_still = 0
         if value == self.first and self.last_still == max(k - 1, 0):
             self.last_still = k
         gain = value - self.best if self.metric.greater_is_better else self.best - value
-        if gain > self.min_delta:
+        if gain > self.delta:
             self.best, self.best_round = value, k
         if self.best_round == k:
             self.results = env.evaluation_result_list
         stops = k - max(self.best_round, self.last_still) >= self.rounds
         if stops or env.iteration == env.end_iteration - 1:
-            _train.warn_if_few(self.best_round, k + 1, self.metric.name)
+            _train.warn_if_few(self.best_round, k + 1, self.name)
             best = env.begin_iteration + self.best_round
             found = "\t".join(f"{r[0]}'s {r[1]}: {r[2]:g}" for r in self.results)
             met = "Early stopping, best" if stops else "Did not meet early stopping. Best"
-            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}")
+            only = f"\nEvaluated only: {self.name}" * (len(self.names) > 1)
+            self._say(f"{met} iteration is:\n[{best + 1}]\t{found}{only}")
             raise lgb.callback.EarlyStopException(best, self.results)
 
     def _say(self, text: str) -> None:
         if self.verbose:
             lgb.basic._log_info(text)
 
+    def _delta(self) -> float:
+        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        if len(given) not in (0, 1, len(self.names)):
+            wrong = f"early_stopping has min_delta={given}, but what is measured are "
+            raise ValueError(f"{wrong}{', '.join(self.names)}: write one number, or one for each")
+        return float([*given, 0][self.names.index(self.name) if given[1:] else 0])
+
     def _value(self, results: list[Any]) -> float:
-        """The value in (data, metric, value, ...); old versions of cv join the first two names."""
         for result in reversed(results):
-            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
-                return float(result[2])
-        raise ValueError(
-            f"early stopping on {self.metric.name} finds no set on which it is evaluated"
-        )
+            if _name(result) == self.name:
+                return float(result[2] if self.value is None else self.value)
+        raise ValueError(f"early stopping on {self.name} finds no set on which it is evaluated")
+
+
+def _name(result: Any) -> str:
+    """The metric of (data, metric, value, ...); old versions of cv join the first two names."""
+    return " ".join(result[:2]).rpartition(" ")[2]
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
@@ -391,17 +425,13 @@ def stops_by_name(callback: Any) -> bool:
     return isinstance(callback, kind) and callback.stopping_rounds > 0
 
 
-def _min_delta(given: Any) -> float:
-    """One number: LightGBM also takes a list of one for each metric."""
-    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
-    if isinstance(one, list):
-        raise ValueError(
-            f"early_stopping has min_delta={given}, but stops on one metric: write one number"
-        )
-    delta = _checks.number("min_delta of early_stopping", one)
-    if delta < 0:
-        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
-    return delta
+def _min_delta(given: Any) -> Any:
+    """A number, or a list of one for each metric."""
+    for one in given if isinstance(given, list) else [given]:
+        delta = _checks.number("min_delta of early_stopping", one)
+        if delta < 0:
+            raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return given
 
 
 def is_loud(params: Mapping[str, Any]) -> bool:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
-from sklearn.utils.metaestimators import available_if
+import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.tables import arranged
+from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
-from gbdt_objectives.adapters._train import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
@@ -32,6 +33,9 @@ OWN = {
 
 DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
 """Parameters that the estimators name, with the value that they always have."""
+OF_ESTIMATORS = {
+    table.TABLE.main.get(name, name): name for name, v in DEFAULTS.items() if v is not None
+}
 
 
 class Fitting(_estimators.Fitting):
@@ -40,6 +44,7 @@ class Fitting(_estimators.Fitting):
     fitted = "_objective"
     row_starts = "init_score", "eval_init_score"
     metrics_in_fit = True
+    asked_of_rows = "predict", "decision_function"  # the latter in LightGBM >= 4.7
 
     @staticmethod
     def reads(fitted: object) -> bool:
@@ -60,7 +65,7 @@ class Fitting(_estimators.Fitting):
         if not self.is_classifier:  # whose own fit encodes the labels of eval_set, not eval_y
             self.set_evaluation_sets(list(self.evaluation_sets().values()))
         if self.metric is not None:
-            self._direct_stopping(self.metric)
+            self._direct_stopping(self.metric, named)
         if objective is None:
             return
         found = {name: v for name, v in asked.items() if name not in OWN}
@@ -69,32 +74,47 @@ class Fitting(_estimators.Fitting):
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
-        facts = Facts(others=tuple(metrics), objective=objective, library=LIGHTGBM)
         table.check(said, objective, stops_early=stops_early)
+        self.training.know(others=metrics, predicts_by=IDENTITY)
         names = [m for m in metrics if isinstance(m, str)]
         if objective.link.is_transformed or objective.link.is_of_objective:
-            guards.own_metrics_read_margins(facts)
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not names:
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names(asked):
-            if not metrics:
-                guards.stops_on_a_metric_of_ours(facts)
+            self.training.know(stops_on=next(iter(metrics), None))
             if not named:  # LightGBM would stop on its default, too
                 self.parameters["metric"] = names or "None"
 
-    def _direct_stopping(self, metric: Metric) -> None:
-        """Let early stopping look at the metric alone."""
-        callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
+    def _direct_stopping(self, metric: Metric, named: list[Any]) -> None:
+        """Let early stopping look at the metric alone, or, where it is to look at the first only
+        and that is one of LightGBM's own, leave it. ``named`` are those of the parameters."""
         found = self.estimator.get_params()
+        is_listed = any(isinstance(one, str) for one in self.metrics)
+        own_first = isinstance((self.metrics if is_listed else [*named, *self.metrics])[0], str)
+        callbacks = self.given.get("callbacks") or []
+        for k, one in enumerate(_train.direct_callbacks(callbacks, metric)):
+            if not (own_first and getattr(callbacks[k], "first_metric_only", False)):
+                callbacks = [*callbacks[:k], one, *callbacks[k + 1 :]]
         for name in table.TABLE.given(found, "early_stopping_round"):
+            if found.get("first_metric_only") and own_first:
+                break
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
                 callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
-        if _train.any_stops_early(callbacks):
-            self.check_held_out("valid")
+        stops = [one for one in callbacks if isinstance(one, _train.StopEarly)]
+        if stops:
+            self.stops_on_sets("valid", None)
+
+        def reported(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+            answer = metric.lightgbm(y_true, y_pred, sample_weight)
+            for one in stops:
+                one.name, one.value, _ = answer
+            return answer
+
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self, asked: dict[str, Any]) -> bool:
@@ -116,11 +136,16 @@ class Fitting(_estimators.Fitting):
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         for name in [name for name in self.row_starts if name in self.given]:
-            facts = Facts(library=LIGHTGBM, estimator=self.estimator, row_start=name)
-            guards.row_start_is_added(facts)
-        if _train.continues(self.given, objective, self.given["X"]):
-            return StartedObjective(objective, None)
-        return StartedObjective(objective, 0.0, shifts=True)
+            self.training.know(row_start=name, start_ends=(-np.inf, np.inf))
+        if _train.continues(self.given, self.given["X"], self.training):
+            return StartedObjective(objective, None, self.training)
+        return StartedObjective(objective, 0.0, self.training, shifts=True)
+
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        callbacks = self.given.get("callbacks") or ()
+        started.anew = self.objective if may_change_data(callbacks) else None
+        self.given["callbacks"] = [_train.completing([started]), *callbacks]
 
     @contextmanager
     def around(self) -> Iterator[None]:
@@ -142,17 +167,16 @@ class Fitting(_estimators.Fitting):
             estimator._class_weight = None
 
     finish, by_name = staticmethod(_train.finish), staticmethod(by_name)
+    arrange = staticmethod(arranged)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     """{alias that was given: the estimator's own name of it, which stands at its default}."""
-    written: dict[str, str] = {}
-    for main, names in ALIASES.items():
-        for own in names:
-            given = [name for name in table.TABLE.given(found, main) if name != own]
-            if given and DEFAULTS.get(own) is not None and found.get(own) == DEFAULTS[own]:
-                written[given[0]] = own
-    return written
+    named = {name: OF_ESTIMATORS.get(table.TABLE.main.get(name, name), name) for name in found}
+    return {
+        alias: own for alias, own in named.items()
+        if alias != own and found[alias] is not None and found.get(own) == DEFAULTS[own]
+    }  # fmt: skip
 
 
 def _check_names(names: list[Any]) -> None:
@@ -174,19 +198,8 @@ def _check_names(names: list[Any]) -> None:
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
-    @wraps(lgb.LGBMRegressor.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        return super().predict(by_name(self, X), *args, **kwargs)
-
 
 @drop_in(Fitting)
 @documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
-
-    if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
-
-        @available_if(Fitting.margins_decide)  # type: ignore[untyped-decorator]
-        @wraps(lgb.LGBMClassifier.decision_function)
-        def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().decision_function(X, *args, **kwargs)

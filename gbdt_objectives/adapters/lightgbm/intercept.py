@@ -1,8 +1,9 @@
-"""The intercept of a trained LightGBM model, and what its parameters did to it."""
+"""The intercept of a LightGBM model, in training and after, and what its parameters did to it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
+from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
+from gbdt_objectives.objectives import Objective
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
 SHIFTABLE_OBJECTIVES = (
@@ -76,12 +79,11 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
 
 
 def add_to_leaves(text: str, raw: Array) -> str:
-    """The text of a model with ``raw`` (K,), in raw score units, added to its intercepts."""
+    """The text of a model with ``raw`` (K,), in raw score units, added to its intercepts, as
+    LightGBM itself would write it."""
     K = len(raw)
     first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees\n") + 1
     head, rest = text[:first], text[last:]
-    # the sizes of the trees' texts are optional, and a wrong one aborts the process
-    head = re.sub(r"(?m)^tree_sizes=.*\n", "", head)
     # LightGBM (4.7) cannot read its own models if they were trained on columns given by name
     rest = re.sub(r"(?m)^\[(categorical_feature|ignore_column): name:.*\]$", r"[\1: ]", rest)
     # an average needs it in all trees, a sum in the first of each output
@@ -89,6 +91,8 @@ def add_to_leaves(text: str, raw: Array) -> str:
     end = last if after < 0 else after + 1
     trees = re.split(r"(?m)^(?=Tree=\d+$)", text[first:end])[1:]
     edited = [_add_to_tree(tree, float(raw[t % K])) for t, tree in enumerate(trees)]
+    sizes = " ".join(str(len(tree)) for tree in edited)  # a wrong one aborts the process
+    head = re.sub(rf"(?m)^tree_sizes=\d+( \d+){{{len(edited) - 1}}}", f"tree_sizes={sizes}", head)
     return "".join([head, *edited, text[end:last], rest])
 
 
@@ -100,25 +104,90 @@ def _add_to_tree(tree: str, delta: float) -> str:
         return tree
 
     def added(line: re.Match[str]) -> str:
-        return line[1] + " ".join(repr(float(value) + delta) for value in line[2].split())
+        digits = "g" if line[1] == "internal_value=" else ".17g"
+        return line[1] + " ".join(format(float(v) + delta, digits) for v in line[2].split())
 
     tree = re.sub(r"(?m)^((?:leaf_value|leaf_const|internal_value)=)(.*)$", added, tree)
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
+class InTraining(lgb.Booster):
+    """A booster in training: its trees lack the intercept, and its objective has no name. What is
+    read of it has both. ``lightgbm.train`` ends with ``model_from_string(model_to_string())``."""
+
+    _started: _train.StartedObjective
+
+    def complete(self, num_iteration: int | None = -1) -> lgb.Booster:
+        copy = lgb.Booster(model_str=self.model_to_string(num_iteration))
+        copy.best_iteration, copy.best_score = self.best_iteration, self.best_score
+        copy.params = dict(self.params)  # which old versions do not read from a text
+        return _named(copy, self._started.objective)
+
+    def model_to_string(
+        self, num_iteration: int | None = None, start_iteration: int = 0, *args: Any, **kwargs: Any
+    ) -> str:  # fmt: skip
+        text = super().model_to_string(num_iteration, start_iteration, *args, **kwargs)
+        objective, lacks = self._started.objective, self._started.lacks
+        transform, name = objective.link.lightgbm, objective.link.refits
+        text = text.replace("\nfeature_names=", f"\nobjective={transform}\nfeature_names=", 1)
+        trees, mark, rest = text.rpartition("\nparameters:\n")
+        rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
+        text = trees + mark + rest
+        if start_iteration > 0 or not self.num_trees():
+            return text
+        return add_to_leaves(text, np.broadcast_to(lacks, objective.outputs))
+
+    def model_from_string(self, model_str: str) -> lgb.Booster:
+        self.__class__ = lgb.Booster  # type: ignore[assignment]
+        self._Booster__set_objective_to_none = False  # or it would refuse to refit
+        return _named(self.model_from_string(model_str), self.__dict__.pop("_started").objective)
+
+    def __deepcopy__(self, *memo: Any) -> lgb.Booster:
+        return self.complete()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return object.__new__, (lgb.Booster,), self.complete().__getstate__()
+
+    def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> lgb.Booster:
+        lacks = np.ravel(self._started.lacks)[tree_id : tree_id + 1].sum()
+        return super().set_leaf_output(tree_id, leaf_id, value - lacks)
+
+    def reset_parameter(self, params: dict[str, Any]) -> lgb.Booster:
+        return _named(super().reset_parameter(params), self._started.objective)
+
+    def _Booster__inner_eval(self, data_name: str, data_idx: int, feval: Any) -> Any:
+        """Metrics see what the objective adds to margins, too."""
+        shift, evaluate = self._started.shift, super()._Booster__inner_eval  # type: ignore[misc]
+        if np.any(shift):
+            each = feval if isinstance(feval, list) else [feval]
+            feval = [one and _train.shift_metric(one, lambda data: shift) for one in each]
+        return evaluate(data_name=data_name, data_idx=data_idx, feval=feval)
+
+
+def _of_copy(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: getattr(self.complete(), name)(*args, **kwargs)
+
+
+for _name in (
+    "save_model", "predict", "dump_model", "refit", "get_leaf_output", "lower_bound", "upper_bound"
+):  # fmt: skip
+    setattr(InTraining, _name, _of_copy(_name))
+for _name in ("__module__", "__name__", "__qualname__"):  # MLflow looks at the name of the class
+    setattr(InTraining, _name, getattr(lgb.Booster, _name))
+
+
+def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:
+    """The booster, which says what it was trained on."""
+    booster.params["objective"] = objective.link.refits
+    setattr(booster, _train.MARK, _train.corrected_rate(objective))
+    return booster
+
+
 def by_name(model: Any, X: Any) -> Any:
-    """Rows of a frame with the model's columns in its order: LightGBM reads them by position."""
+    """Rows of a table with the model's columns in its order: LightGBM reads them by position."""
     booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
-    if booster is None or not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return X
-    own = booster.feature_name()
-    places = {str(name).replace(" ", "_"): k for k, name in enumerate(X.columns)}
-    lacks = [name for name in own if name not in places]
-    if list(places) == own or len(lacks) == len(own):
-        return X
-    if lacks:
-        raise ValueError(f"X lacks the model's columns {_checks.shown(lacks)}: pass all, by name")
-    return X.iloc[:, [places[name] for name in own]]
+    own = getattr(model, "_columns", None) or (booster and booster.feature_name())
+    return arranged(own, X)
 
 
 def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:

@@ -34,6 +34,8 @@ def knows_objective(name: str) -> bool:
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
+    if isinstance(seen["self"], intercept.InTraining):
+        return None
     name = read_once(lambda booster: intercept.margins_of(booster)[0], seen["self"])
     return None if name == intercept.CUSTOM else OF_LIGHTGBM.get(name, OPAQUE)
 
@@ -194,11 +196,13 @@ LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
     evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts,
+    measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
     stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.is_loud(params)),
     direct=_train.direct_callbacks, check=_train.check, labels=_train.labels, hold=_train.hold,
-    place=_train.place, fold_rows=_train.fold_rows, run=_train.run, finish=_train.finish,
+    layout_of=_train.layout_of, place=_train.place, fold_rows=_train.fold_rows, run=_train.run,
+    finish=_train.finish,
     # estimators
     kinds=KINDS, fitting=estimators.Fitting, aliases=ALIASES, check_offset=check_offset,
     defaults={"Regressor": (None, "regression"), "Classifier": (None, "binary")},

@@ -12,7 +12,7 @@ from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
@@ -42,7 +42,7 @@ REFUSED = by_reason({
     "objective= already says what to train on; leave it out": "objective",
     "pass num_boost_round= to train(), or n_estimators= of an estimator": "num_iterations",
     "pass early_stopping_rounds= to train()": "early_stopping_round=0",
-    "train() stops on any improvement; leave it out": "early_stopping_min_delta=0",
+    "pass callbacks=[lightgbm.early_stopping(rounds, min_delta=...)]": "early_stopping_min_delta=0",
     "LightGBM ignores it under a custom objective; boosting starts at the objective's intercept "
     "anyway": "boost_from_average=0",
     "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
@@ -100,6 +100,11 @@ NOT_GOSS = {"boosting": (*GBDT, "dart"), "data_sample_strategy": (None, "bagging
 NO_GOSS = "LightGBM ignores it here; write data_sample_strategy='goss' too, or leave it out"
 
 REFUSED_WITH: RefusedWith = {
+    "boosting": (
+        ("gbdt", "gbrt", "dart", "goss"), {},
+        "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "
+        "forest on its own objective (in QWKClassifier: objective=None)",
+    ),
     "bagging_fraction": (
         (1,), {"bagging_freq": (None, 0, -1)},
         "LightGBM samples no rows here; write bagging_freq=1 too, or leave it out",
@@ -114,15 +119,12 @@ REFUSED_WITH: RefusedWith = {
     ),
 }  # fmt: skip
 
-REFUSED_STOPPING: Refused = {
-    "boosting": (
-        ("gbdt", "gbrt", "goss"),
-        "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
-        "early_stopping_rounds out",
-    )
-}
+REFUSED_STOPPING = by_reason({
+    "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
+    "early_stopping_rounds out": "boosting=gbdt|gbrt|goss",
+})  # fmt: skip
 
-FOREIGN = each_word({
+FOREIGN = by_reason({
     "set init_score on the data": "base_score",
     DATASET: "init_score feature_name reference position free_raw_data",
     "pass feature_name= to the Dataset": "feature_names",
@@ -152,7 +154,7 @@ FOREIGN = each_word({
     "write xgboost_dart_mode": "normalize_type",
     "leave it out: nothing but metric= is measured": "disable_default_eval_metric",
     "leave it out: train() checks them": "validate_parameters",
-})  # fmt: skip
+}, "LightGBM has no such parameter and ignores it; ")  # fmt: skip
 
 USED = frozenset({*FROM_FILE, "num_class"})
 PASSED = frozenset(NAMES) - USED - REFUSED.keys()
@@ -160,7 +162,7 @@ PASSED = frozenset(NAMES) - USED - REFUSED.keys()
 
 TABLE = Table(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=USED,
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
+    refused=REFUSED | FOREIGN, refused_with=REFUSED_WITH,
 )  # fmt: skip
 
 
@@ -169,15 +171,8 @@ def check(
 ) -> None:
     """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
     ``from_file``: whether the data is or may be read from a file."""
-    _arguments.refuse(
-        params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
-        "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "
-        "forest on its own objective (in QWKClassifier: objective=None)",
-    )  # fmt: skip
-    _arguments.check_num_class(params, ALIASES["num_class"], objective)
-    TABLE.check(params, stops_early, KNOWN.__contains__)
-    if not from_file:
-        _arguments.refuse_all(params, FROM_FILE, TABLE.names)
+    here = {"num_class": _arguments.num_class(objective), **({} if from_file else FROM_FILE)}
+    TABLE.check(params, here | (REFUSED_STOPPING if stops_early else {}), KNOWN.__contains__)
 
 
 NOT_MEASURED_HERE = {

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn import ensemble
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Member
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
-from gbdt_objectives.adapters._estimators import Estimator, drop_in
+from gbdt_objectives.adapters._estimators import OF_MARGINS, Estimator, drop_in
 from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
@@ -37,11 +36,6 @@ WORDS = words_of(
     stops="early_stopping=True", fit="X, y", max="max_iter",
     progress="``verbose=2``\n    prints each round.",
 )  # fmt: skip
-
-OF_MARGINS = (
-    "decision_function", "staged_decision_function", "staged_predict", "staged_predict_proba",
-)  # fmt: skip
-"""What scikit-learn itself makes of margins."""
 
 
 def bridge() -> Any:
@@ -65,6 +59,7 @@ class Fitting(_estimators.Fitting):
     model = ensemble.HistGradientBoostingRegressor
     fitted = "objective_"
     row_starts = "", ""
+    asked_of_rows = "predict", *OF_MARGINS
     started: StartedObjective
     loss: Any = None  # as which scikit-learn was given the objective
     best: int | None = None  # the best round
@@ -90,6 +85,8 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         estimator, objective, given = self.estimator, self.objective, self.estimator.objective
+        if estimator.warm_start and hasattr(estimator, "_loss"):
+            self.arrange(vars(estimator).get("_columns"), self.given["X"])
         if given is not None and objective is None:
             raise TypeError(
                 f"objective must be an objective such as qwk_objective(), found {given!r}: a "
@@ -154,20 +151,17 @@ class Fitting(_estimators.Fitting):
         classes = super().find_classes(objective)
         weight = ("class_weight", "class_weight", self.estimator.class_weight)
         name = type(self.estimator).__name__
-        guards.class_weight_has_positions(
-            Facts(name=name, classes=classes.tolist(), parameters=[weight])
-        )
+        Member(name=name, classes=classes.tolist(), parameters=[weight])
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         estimator = self.estimator
         if estimator.warm_start and hasattr(estimator, "_loss"):
-            guards.earlier_model_fits(Facts(
-                earlier="the fit before, from which warm_start=True goes on,", objective=objective,
-                link=objective.link, came=bridge().margins_of(estimator)[1],
-                outputs=estimator.n_trees_per_iteration_,
+            self.training.know(earlier=Earlier(
+                "the fit before, from which warm_start=True goes on,",
+                estimator.n_trees_per_iteration_, bridge().margins_of(estimator)[1],
             ))  # fmt: skip
-        return StartedObjective(objective, None)
+        return StartedObjective(objective, None, self.training)
 
     def hand_over(self, started: StartedObjective) -> None:
         self.started = started
@@ -293,9 +287,6 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         return plain
 
     kind.to_sklearn = to_sklearn
-    for name in OF_MARGINS:
-        if hasattr(library, name):
-            setattr(kind, name, available_if(Fitting.margins_decide)(getattr(library, name)))
     return drop_in(Fitting)(kind)
 
 

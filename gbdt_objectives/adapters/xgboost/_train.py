@@ -13,7 +13,7 @@ import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import OF_XGBOOST, RAW, Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
@@ -101,13 +101,13 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = stopping.Exact(request.metric, rendered)
-        callbacks = exact.with_callbacks(callbacks)
+        exact = stopping.Exact(request.metric, callbacks, rendered)
+        callbacks = [exact]
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
         {**as_custom(request.params, request.objective), **start}, request.data,
-        request.num_boost_round, obj=started, custom_metric=exact, callbacks=callbacks,
-        **{**others, **request.others},
+        request.num_boost_round, obj=started, custom_metric=exact,
+        callbacks=[Complete(request.objective, callbacks)], **{**others, **request.others},
     )  # fmt: skip
     if cv and exact is not None:
         exact.write(trained)
@@ -115,22 +115,43 @@ def run(
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    parameters.check(params, request.objective, stops_early=stopping.any_stops_early(callbacks))
-    for callback in callbacks:
-        if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
-            raise ValueError(
-                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
-                "several outputs: leave it out, and train on with xgb_model="
-            )
+    parameters.check(params, request.objective, callbacks)
+
+
+class Complete(stopping.InTurn):
+    """Callbacks that see a complete model in every round: ``named`` is what its parameters lack to
+    predict by the objective's link, and the rate for which the objective corrects is written."""
+
+    def __init__(
+        self, objective: Objective, callbacks: Sequence[Any], named: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(callbacks)
+        self.rate, self.named = _train.corrected_rate(objective), named
+
+    def before_training(self, model: Any) -> Any:
+        if self.named:
+            model.set_param(self.named)
+        return super().before_training(model)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self.rate is not None:
+            self.mark(model)
+        return super().after_iteration(model, epoch, evals_log)
+
+    def after_training(self, model: Any) -> Any:
+        return self.mark(super().after_training(model))
+
+    def mark(self, model: Any) -> Any:
+        rate = self.rate  # None removes that of an earlier model
+        mark = None if rate is None else f"{rate:.6g} {model.num_boosted_rounds()}"
+        model.set_attr(**{_train.MARK: mark})
+        return model
 
 
 def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
-    """A complete model: the intercepts of several outputs go into its leaves."""
+    """A complete model: intercepts that no base_score holds go into its leaves."""
     if np.any(shift):
         intercept.add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
-    rate = _train.corrected_rate(objective)  # None removes that of an earlier model
-    mark = None if rate is None else f"{rate:.6g} {booster.num_boosted_rounds()}"
-    booster.set_attr(**{_train.MARK: mark})
     return booster
 
 
@@ -161,12 +182,17 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
-    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
     return {
-        **params, **_arguments.several_outputs(objective),
-        **(step if params.get("booster") != "gblinear" else {}),
-        "objective": objective.link.xgboost, "disable_default_eval_metric": 1,
+        **params, **_arguments.several_outputs(objective), **named(params, objective),
+        "disable_default_eval_metric": 1,
     }  # fmt: skip
+
+
+def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+    """The parameters by which a model predicts by the objective's link."""
+    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
+    linear = params.get("booster") == "gblinear"
+    return {"objective": objective.link.xgboost, **({} if linear else step)}
 
 
 def labels(matrix: xgb.DMatrix, name: str) -> Array:
@@ -183,21 +209,19 @@ def is_empty(matrix: xgb.DMatrix) -> bool:
 
 def continues(
     params: Mapping[str, Any], given: MutableMapping[str, Any], objective: Objective,
-    named: Link | None = None,
+    training: Training,
 ) -> bool:  # fmt: skip
     """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is replaced by
-    one of the same margins that predicts by ``named``, the link by whose name XGBoost trains."""
+    one of the same margins that predicts by the objective's link."""
     if given.get("xgb_model") is None:
         return False
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(given["xgb_model"])
     name = intercept.objective_of(booster)
-    guards.earlier_model_fits(Facts(
-        earlier="xgb_model", outputs=intercept.count_outputs(booster), objective=objective,
-        link=objective.link, came=RAW.get(name) or OF_XGBOOST.get(name),
-    ))  # fmt: skip
-    given["xgb_model"] = name_link(booster.copy(), named or objective.link)
+    came = RAW.get(name) or OF_XGBOOST.get(name)
+    training.know(earlier=Earlier("xgb_model", intercept.count_outputs(booster), came))
+    given["xgb_model"] = name_link(booster.copy(), objective.link)
     return True
 
 
@@ -218,34 +242,34 @@ def place(
     matrices: Mapping[str, xgb.DMatrix],
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective, measured on the first matrix, and the base_score to start at."""
-    if continues(params, request.others, objective):
-        return StartedObjective(objective, None), {}
+    if continues(params, request.others, objective, request.training):
+        return StartedObjective(objective, None, request.training), {}
     margins = {name: matrix.get_float_info("base_margin") for name, matrix in matrices.items()}
     first = next(iter(matrices))
     has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
-    guards.rows_start_alike(Facts(row_start="base_margin", has_start={**has, first: has_margin}))
+    request.training.know(row_start="base_margin", sets_with_start={**has, first: has_margin})
     own_start = margins[first] if has_margin else None
     return start_at(
-        objective, params.get("base_score"), objective.link,
+        objective, params, request.training,
         label_weight=_checks.label_weight(matrices[first]), base_margin=own_start,
     )  # fmt: skip
 
 
 def start_at(
-    objective: Objective, base_score: Any, named: Link, *, earlier: bool = False,
-    label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
+    objective: Objective, params: Mapping[str, Any], training: Training, *,
+    earlier: bool = False, label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
     its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
-    """The objective, measured on the labels, and the base_score to start at, in the units of
-    ``named``, the link by whose name XGBoost trains.
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
+    """The objective, measured on the labels, and the base_score to start at.
 
-    ``base_score`` is the user's, in the units of a prediction. Without ``label_weight`` the
+    That of ``params`` is the user's, in the units of a prediction. Without ``label_weight`` the
     objective was measured elsewhere, where a start of each row was read: ``base_margin`` says that
     there is one, ``ends`` its least and greatest numbers. ``earlier``: training continues a model.
     """
+    base_score, several = params.get("base_score"), objective.outputs > 1
     if earlier:
-        return StartedObjective(objective, None), {}
+        return StartedObjective(objective, None, training), {}
     if base_margin is not None:
         if base_score is not None:
             raise ValueError(
@@ -256,37 +280,40 @@ def start_at(
         if label_weight is not None:
             n = len(label_weight[0])
             starts = _train.read_starts("base_margin", base_margin, objective.outputs, n)
-        return start_by_row(objective, starts, named, its_name, ends)
-    if objective.outputs > 1:  # measured in the first round
-        if base_score is not None:
-            raise ValueError(
-                f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
-                "with an intercept of its own: leave it out"
-            )
-        return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
+        return start_by_row(objective, starts, training, its_name, ends)
+    if several and base_score is not None:
+        raise ValueError(
+            f"base_score is given, but {objective!r} has {objective.outputs} outputs, each with an "
+            "intercept of its own: leave it out"
+        )
+    if several and not parameters.holds_starts(params):  # measured in the first round
+        return StartedObjective(objective, 0.0, training, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)
+    if several:
+        starts = np.broadcast_to(_train.start_margin(objective), objective.outputs)
+        return StartedObjective(objective, starts, training), {"base_score": starts.tolist()}
     is_given = base_score is not None
     start = margin(base_score, objective) if is_given else float(_train.start_margin(objective))
-    started = StartedObjective(objective, start, given="base_score" * is_given)
-    return started, {"base_score": prediction(start, named)}
+    started = StartedObjective(objective, start, training, given="base_score" * is_given)
+    return started, {"base_score": prediction(start, objective.link)}
 
 
 def start_by_row(
-    objective: Objective, starts: Array | None, named: Link, its_name: str,
+    objective: Objective, starts: Array | None, training: Training, its_name: str,
     ends: tuple[float, float],
-) -> tuple[StartedObjective, dict[str, float]]:  # fmt: skip
+) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
     """The objective, and the base_score: what all rows start at, or else 0 in margin units."""
-    several = objective.outputs > 1
+    several, link = objective.outputs > 1, objective.link
     if several:
         ends = -np.inf, np.inf  # a base_score is one number
     elif starts is not None:
         ends = _train.ends_of(starts)
-    guards.row_start_is_added(Facts(library=XGBOOST, row_start=its_name, ends=ends))
-    kept = float(named.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
-    if not is_base_score(kept, named):
-        kept = 0.0 if several else prediction(0.0, named)
-    return StartedObjective(objective, starts), {"base_score": kept}
+    training.know(row_start=its_name, start_ends=ends)
+    kept = float(link.inverse(np.array(ends[0]))) if ends[0] == ends[1] else np.nan
+    if not is_base_score(kept, link):
+        kept = 0.0 if several else prediction(0.0, link)
+    return StartedObjective(objective, starts, training), {"base_score": kept}
 
 
 def prediction(start: float, link: Link) -> float:

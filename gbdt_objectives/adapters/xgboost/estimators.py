@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, Facts, guards
-from gbdt_objectives._links import IDENTITY, LOGIT, Link
+from gbdt_objectives._checks import Array
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
@@ -22,7 +20,6 @@ from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 OWN = {
     "objective", "base_score", "callbacks", "early_stopping_rounds", "enable_categorical",
@@ -30,6 +27,12 @@ OWN = {
     "n_estimators", "verbosity",
 }  # fmt: skip
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
+
+READERS = {link: names.split() for link, names in {
+    "log": "rmse rmsle mae mape mphe poisson-nloglik gamma-nloglik gamma-deviance tweedie-nloglik",
+    "softmax": "mlogloss merror auc aucpr",
+}.items()}  # fmt: skip
+"""XGBoost's own metrics that read what models of these links predict."""
 
 
 class Fitting(_estimators.Fitting):
@@ -39,13 +42,14 @@ class Fitting(_estimators.Fitting):
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
     starts_at = 0.5
+    asked_of_rows = ("predict",)  # the others compare names
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
-        if sum(isinstance(one, Metric) for one in self.metrics) > 1:
+        if self.metric is not None and sum(map(callable, self.metrics)) > 1:
             raise ValueError(
-                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives, "
-                "and its own; measure the others on the predictions"
+                "eval_metric holds several metrics: XGBoost takes one metric of gbdt_objectives or "
+                "function, and its own; measure the others on the predictions"
             )
         if self.is_ours and not all(map(_arguments.is_pair, self.given.get("eval_set", ()))):
             raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
@@ -54,41 +58,33 @@ class Fitting(_estimators.Fitting):
         elif self.metrics:
             last = self.metrics[-1]
             if guesses := stopping.guesses(estimator, getattr(last, "__name__", "")):
-                asked = replace(self.asked, others=(last,), directions=guesses)
-                guards.function_stops_in_its_direction(asked)
+                self.training.know(last=last, guesses=guesses)
         if objective is None:
             return
         callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
-        facts = replace(self.asked, library=XGBOOST)
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-        stops_early = by_rounds or stopping.any_stops_early(callbacks)
-        table.check(found, objective, stops_early=stops_early)
+        table.check(found, objective, callbacks, stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
-            guards.stops_on_a_metric_of_ours(facts)
-        link = objective.link
-        if link.is_of_objective or self.named(objective).xgboost != link.xgboost:
-            guards.own_metrics_read_margins(facts)
+            self.training.know(stops_on=None)
+        self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
+        if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
-
-    def named(self, objective: Objective) -> Link:
-        """The link by whose name XGBoost's estimators train."""
-        return LOGIT if self.is_classifier and not self.reads(objective) else IDENTITY
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping see the metric in its own direction and full precision."""
-        exact, rounds = stopping.Exact(metric), self.estimator.early_stopping_rounds
+        rounds = self.estimator.early_stopping_rounds
         callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
             callbacks.append(stopping.early_stopping(metric, rounds))
-        for callback in callbacks:
-            if isinstance(callback, stopping.STOPPING):
-                self.check_held_out("validation", callback.data)
+        looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
+        self.stops_on_sets("validation", *looks_at)
+        exact = stopping.Exact(metric, callbacks)
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
-            "callbacks": exact.with_callbacks(callbacks),
+            "callbacks": [exact],
         }  # fmt: skip
 
     def find_classes(self, objective: Objective) -> Array:
@@ -97,25 +93,31 @@ class Fitting(_estimators.Fitting):
 
     def continues(self, objective: Objective) -> bool:
         """Whether training continues an earlier model; if not, all rows must start alike."""
-        base_score = {"base_score": self.estimator.base_score}
-        if _train.continues(base_score, self.given, objective, self.named(objective)):
+        if _train.continues(vars(self.estimator), self.given, objective, self.training):
             return True
         sets = self.evaluation_sets()
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
         has = {name: start is not None for name, start in zip(sets, others, strict=False)}
         has_margin = self.given.get("base_margin") is not None
-        guards.rows_start_alike(Facts(row_start="base_margin", has_start={"X": has_margin, **has}))
+        self.training.know(row_start="base_margin", sets_with_start={"X": has_margin, **has})
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         if self.continues(objective):
-            return StartedObjective(objective, None)
+            return StartedObjective(objective, None, self.training)
         started, start = _train.start_at(
-            objective, self.estimator.base_score, self.named(objective),
-            label_weight=(y, w), base_margin=self.given.get("base_margin"),
+            objective, vars(self.estimator), self.training, label_weight=(y, w),
+            base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= start
         return started
+
+    def hand_over(self, started: StartedObjective) -> None:
+        super().hand_over(started)
+        callbacks = self.parameters.get("callbacks", self.estimator.callbacks) or ()
+        named = _train.named(vars(self.estimator), started.objective)
+        complete = _train.Complete(started.objective, callbacks, named)
+        self.parameters["callbacks"] = [complete]
 
     @contextmanager
     def around(self) -> Iterator[None]:
@@ -136,9 +138,12 @@ class Fitting(_estimators.Fitting):
         if self.classes is not None:
             _set_classes(self.estimator, len(self.classes))
 
-    @staticmethod
-    def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
-        return _train.name_link(_train.finish(booster, objective, intercept), objective.link)
+    @classmethod
+    def by_name(cls, model: Any, X: Any) -> Any:
+        own = getattr(vars(model).get("_Booster"), "feature_names", None)
+        return X if hasattr(X, "iloc") else cls.arrange(own, X)  # it compares those of pandas
+
+    finish = staticmethod(_train.finish)
 
 
 def _set_classes(estimator: Any, K: Any) -> None:

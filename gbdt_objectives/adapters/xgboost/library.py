@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._links import LOG, LOGIT, OF_XGBOOST, OPAQUE, RAW, UNDER_OURS, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
@@ -140,9 +140,9 @@ def decode(stored: dict[str, Any], own: list[Any]) -> list[Any]:
 def margin(model: Any, X: Any) -> Array:
     if isinstance(model, xgb.Booster):
         data = X if isinstance(X, xgb.DMatrix) else matrix(model, X)
-        f = model.predict(data, output_margin=True, validate_features=hasattr(X, "columns"))
+        f = model.predict(data, output_margin=True, validate_features=column_names(X) is not None)
     else:
-        f = model.predict(X, output_margin=True)
+        f = model.predict(estimators.Fitting.by_name(model, X), output_margin=True)
     return np.asarray(f, np.float64)
 
 

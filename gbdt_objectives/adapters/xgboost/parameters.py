@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,8 @@ import xgboost as xgb
 
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
+from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -116,7 +117,12 @@ REFUSED_STOPPING = by_reason({
         "process_type=default",
 })  # fmt: skip
 
-FOREIGN = each_word({
+ONE_TREE_EACH = by_reason({
+    "it needs XGBoost 3.2 and booster='gbtree'; leave it out":
+        "multi_strategy=one_output_per_tree",
+})  # fmt: skip
+
+FOREIGN = by_reason({
     "pass it to the DMatrix": "missing enable_categorical feature_names feature_types label weight "
     "label_lower_bound label_upper_bound feature_weights base_margin group qid data_split_mode",
     "pass it to the QuantileDMatrix": "max_quantile_batches",
@@ -146,45 +152,59 @@ FOREIGN = each_word({
     "write device": "device_type", "leave it out": "linear_tree",
     "pass enable_categorical=True to the DMatrix": "categorical_feature cat_features",
     "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
-})  # fmt: skip
+}, "XGBoost has no such parameter and ignores it; ")  # fmt: skip
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 
-BAD_VALUES = {
-    ("objective", "reg:absoluteerror"): LEAF_REFIT,
-    ("objective", "reg:quantileerror"): LEAF_REFIT,
-    ("updater", "sync"): "alone it grows no trees; leave it out",
-}
-"""Values that are refused before anything else is looked at."""
+REFITS = ("reg:absoluteerror", "reg:quantileerror")
+NO_TREES: Refused = {"updater": ((), "alone it grows no trees; leave it out")}
 
 TABLE = Table(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
-    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING, foreign=FOREIGN,
+    refused=REFUSED | FOREIGN, refused_with=REFUSED_WITH,
 )  # fmt: skip
 
 
-def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool) -> None:
-    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret."""
+VERSION = [int(part) for part in xgb.__version__.split(".")[:2]]
+
+
+def holds_starts(params: Mapping[str, Any]) -> bool:
+    """Whether a base_score may hold a number for each output: gblinear takes the first for all."""
+    return VERSION >= [3, 1] and params.get("booster") != "gblinear"
+
+
+def holds_vectors(params: Mapping[str, Any]) -> bool:
+    """Whether a leaf may hold a number for each output: XGBoost 3.1 cuts such models wrongly."""
+    since = [3, 4] if params.get("booster") == "dart" else [3, 2]
+    return holds_starts(params) and since <= VERSION
+
+
+def check(
+    params: Mapping[str, Any], objective: Objective, callbacks: Sequence[Any] = (), *,
+    stops_early: bool = False,
+) -> None:  # fmt: skip
+    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret, and for a
+    callback that would save another model."""
+    stops_early |= any_stops_early(callbacks)
+    lacks = objective.outputs > 1 and not holds_starts(params)
     transform = objective.link.xgboost
-    for (name, bad), reason in BAD_VALUES.items():
-        if params.get(name) == bad:
-            _arguments.refuse(params, [name], (), reason)
-    _arguments.refuse(
-        params, ["objective"], (transform,),
-        "objective= already says what to train on, and predictions are transformed as "
-        f"{transform!r} does; leave it out",
-    )  # fmt: skip
-    _arguments.check_num_class(params, ["num_class"], objective)
-    if objective.outputs > 1:
-        _arguments.refuse(
-            params, ["multi_strategy"], ("one_output_per_tree",),
-            "the intercepts of several outputs are written into trees of one output each; leave "
-            "it out",
-        )  # fmt: skip
-    TABLE.check(params, stops_early, in_xgboost)
-    for name in DROPOUT:
-        if name in params and params.get("booster") != "dart" and not in_xgboost(name):
-            _arguments.refuse(params, [name], *DROPOUT[name])
+    dropout = DROPOUT.keys() & params.keys() if params.get("booster") != "dart" else ()
+    here = {
+        "objective": ((transform,), LEAF_REFIT if params.get("objective") in REFITS else
+                      "objective= already says what to train on, and predictions are transformed "
+                      f"as {transform!r} does; leave it out"),
+        "num_class": _arguments.num_class(objective),
+        **{name: DROPOUT[name] for name in dropout if not in_xgboost(name)},
+        **(ONE_TREE_EACH if objective.outputs > 1 and not holds_vectors(params) else {}),
+        **(NO_TREES if params.get("updater") == "sync" else {}),
+        **(REFUSED_STOPPING if stops_early else {}),
+    }  # fmt: skip
+    TABLE.check(params, here, in_xgboost)
+    if lacks and any(isinstance(c, xgb.callback.TrainingCheckPoint) for c in callbacks):
+        raise ValueError(
+            "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
+            "several outputs: leave it out, and train on with xgb_model="
+        )
 
 
 @cache

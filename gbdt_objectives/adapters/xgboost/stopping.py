@@ -80,7 +80,7 @@ def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None)
     >>> early_stopping(extended_qwk_metric(), 50).maximize
     True
     """
-    _arguments.check_metric(metric, None)
+    _arguments.check_is_metric(metric)
     return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 
@@ -89,12 +89,7 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
     all rounds. :class:`Exact` tells a class of the user's the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if isinstance(callback, STOPPING):
-            if callback.metric_name not in (None, metric.name):
-                raise ValueError(
-                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric "
-                    f"is {metric.name!r}: leave metric_name out"
-                )
+        if isinstance(callback, STOPPING) and callback.metric_name in (None, metric.name):
             if callback.maximize not in (None, metric.greater_is_better):
                 better = "greater" if metric.greater_is_better else "smaller"
                 raise ValueError(
@@ -120,17 +115,43 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     return tuple(up for looked_at in names if looked_at in (None, name))
 
 
-class Exact(xgb.callback.TrainingCallback):
+class InTurn(xgb.callback.TrainingCallback):
+    """Callbacks that are called in their order, also by XGBoost before 3.0."""
+
+    def __init__(self, callbacks: Sequence[Any] = ()) -> None:
+        super().__init__()
+        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
+        self.callbacks = callbacks
+
+    def before_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.before_training(model)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.after_training(model)
+        return model
+
+
+class Exact(InTurn):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
-    callback that restores the values and then calls the others, for XGBoost before 3.0 in order.
+    callback that restores the values and then calls the others.
     """
 
-    def __init__(self, metric: Metric, call: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, metric: Metric, callbacks: Sequence[Any], call: Callable[..., Any] | None = None
+    ) -> None:
+        super().__init__(callbacks)
         self.metric, self.call = metric, call or metric.xgboost
-        self.callbacks: Sequence[Any] = ()
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
@@ -144,35 +165,36 @@ class Exact(xgb.callback.TrainingCallback):
         self.round.append(returned[1] if isinstance(returned, tuple) else returned)
         return returned
 
-    def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
-        self.callbacks = callbacks
-        return [self]
-
     def before_training(self, model: Any) -> Any:
         """Tell early stopping the direction, also where it is of a user's class."""
-        stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
-        self.told = [(callback, callback.maximize) for callback in stopping]
-        for callback in stopping:
+        self.told = [(c, c.maximize) for c in self.callbacks if isinstance(c, STOPPING)]
+        for callback, _ in self.told:
             forget(callback)
-            callback.maximize = self.metric.greater_is_better
-        for callback in self.callbacks:
-            model = callback.before_training(model)
-        return model
-
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
+            if callback.metric_name in (None, self.metric.name):
+                callback.maximize = self.metric.greater_is_better
+        return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.restore(evals_log)
-        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+        if len(self.history) == 1:
+            self.check_names(evals_log[self.names[-1]])
+        return super().after_iteration(model, epoch, evals_log)
 
     def after_training(self, model: Any) -> Any:
-        for callback in self.callbacks:
-            model = callback.after_training(model)
+        model = super().after_training(model)
         for callback, maximize in self.told:  # another training may have another metric
             callback.maximize = maximize
         return model
+
+    def check_names(self, log: Any) -> None:
+        """Raise for two metrics of one name, or none of that on which training is to stop."""
+        name, measured = self.metric.name, ", ".join(map(repr, log))
+        if len(log[name]) > 1:
+            twice = f"{name!r} is the name of two metrics, one of them XGBoost's own"
+            raise ValueError(f"{twice}: write another into the class of yours, name = '{name}_2'")
+        for found in (c.metric_name for c, _ in self.told if c.metric_name not in (None, *log)):
+            wrong = f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
+            raise ValueError(f"{wrong}{measured}: name one of these, or leave metric_name out")
 
     def restore(self, evals_log: Any) -> None:
         """Write the values of this round in full precision."""

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Facts, guards
+from gbdt_objectives._checks import Array, Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import workers as _workers
@@ -115,12 +115,12 @@ def train(
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
-    earlier = on_one_machine.continues(params, kwargs, objective)
+    earlier = on_one_machine.continues(params, kwargs, objective, request.training)
     needed = {address for matrix in matrices.values() for address in matrix.worker_map}
     with explained(client, needed, timeout) as interruptible:
-        measured, ends = measure(client, objective, matrices)
+        measured, ends = measure(client, objective, matrices, request.training, timeout)
         started, begin = on_one_machine.start_at(
-            measured, params.get("base_score"), objective.link,
+            measured, params, request.training,
             earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
         )  # fmt: skip
         if started.shifts:
@@ -203,17 +203,21 @@ class Part(NamedTuple):
 
 
 def measure(
-    client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix]
+    client: distributed.Client,
+    objective: Objective,
+    matrices: Mapping[str, xgb_dask.DaskDMatrix],
+    training: Training,
+    timeout: int,
 ) -> tuple[Objective, tuple[float, float] | None]:
     """The objective measured on the first matrix, and the ends of its base_margin, if any."""
     first, *others = matrices
-    of_first = partial(inspect_matrix, client, matrices[first], first)
+    of_first = partial(inspect_matrix, client, timeout, matrices[first], first)
     parts = {first: of_first(partial(tell, objective))}
     for name in others:
-        parts[name] = inspect_matrix(client, matrices[name], name, partial(tell, None))
+        parts[name] = inspect_matrix(client, timeout, matrices[name], name, partial(tell, None))
     ends = {name: [part.ends for part in found if part.ends] for name, found in parts.items()}
     has = {name: bool(found) for name, found in ends.items()}
-    guards.rows_start_alike(Facts(row_start="base_margin", has_start=has))
+    training.know(row_start="base_margin", sets_with_start=has)
     found = (float(np.min(ends[first])), float(np.max(ends[first]))) if has[first] else None
     return measured_on_parts(objective, parts[first], of_first), found
 
@@ -239,28 +243,35 @@ def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.D
 
 
 def inspect_matrix(
-    client: distributed.Client, matrix: xgb_dask.DaskDMatrix, name: str,
+    client: distributed.Client, timeout: int, matrix: xgb_dask.DaskDMatrix, name: str,
     tells: Callable[[xgb.DMatrix], Any],
 ) -> list[Any]:  # fmt: skip
     """What each of its partitions tells, on the worker that has it."""
     place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
     parts = [part for parts in matrix.worker_map.values() for part in parts]
     parts.sort(key=lambda part: matrix.partition_order[part.key])
-    return inspect_parts(client, parts, name, tells, place)
+    return inspect_parts(client, timeout, parts, name, tells, place)
 
 
 def inspect_parts(
-    client: distributed.Client, parts: Sequence[Any], name: str,
+    client: distributed.Client, timeout: int, parts: Sequence[Any], name: str,
     tells: Callable[[xgb.DMatrix], Any], place: Mapping[Any, str] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """What the partitions tell; the error of the first that has one is raised."""
+    """What the partitions tell; the error of the first that has one is raised, and one if none
+    of them answers for so many seconds."""
 
     def submit(k: int, part: Any) -> Any:
         there = {"workers": [place[part.key]], "allow_other_workers": True} if place else {}
         named = f"partition {k} of {name}"
         return client.submit(inspect_part, part, named, tells, pure=False, **there)
 
-    found: list[Any] = client.gather([submit(k, part) for k, part in enumerate(parts)])
+    told, done = [submit(k, part) for k, part in enumerate(parts)], -1
+    while done < (done := sum(future.done() for future in told)) < len(told):
+        with suppress(distributed.TimeoutError):
+            distributed.wait(told, timeout=timeout)
+    if done < len(told):
+        raise distributed.TimeoutError(f"a part of {name} did not answer for {timeout} s")
+    found: list[Any] = client.gather(told)
     for part in found:
         if isinstance(part, Exception):
             raise part
@@ -335,7 +346,9 @@ def explained(
         usual = isinstance(error, TypeError | ValueError) and not from_xgboost
         lost, busy = set[str](), set[str]()
         with suppress(OSError):  # no scheduler to ask: the first error says more
-            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE)
+            never_began = "Failed to bootstrap" in str(error)
+            at_all = never_began or isinstance(error, distributed.TimeoutError)
+            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE, at_all=at_all)
         if lost:
             raise RuntimeError(
                 f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
@@ -357,9 +370,9 @@ def shown(addresses: set[str]) -> str:
 
 
 def find_lost(
-    client: distributed.Client, needed: set[str], grace: float
+    client: distributed.Client, needed: set[str], grace: float, *, at_all: bool = False
 ) -> tuple[set[str], set[str]]:
-    """Which of the workers are gone, or still train after some time."""
+    """Which of the workers are gone, or still train after some time, or are at work ``at_all``."""
     until = time.monotonic() + grace
     while True:
         lost = needed - set(client.nthreads())
@@ -370,7 +383,7 @@ def find_lost(
     return lost, {
         address
         for address, tasks in stacks.items()
-        if address in needed and any(XGBOOST.name in "".join(s) for s in tasks.values())
+        if address in needed and any(at_all or XGBOOST.name in "".join(s) for s in tasks.values())
     }
 
 

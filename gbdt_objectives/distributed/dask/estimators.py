@@ -51,7 +51,7 @@ class _Fitting(estimators.Fitting):
         earlier = self.continues(objective)
         measured = self.measure(objective, y, w)
         started, begin = start_at(
-            measured, self.estimator.base_score, self.named(objective), earlier=earlier,
+            measured, vars(self.estimator), self.training, earlier=earlier,
             base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= begin
@@ -69,7 +69,8 @@ class _Fitting(estimators.Fitting):
                 f"{len(parts['label'])}: repartition one like the other"
             )
         rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
-        run = partial(_train.inspect_parts, self.client, rows, "y")
+        distributed.wait([future for futures in parts.values() for future in futures])
+        run = partial(_train.inspect_parts, self.client, self.timeout, rows, "y")
         return _train.measured_on_parts(objective, run(partial(_train.tell, objective)), run)
 
     @staticmethod

@@ -1,0 +1,234 @@
+"""What is known of a training, a model or an estimator: values that ask their own guards.
+
+A guard says what must hold, and which facts it needs for that. A door, a way in which an objective
+or a metric reaches a booster, fills in what it knows: ``training.know(metric=metric)``. Each guard
+whose facts are then all known is asked, once. So no door calls a guard, and no guard knows a door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from gbdt_objectives._links import Link
+    from gbdt_objectives._registry import Named
+
+Self = TypeVar("Self", bound="Asked")
+
+
+class _Unknown:
+    """What nobody has said; None says that there is none."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __reduce__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Any = _Unknown()
+
+
+@dataclass(eq=False)
+class Guard:
+    """A function of a value, asked where these facts are known, and none of the others."""
+
+    name: str
+    function: Callable[[Any], None]
+    needs: frozenset[str]
+    unless: frozenset[str]
+
+
+class Asked:
+    """Facts by name, as attributes; UNKNOWN if nobody has said it. The guards of a subclass are
+    asked in the order in which they are written: the special one before the general one."""
+
+    guards: ClassVar[list[Guard]]
+    heavy: ClassVar[frozenset[str]] = frozenset()  # facts that stay where they are when it travels
+    _of: ClassVar[dict[frozenset[str], list[Guard]]]  # the guards to ask, by what is known
+    _asked: set[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.guards, cls._of = [], {}
+
+    def __init__(self, **facts: Any) -> None:
+        self._asked = set()
+        self.know(**facts)
+
+    def know(self: Self, **facts: Any) -> Self:
+        """Fill in facts, and ask the guards that wait for them."""
+        known = vars(self)
+        known.update(facts)
+        names = frozenset(known)
+        guards = self._of.get(names)
+        for guard in self._waiting(names) if guards is None else guards:
+            if guard.name not in self._asked:
+                self._asked.add(guard.name)
+                guard.function(self)
+        return self
+
+    @classmethod
+    def _waiting(cls, names: frozenset[str]) -> list[Guard]:
+        check_fields(cls, names)
+        ready = [g for g in cls.guards if g.needs <= names and not g.unless & names]
+        cls._of[names] = ready
+        return ready
+
+    def part(self: Self, **facts: Any) -> Self:
+        """The same facts of a part, as of a fold: what was asked of the whole is not asked anew."""
+        own = type(self).__new__(type(self))
+        vars(own).update(vars(self), _asked=set(self._asked))
+        return own.know(**facts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return UNKNOWN
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in vars(self).items() if name not in self.heavy}
+
+
+def check_fields(kind: type[Asked], names: Collection[str]) -> None:
+    unknown = set(names) - {"_asked", *kind.__annotations__}
+    if unknown:
+        raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+
+
+def guard(kind: type[Asked], *needs: str, unless: Sequence[str] = ()) -> Callable[[Any], Any]:
+    """Register a function of a value of this kind, which raises or warns with the remedy."""
+
+    def register(function: Callable[[Any], None]) -> Callable[[Any], None]:
+        check_fields(kind, {*needs, *unless})
+        kind.guards.append(Guard(function.__name__, function, frozenset(needs), frozenset(unless)))
+        kind._of.clear()
+        return function
+
+    return register
+
+
+class Earlier(NamedTuple):
+    """A model from which a training goes on."""
+
+    argument: str  # by which it is given
+    outputs: int = 1
+    link: Link | None = None  # what its margins are; None if its file does not say
+    averages: bool = False  # whether it is a forest, which predicts the mean of its trees
+
+
+class Training(Asked):
+    """What is known of one training, of its parameters, its data and its first round."""
+
+    heavy = frozenset({"estimator", "data", "sets", "labels", "rows", "alone"})
+
+    # Who trains, and on what.
+    name: str  # of the objective or metric, in messages
+    library: Any  # which trains; None if nobody does
+    engine: str  # on whose worker, "" on one machine
+    alone: Named | None  # whose rows are one worker's of several, which nothing adds up
+    objective: Any  # ours; None if there is none
+    built_in: Any  # the library's own objective, by name; None for its default
+    function: Any  # a user's own gradient function; None if there is none
+    link: Any  # what a margin means
+    named_as: str  # the library's objective by whose name the booster predicts under ours
+    transform: Link | None  # what models of that name make of a margin
+    estimator: Any  # which trains
+    estimator_of: Named  # whose own estimator it is, if it is not ours
+    role: str  # Regressor or Classifier
+
+    # What is measured.
+    metric: Any  # ours
+    others: Sequence[Any]  # what else is measured: names, functions
+    predicts_by: Link  # how the library makes what its own metrics get of margins
+    readers: Collection[str] | None  # its own metrics that can read this; None: it knows itself
+    predictions: Link | None  # how it made what ours gets; None if that are margins
+    form: Named  # in whose form the metric is to answer
+    within: bool  # whether a library stands above, with a user's function between
+    stops_on: Any  # the metric that early stopping looks at; None: nobody named one
+    directions: Sequence[bool]  # whether each early stopping on our metric maximises
+    last: Any  # the metric on which XGBoost stops
+    guesses: Sequence[bool]  # the directions in which it would
+
+    # Its rows.
+    data: Any  # the training rows
+    sets: Sequence[tuple[Any, str]]  # evaluation sets and their names
+    labels: Any  # (k) -> the labels of such a set, or (None) of the training rows
+    looks_at: Sequence[str | None]  # the sets on which training stops; None is the last
+    weighted: bool  # whether rows have weights
+    row_start: str  # the argument that starts each row
+    sets_with_start: Mapping[str, bool]
+    start_ends: tuple[float, float]  # the least and the greatest of these starts
+    earlier: Earlier
+
+    # Its first round.
+    loss: Any  # measured on all rows
+    rows: Any  # with labels and weights; a worker's own
+    start: float  # where all rows start
+    start_by: str | None  # the argument of ours that says so; None: the objective does
+    blended: bool  # whether a user's function makes something else of the objective
+    start_told: bool  # whether the user said so to the library
+    intercept: float | None  # where boosting should start
+    tolerance: float | None  # how far from there it may
+    pull: float  # |sum w g| / sum w |g| at the start, of several outputs added up
+
+
+class Layout(Asked):
+    """What is known of rows and of their columns, which are matched by position."""
+
+    name: str  # of the data set, or of the features, in messages
+    rows: Mapping[str, Any]  # columns of the same rows, as the user gave them
+    columns: Sequence[Any] | None  # the names of its columns; None if they have none
+    trained_on: Sequence[Any] | None  # those whose order is read
+    categories: Mapping[Any, Sequence[Any]]  # the categories of columns by name
+    known: Sequence[Sequence[Any]]  # those whose numbers are read
+    of: str  # whose these are
+
+
+class Member(Asked):
+    """What is known of an estimator that one of ours trains."""
+
+    name: str
+    library: Any  # whose it is
+    parameters: Sequence[tuple[str, str, Any]]  # (as it is written, its main name, value)
+    classes: Sequence[Any]  # in their order, whose positions it may get
+    target_ends: tuple[float, float]  # the least and the greatest number that it learns
+    of_positions: bool  # whether these are the positions of classes
+    weighing: str  # what weights of classes would do there, and the remedy
+
+
+class Model(Asked):
+    """What is known of a trained model that is to be shifted."""
+
+    name: str
+    link: Link | None  # what its margins are
+    classes: Sequence[Any]  # in its order
+    shift_by: str  # the argument that says how far
+    one_number: bool  # whether that is one number
+
+
+class Scoring(Asked):
+    """What is known of a call by a scorer of scikit-learn."""
+
+    metric: Any
+    model: Any
+    response: str  # the model's method that made what the metric gets
+    maximizes: bool
+
+
+class Sampling(Asked):
+    """What is known of rows some of which were dropped."""
+
+    name: str  # of the rate
+    thinned: Any  # the class that it thins, which nobody named
+    rows_of: tuple[float, float]  # how many rows that class and the others had
+    kept: float  # how many of its rows are left
+    classes: Sequence[Any]  # the two of which it thins the first
+    to_name: str  # how to name the class
+    weights: Any  # of the rows, above 0
+    positive: Any  # which rows have label 1
+    rate: Any  # at which the others were kept, one or of each row
