@@ -32,12 +32,9 @@ from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(shrink=True),
-    LogitCalibrator(),
-    BetaCalibrator(),
-    VennAbersCalibrator(),
+    SplineCalibrator(shrink=True), LogitCalibrator(), BetaCalibrator(), VennAbersCalibrator(),
     ROCConvexHullCalibrator(m=2, prior="base_rate"),
-)
+)  # fmt: skip
 """The first is chosen unless another is better beyond chance."""
 
 CLEARLY = 3.0  # standard errors by which another must be better
@@ -67,13 +64,9 @@ class CalibratorChoice(Table):
 
 
 def fit_default(
-    score: Array,
-    y: Array,
-    w: Array | None,
-    *,
-    input_space: Literal["probability", "margin"] = "probability",
-    **rates: Any,
-) -> Calibrator:
+    score: Array, y: Array, w: Array | None, *,
+    input_space: Literal["probability", "margin"] = "probability", **rates: Any,
+) -> Calibrator:  # fmt: skip
     """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
     exactly 0 or 1 and wrong, or for all rows of one label."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
@@ -87,17 +80,11 @@ def fit_default(
 
 
 def choose_calibrator(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    cv: Any = 5,
-    random_state: RandomState = 0,
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
+    y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, cv: Any = 5,
+    random_state: RandomState = 0, negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
     groups: ArrayLike | None = None,
-) -> CalibratorChoice:
+) -> CalibratorChoice:  # fmt: skip
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
     Use it where events are many enough to tell calibrators apart.

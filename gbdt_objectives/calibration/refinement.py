@@ -79,14 +79,11 @@ class CalibrationRefinement(Table):
 
 
 def calibration_refinement(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
+    y_true: ArrayLike, probability: ArrayLike, *,
     partition: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
-    loss: Literal["brier_score", "log_loss"] = "brier_score",
-    labels: ArrayLike | None = None,
+    loss: Literal["brier_score", "log_loss"] = "brier_score", labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> CalibrationRefinement:
+) -> CalibrationRefinement:  # fmt: skip
     """A loss of probabilities, split into calibration loss and refinement loss.
 
     Use it to see how much of the loss a calibrator could remove: the calibration loss, at most.

@@ -93,12 +93,9 @@ class LabelledRows:
 
 
 def probability_rows(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    counts: ArrayLike | None = None,
-) -> LabelledRows:
+    y_true: ArrayLike, probability: ArrayLike, labels: ArrayLike | None,
+    sample_weight: ArrayLike | None, counts: ArrayLike | None = None,
+) -> LabelledRows:  # fmt: skip
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
         check_no_columns(labels)
@@ -161,10 +158,9 @@ def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
 
 
 def read_rates(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How rows were sampled: the rate of a negative in each row's place, a float if it is the same
     for all rows, 1 if nothing is given, else a column that :func:`row_rates` checks."""
     if negative_keep_rate is not None and keep_rate is not None:
@@ -255,16 +251,14 @@ def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
         _checks.same_length("keep_rate", rates, "the labels", rows.given)
         found = np.asarray(rates[rows.kept])
     if len(rows.y) and np.min(found) < 1:
-        _checks.rate_once(rows.w, rows.y == 1, found)
+        Sampling(weights=rows.w, positive=rows.y == 1, rate=found)
     return found
 
 
 def sampling_offset(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
-    class_keep_rates: Mapping[Any, float] | None,
-    rows: LabelledRows,
-) -> float | Array:
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows,
+) -> float | Array:  # fmt: skip
     """What a row's log-odds in the sample are above those in the population, -log r: a float if all
     rows have the same rate r, else (n,), of the rows of weight above 0."""
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)

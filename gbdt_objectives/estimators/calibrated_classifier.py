@@ -18,15 +18,15 @@ from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._wrapped import (
-    Data,
-    check_rate_of_objective,
-    find_stopping_rounds,
-)
 from gbdt_objectives.calibration import calibrator_choice, rows as _rows
 from gbdt_objectives.calibration.calibrators import one_shift
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.estimators import _averages, _base
+from gbdt_objectives.estimators._wrapped import (
+    Data,
+    check_rate_of_objective,
+    find_stopping_rounds,
+)
 
 FOLDS = 5
 
@@ -114,19 +114,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     ensemble: bool | Literal["auto"] = "auto"
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        eval_sample_weight: Any = None,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        **others: Any,
-    ) -> CalibratedClassifier:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, *, eval_set: Any = None, eval_sample_weight: Any = None,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, **others: Any,
+    ) -> CalibratedClassifier:  # fmt: skip
         """Fit the folds' classifiers and the calibrator (and a final model); return the classifier.
 
         Parameters

@@ -665,19 +665,12 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
 
 NAMED: dict[str, ClassMetric] = {
-    "qwk": QWKMetric(),
-    "linear": WeightedKappa(name="linear", cost="absolute"),
-    "kappa": WeightedKappa(name="kappa", cost="zero_one"),
-    "accuracy": Accuracy(),
-    "mae": MeanCost(name="mae", cost="absolute"),
-    "macro_recall": MacroRecall(),
-    "matthews": MatthewsMetric(),
-    "macro_f1": MacroF1(),
-    "g_mean": GMean(),
-    "f1": FBeta(beta=1.0),
-    "youden": Youden(),
-    **{name: RowShare(name=name) for name in SHARES},
-}
+    "qwk": QWKMetric(), "linear": WeightedKappa(name="linear", cost="absolute"),
+    "kappa": WeightedKappa(name="kappa", cost="zero_one"), "accuracy": Accuracy(),
+    "mae": MeanCost(name="mae", cost="absolute"), "macro_recall": MacroRecall(),
+    "matthews": MatthewsMetric(), "macro_f1": MacroF1(), "g_mean": GMean(), "f1": FBeta(beta=1.0),
+    "youden": Youden(), **{name: RowShare(name=name) for name in SHARES},
+}  # fmt: skip
 
 OTHER_NAMES = {
     "quadratic_weighted_kappa": "'qwk'", "quadratic": "'qwk'",
@@ -702,11 +695,9 @@ OTHER_NAMES = {
 
 
 def threshold_metric(
-    metric: str | ClassMetric,
-    label_range: tuple[int, int] | None = None,
-    *,
+    metric: str | ClassMetric, label_range: tuple[int, int] | None = None, *,
     thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+) -> ClassMetric:  # fmt: skip
     """A metric of ordered classes, by name, and where it cuts scores.
 
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.

@@ -123,22 +123,13 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        probability: ArrayLike | Mapping[str, ArrayLike],
-        *,
-        n_bins: int | None = None,
-        strategy: Strategy | Literal["isotonic"] = "quantile",
-        scale: Scale = "auto",
-        confidence_level: float = 0.95,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        sample_weight: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        ax: Axes | None = None,
-    ) -> ReliabilityDisplay:
+        cls, y_true: ArrayLike, probability: ArrayLike | Mapping[str, ArrayLike], *,
+        n_bins: int | None = None, strategy: Strategy | Literal["isotonic"] = "quantile",
+        scale: Scale = "auto", confidence_level: float = 0.95,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None, groups: ArrayLike | None = None, ax: Axes | None = None,
+    ) -> ReliabilityDisplay:  # fmt: skip
         """Draw the reliability of probabilities on labelled rows, and return the display.
 
         The limits are Jeffreys' interval, the quantiles of ::
