@@ -24,6 +24,7 @@ from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 _RANDOM = np.random.default_rng
 
+SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
@@ -580,6 +581,31 @@ def one_shift_is_of_named_classes(model: Model) -> None:
             f"pass log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 "
             "is the rate of a class that was kept, or LogOddsShift([0, number])"
         )
+
+
+@guard(Sampling, "weights", "positive", "rate")
+def weights_leave_the_rate_alone(sampling: Sampling) -> None:
+    """Weights must not undo the sampling at a rate that is given, too."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    i, j = int(positive.argmax()), int(positive.argmin())
+    times = w[j] / w[i] if w[i] > 0 else 0.0
+    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
+        return  # most weights, without a look at all of them
+    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
+        warn(
+            f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
+            "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
+            "were sampled twice"
+        )
+
+
+@guard(Training, "loss", "rows")
+def weights_leave_the_correction_alone(training: Training) -> None:
+    """Weights must not undo the sampling for which the objective corrects."""
+    rows, kept = training.rows, training.loss.keep_rate
+    if kept is not None and rows.w is not None and len(rows):
+        y, w = to_host(rows.y), to_host(rows.w)
+        Sampling(weights=w, positive=y == 1, rate=kept(rows))
 
 
 @guard(Sampling, "classes")

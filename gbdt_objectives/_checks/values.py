@@ -22,7 +22,6 @@ from gbdt_objectives._rows.workers import several
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 SUM_TOLERANCE = 1e-4  # of a row of probabilities: a float32 softmax is off by 1e-6
-SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
 MOST_COPIES = 2**53  # larger whole numbers are not exact in float64
 FEW, MANY = 10, 50  # fewer probabilities may all be 0 and 1 by chance
 FAR = 3  # standard deviations within which the labels of some of the rows have their mean
@@ -150,20 +149,6 @@ def rates_by_row_alone(
             "the label. Give a positive the rate at which a negative in its place would be kept, "
             f"as pilot_keep_rates does, or, for one rate, {one_rate}; if a pilot tells labels "
             "apart so well, sample at numpy.minimum(rates, 0.999)"
-        )
-
-
-def rate_once(w: Array, positive: Array, r: Any) -> None:
-    """Warn of weights w > 0 that undo the sampling at a rate r, of each row or all, given too."""
-    i, j = int(positive.argmax()), int(positive.argmin())
-    times = w[j] / w[i]
-    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
-        return  # most weights, without a look at all of them
-    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
-        warn(
-            f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
-            "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
-            "were sampled twice"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
+from gbdt_objectives._checks import Layout, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
@@ -167,19 +167,6 @@ def free_name(metric: Any, stack: Stack) -> str:
     return str(given[-1][1])
 
 
-def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
-    """The library that a metric answers: that of its data, else the one directly above, if any."""
-    if not hasattr(y_pred, "get_label"):
-        return _registry.BY_NAME.get(caller_of(stack) or "")
-    name = _registry.name_of(y_pred)
-    if name is None:
-        raise TypeError(
-            f"y_pred is a {type(y_pred).__name__}, of no library that is known: pass labels and "
-            "predictions, metric(y_true, y_pred, sample_weight)"
-        )
-    return _registry.BY_NAME[name]
-
-
 def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
     """The training whose library calls a metric, in this form."""
     library = _registry.BY_NAME.get(caller_of(stack) or "")
@@ -188,23 +175,6 @@ def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
         name=metric.name, metric=metric, link=metric.link, library=library, form=form,
         alone=free_network(stack) if asks else None, directions=directed(metric, stack),
         predictions=predictions_of(stack, metric.link),
-    )  # fmt: skip
-
-
-def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
-    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
-    at: dict[str, Any] = next(
-        (frame.f_locals for _, frame in stack
-         if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
-    )  # fmt: skip
-    if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
-        return Scoring(metric=metric)
-    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
-    old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
-    response = method or old.get(type(at["self"]).__name__, "")
-    return Scoring(
-        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
-        **({"response": response} if response else {}),
     )  # fmt: skip
 
 

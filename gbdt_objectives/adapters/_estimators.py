@@ -91,7 +91,8 @@ class Fitting:
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         self.columns = column_names(self.given["X"])
         change_sets(self.given, lambda X, y: (
-            self.arrange(self.columns, X, "X of an evaluation set"), whole_numbers(flat_labels(y))
+            self.arrange(self.columns, X, "X of an evaluation set"),
+            flat_labels(y) if own is None else whole_numbers(flat_labels(y)),
         ))  # fmt: skip
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
@@ -420,7 +421,7 @@ def change_sets(given: dict[str, Any], change: Callable[[Any, Any], tuple[Any, A
                 both = [*change(*both)]
             given |= zip(names, both, strict=True)
     sets = given.get("eval_set")
-    if isinstance(sets, tuple) and not any(map(_arguments.is_pair, sets)):
+    if isinstance(sets, tuple) and len(sets) == 2 and not isinstance(sets[0], tuple):
         given["eval_set"] = change(*sets)
     elif isinstance(sets, list | tuple):  # of pairs, or of data sets of the library
         each = (change(*one) if _arguments.is_pair(one) else one for one in sets)

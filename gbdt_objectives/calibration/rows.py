@@ -243,7 +243,7 @@ def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
         _checks.same_length("keep_rate", rates, "the labels", rows.given)
         found = np.asarray(rates[rows.kept])
     if len(rows.y) and np.min(found) < 1:
-        _checks.rate_once(rows.w, rows.y == 1, found)
+        Sampling(weights=rows.w, positive=rows.y == 1, rate=found)
     return found
 
 

@@ -18,11 +18,15 @@ from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_at_most_once
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._wrapped import Data, check_rate_of_objective, find_stopping_rounds
 from gbdt_objectives.calibration import calibrator_choice, rows as _rows
 from gbdt_objectives.calibration.calibrators import one_shift
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.estimators import _averages, _base
+from gbdt_objectives.estimators._wrapped import (
+    Data,
+    check_rate_of_objective,
+    find_stopping_rounds,
+)
 
 FOLDS = 5
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Stack, Training, stack as frames
+from gbdt_objectives._checks import Scoring, Stack, Training, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -80,12 +80,12 @@ class Metric(Shown):
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
         stack = frames()
-        form = _calls.form_of(y_pred, stack)
+        form = form_of(y_pred, stack)
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
             Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
-        _calls.scored_by(self, y_pred, stack)
+        scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -303,3 +303,33 @@ class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
     library: ClassVar[str] = _registry.LIGHTGBM.name
+
+
+def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
+    """The library that a metric answers: that of its data, else the one directly above, if any."""
+    if not hasattr(y_pred, "get_label"):
+        return _registry.BY_NAME.get(_calls.caller_of(stack) or "")
+    name = _registry.name_of(y_pred)
+    if name is None:
+        raise TypeError(
+            f"y_pred is a {type(y_pred).__name__}, of no library that is known: pass labels and "
+            "predictions, metric(y_true, y_pred, sample_weight)"
+        )
+    return _registry.BY_NAME[name]
+
+
+def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
+    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
+    at: dict[str, Any] = next(
+        (frame.f_locals for _, frame in stack
+         if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
+    )  # fmt: skip
+    if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
+        return Scoring(metric=metric)
+    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
+    old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
+    response = method or old.get(type(at["self"]).__name__, "")
+    return Scoring(
+        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
+        **({"response": response} if response else {}),
+    )  # fmt: skip

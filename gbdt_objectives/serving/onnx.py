@@ -29,7 +29,7 @@ from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, LT, Trees
-from gbdt_objectives.adapters._wrapped import last_step
+from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras

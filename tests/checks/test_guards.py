@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -30,6 +31,7 @@ from gbdt_objectives._checks.asked import (
 )
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
 from tests.strangers.poisson import poisson_objective
@@ -45,6 +47,7 @@ def known(guard: str, facts: dict[str, Any]) -> Any:
     return value
 
 
+FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
 QWK, LOGLOSS, FOCAL = go.qwk_objective(), go.weighted_logloss_objective(1.0), go.focal_objective(2)
 KAPPA, ERROR = go.qwk_metric(), squared_error_metric()
 OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")
@@ -207,8 +210,15 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
     ("earlier_margins_are_read", {"earlier": Earlier("init_model", averages=True)},
      "init_model is a forest, boosting='rf', .*train it with boosting='gbdt'"),
-    ("earlier_margins_are_read", {"earlier": Earlier("m", columns=(["a", "b"], ["b", "a"]))},
-     "m was trained on columns in another order.*pass them in that of the model, a, b"),
+    ("columns_are_in_order", {"columns": ["b", "a c"], "trained_on": ["a_c", "b"], "name": "X",
+                              "of": "init_model"},
+     r"^X has the columns of init_model in another order, .*: pass X\[\['a c', 'b'\]\], of Arrow"),
+    ("categories_keep_their_numbers", {"categories": {"c": ["v", "u", "w"]}, "known": [["u", "v"]],
+                                       "of": "init_model"},
+     r"init_model was trained on the categories \['u', 'v'\] of 'c', .*set_categories"
+     r"\(\['u', 'v', 'w'\]\)\}\)$"),
+    ("rows_are_in_order", {"rows": {"X": FRAME, "y": FRAME.a[::-1]}, "name": "data"},
+     r"^X and y of data have the same index in another order, .*: pass y\.loc\[X\.index\], or"),
     ("earlier_model_fits", {"earlier": Earlier("init_model", 3), "objective": QWK},
      "init_model has 3 outputs, but .* has 1"),
     ("shift_moves_log_odds", {"shift_by": "negative_keep_rate", "link": IDENTITY,
@@ -269,8 +279,14 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
                            "labels": {0: [1], 1: [2], None: [3]}.get}),
     ("stops_on_held_out", {"sets": SETS, "data": SETS[1][0], "looks_at": []}),
     ("rows_start_alike", {"sets_with_start": {"a": True, "b": True}}),
-    ("earlier_margins_are_read",
-     {"link": IDENTITY, "earlier": Earlier("m", 1, IDENTITY, columns=(["a", "b"], ["b", "c"]))}),
+    ("earlier_margins_are_read", {"link": IDENTITY, "earlier": Earlier("m", 1, IDENTITY)}),
+    ("columns_are_in_order", {"columns": ["b", "c"], "trained_on": ["a", "b"]}),
+    ("columns_are_in_order", {"columns": None, "trained_on": ["a", "b"]}),
+    ("columns_are_in_order", {"columns": ["a", "b"], "trained_on": None}),
+    ("categories_keep_their_numbers", {"categories": {"c": ["u"]}, "known": [["u", "v"]]}),
+    ("categories_keep_their_numbers", {"categories": {"c": ["u", "v", "w"]}, "known": [["u"]]}),
+    ("categories_keep_their_numbers", {"categories": {}, "known": [["u", "v"]]}),
+    ("rows_are_in_order", {"rows": {"X": FRAME, "y": np.ones(3)}, "name": ""}),
     ("earlier_margins_are_read", {"link": UNDECLARED, "earlier": Earlier("m", 1, LOGIT)}),
     ("earlier_margins_are_read",  # so is it named
      {"link": FOCAL.link, "earlier": Earlier("m", 1, IDENTITY)}),
@@ -282,6 +298,9 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin",
                             "start_ends": (2.0, 2.0)}),
     ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
     ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
     ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
@@ -326,6 +345,12 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
                            "looks_at": ["v"]},
      "as many rows as the training data"),
+    ("weights_leave_the_rate_alone",
+     {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
+     "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
     ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},
      "does not say whether.*leave it out if .*delta=float"),
 ]  # fmt: skip

@@ -21,7 +21,6 @@ import json
 import linecache
 import re
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -191,12 +190,12 @@ def methods(room: str, label: str, kind: Any, owner: Any, made_by: str) -> Itera
     belong to the class itself."""
     hooks = {name for base in kind.__mro__ for name in recipes.HOOKS.get(base.__name__, "").split()}
     for name in dir(kind):
-        if name.startswith("_") and name != "__call__" or name in hooks or name == "get_params":
+        if (name.startswith("_") and name != "__call__") or name in hooks or name == "get_params":
             continue
         own, function = inspect.getattr_static(kind, name), getattr(kind, name, None)
         if isinstance(own, property) or inspect.isclass(function) or not callable(function):
             continue
-        if not is_ours(function) and name not in recipes.LIBRARIES_OWN or name.endswith("_request"):
+        if (not is_ours(function) and name not in recipes.LIBRARIES_OWN) or name.endswith("_request"):
             continue
         needs_none = isinstance(own, staticmethod | classmethod)
         if needs_none if "(" in label else not needs_none and owner is None:

@@ -143,18 +143,7 @@ KIND |= {  # of one callable
 }  # fmt: skip
 
 PLAIN = set(
-    """
-    alpha api average ax beta bias booster calibrate calibrator center check_rows clip
-    confidence_level constraints correction cost cv data_name decimals delta denominator dtype
-    early_stopping_rounds edges ensemble equations estimator first floor folder function
-    gamma handle_unknown hessian hessian_kind horizon input_space intercept kind label_range link
-    loss m margins max_bins max_iter max_trees method metric model monotone n n_bags n_bins
-    n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts name normalize num_boost_round
-    numerator obj objective objectives of other outputs params path positions positive_keep_rate
-    random_state reduce rounds rows scale scale_by_half score_range second segment
-    segment_features shift shrink spread standard_error start strategy text threshold thresholds title tol tree
-    values verbose weights
-    """.split()
+    ["alpha", "api", "average", "ax", "beta", "bias", "booster", "calibrate", "calibrator", "center", "check_rows", "clip", "confidence_level", "constraints", "correction", "cost", "cv", "data_name", "decimals", "delta", "denominator", "dtype", "early_stopping_rounds", "edges", "ensemble", "equations", "estimator", "first", "floor", "folder", "function", "gamma", "handle_unknown", "hessian", "hessian_kind", "horizon", "input_space", "intercept", "kind", "label_range", "link", "loss", "m", "margins", "max_bins", "max_iter", "max_trees", "method", "metric", "model", "monotone", "n", "n_bags", "n_bins", "n_bootstrap", "n_classes", "n_jobs", "n_repeats", "n_resamples", "n_starts", "name", "normalize", "num_boost_round", "numerator", "obj", "objective", "objectives", "of", "other", "outputs", "params", "path", "positions", "positive_keep_rate", "random_state", "reduce", "rounds", "rows", "scale", "scale_by_half", "score_range", "second", "segment", "segment_features", "shift", "shrink", "spread", "standard_error", "start", "strategy", "text", "threshold", "thresholds", "title", "tol", "tree", "values", "verbose", "weights"]
 )
 """Parameters that are neither of rows nor of classes."""
 
@@ -433,10 +422,7 @@ ROOMS_NOT_TRIED = {
     "distributed": "needs workers: tests/matrix/test_dask.py and test_engines.py",
     "experimental.dask": "needs workers: tests/matrix/test_dask.py",
 }
-LIBRARIES_OWN = (
-    "fit predict predict_proba predict_log_proba decision_function score apply staged_predict "
-    "staged_predict_proba staged_decision_function"
-).split()
+LIBRARIES_OWN = ["fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "apply", "staged_predict", "staged_predict_proba", "staged_decision_function"]
 """Methods that estimators inherit from a library and that are tried. All others are the library's,
 with no answer of ours: ``evals_result``, ``get_params``, ``calc_leaf_indexes``, ..."""
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tests.matrix.recipes import EVENTS, KIND, N, OF_ROWS, POSITION, Task
+from tests.matrix.recipes import EVENTS, KIND, OF_ROWS, POSITION, N, Task
 
 Given = dict[str, Any]
 Must = Literal["right", "right or told", "told"]
@@ -83,7 +83,7 @@ class Twist:
 
 
 TWISTS: list[Twist] = []
-NUMBERS = "labels scores probabilities weights counts rates-of-rows times".split()
+NUMBERS = ["labels", "scores", "probabilities", "weights", "counts", "rates-of-rows", "times"]
 """Kinds of columns of numbers, one for each row."""
 COLUMNS = (*NUMBERS, "names")
 

@@ -142,7 +142,7 @@ def margin(model: Any, X: Any) -> Array:
         data = X if isinstance(X, xgb.DMatrix) else matrix(model, X)
         f = model.predict(data, output_margin=True, validate_features=column_names(X) is not None)
     else:
-        f = model.predict(X, output_margin=True)
+        f = model.predict(estimators.Fitting.by_name(model, X), output_margin=True)
     return np.asarray(f, np.float64)
 
 
