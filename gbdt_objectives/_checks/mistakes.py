@@ -261,7 +261,9 @@ def any_named(values: Iterable[Any]) -> bool:
             parts = value.values() if kind is dict else value
             if len(value) < MOST_COLUMNS and any_named(parts):
                 return True
-        elif kind is not str and (kind.__module__.startswith("pandas") or hasattr(kind, "columns")):
+        elif kind is not str and (
+            kind.__module__.startswith(("pandas", "pyarrow")) or hasattr(kind, "columns")
+        ):
             return True
     return False
 

@@ -18,25 +18,16 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._rows.html import Table
-from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.calibrators import (
-    BetaCalibrator,
-    Calibrator,
-    InterceptCalibrator,
-    LogitCalibrator,
-    Offset,
-    ROCConvexHullCalibrator,
-    one_shift,
-    warn_if_falling,
-)
+from gbdt_objectives.calibration import calibrators, rows as _rows
+from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(shrink=True), LogitCalibrator(), BetaCalibrator(), VennAbersCalibrator(),
-    ROCConvexHullCalibrator(m=2, prior="base_rate"),
+    SplineCalibrator(shrink=True), LogitCalibrator(), calibrators.BetaCalibrator(),
+    VennAbersCalibrator(), calibrators.ROCConvexHullCalibrator(m=2, prior="base_rate"),
 )  # fmt: skip
 """The first is chosen unless another is better beyond chance."""
 
@@ -134,7 +125,7 @@ def choose_calibrator(
     rows = _rows.score_rows("y_true", y_true, _checks.one_score(score), sample_weight)
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
-    warn_if_falling(area(*_rows.group_ties(rows)[1:]))
+    calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
@@ -164,8 +155,9 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
 
 
 def held_out_losses(
-    candidate: Calibrator, rows: _rows.LabelledRows, splits: list[Split], offset: Offset = 0.0
-) -> Array:
+    candidate: Calibrator, rows: _rows.LabelledRows, splits: list[Split],
+    offset: calibrators.Offset = 0.0,
+) -> Array:  # fmt: skip
     """The log loss of each row in the sample, inf in all rows where a fit is refused."""
     losses = np.empty(len(rows.y))
     o = np.broadcast_to(offset, len(rows.y))
@@ -228,5 +220,5 @@ def check_rates(
     if len(classes) == 2 and not takes_columns(calibrator):
         offset = _rows.sampling_offset(**rates | given, rows=own)
         if getattr(calibrator, "_takes_one_rate", False):
-            one_shift(calibrator, offset)
+            calibrators.one_shift(calibrator, offset)
     return given

@@ -11,15 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    Sampling,
-    check_order,
-    group_numbers,
-    is_dask,
-    positions,
-    shown,
-)
+from gbdt_objectives._checks import Array, Sampling, check_order, group_numbers, is_dask, shown
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
@@ -102,7 +94,7 @@ def probability_rows(
         y = _checks.vector("y_true", y_true).astype(np.float64, copy=False)
         _checks.binary_labels("y_true", y)
     else:
-        y = positions("y_true", y_true, column_classes(labels, p))
+        y = _checks.positions("y_true", y_true, column_classes(labels, p))
     return weigh_rows(y, p, sample_weight, "probability", counts)
 
 

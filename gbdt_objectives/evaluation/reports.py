@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
+from gbdt_objectives._registry import library_of
 from gbdt_objectives._rows.html import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
@@ -218,6 +219,8 @@ def _probability(
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
     predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
+    library = library_of(model)
+    X = X if library is None else library.fitting.by_name(model, X)
     p = np.empty(0) if predict is None else np.asarray(predict(X))
     if p.shape[1:] != (2,):
         shape = "" if predict is None else f" with probabilities of shape {p.shape}"

@@ -1,9 +1,9 @@
 """What is given at each public callable where nothing is wrong, by the names of its parameters.
 
-``CELLS`` has the parameters of rows or classes, which ``twists.py`` changes one by one, and ``PLAIN``
-all others. ``values`` says what they are, for the same rows in several tasks. A library's data set,
-or an argument that holds several columns, is made of columns (``SPREAD``). What has no cells is in
-``NOT_TRIED``, each with a reason.
+``CELLS`` has the parameters of rows or classes, which ``twists.py`` changes one by one, and
+``PLAIN`` all others. ``values`` says what they are, for the same rows in several tasks. A library's
+data set, or an argument that holds several columns, is made of columns (``SPREAD``). What has no
+cells is in ``NOT_TRIED``, each with a reason.
 """
 
 from __future__ import annotations
@@ -136,15 +136,28 @@ CELLS = {
 KIND = {name: kind for kind, names in CELLS.items() for name in names.split()}
 OF_ROWS = {name for kind in list(CELLS)[:9] for name in CELLS[kind].split()}
 """Parameters that have a value for each row."""
-KIND |= {  # of one callable
-    "apply_thresholds.thresholds": "cuts", "Thresholds.values": "cuts",
-    "empirical_probability.counts": "",  # of classes, in any shape
-    "optimize_thresholds.to_sql.score": "",  # the name of a column
+KIND_OF_ONE = {
+    "apply_thresholds": {"thresholds": "cuts"}, "Thresholds": {"values": "cuts"},
+    "empirical_probability": {"counts": ""},  # of classes, in any shape
+    "optimize_thresholds.to_sql": {"score": ""},  # the name of a column
 }  # fmt: skip
+"""What parameters are at one callable."""
 
-PLAIN = set(
-    ["alpha", "api", "average", "ax", "beta", "bias", "booster", "calibrate", "calibrator", "center", "check_rows", "clip", "confidence_level", "constraints", "correction", "cost", "cv", "data_name", "decimals", "delta", "denominator", "dtype", "early_stopping_rounds", "edges", "ensemble", "equations", "estimator", "first", "floor", "folder", "function", "gamma", "handle_unknown", "hessian", "hessian_kind", "horizon", "input_space", "intercept", "kind", "label_range", "link", "loss", "m", "margins", "max_bins", "max_iter", "max_trees", "method", "metric", "model", "monotone", "n", "n_bags", "n_bins", "n_bootstrap", "n_classes", "n_jobs", "n_repeats", "n_resamples", "n_starts", "name", "normalize", "num_boost_round", "numerator", "obj", "objective", "objectives", "of", "other", "outputs", "params", "path", "positions", "positive_keep_rate", "random_state", "reduce", "rounds", "rows", "scale", "scale_by_half", "score_range", "second", "segment", "segment_features", "shift", "shrink", "spread", "standard_error", "start", "strategy", "text", "threshold", "thresholds", "title", "tol", "tree", "values", "verbose", "weights"]
-)
+PLAIN = {
+    name for line in (
+        "alpha api average ax beta bias booster calibrate calibrator center check_rows clip",
+        "confidence_level constraints correction cost cv data_name decimals delta denominator",
+        "dtype early_stopping_rounds edges ensemble equations estimator first floor folder",
+        "function gamma handle_unknown hessian hessian_kind horizon input_space intercept kind",
+        "label_range link loss m margins max_bins max_iter max_trees method metric model",
+        "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
+        "name normalize num_boost_round numerator obj objective objectives of other outputs",
+        "params path positions positive_keep_rate random_state reduce rounds rows scale",
+        "scale_by_half score_range second segment segment_features shift shrink spread",
+        "standard_error start strategy text threshold thresholds title tol tree values verbose",
+        "weights",
+    ) for name in line.split()
+}  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
 
 NEEDS = {
@@ -169,16 +182,14 @@ def in_order(task: Task) -> list[float]:
     return [1 / len(task.classes)] * len(task.classes)
 
 
-OWN: dict[str, Any] = {
-    **{f"{name}.target_prior": in_order for name in
+OWN: dict[str, dict[str, Any]] = {
+    **{name: {"target_prior": in_order} for name in
        ("correct_margin", "correct_probability", "correct_threshold", "log_odds_shift")},
-    **{f"{name}.{word}": number for name in ("estimate_performance", "compare_performance")
-       for word, number in (("cv", 3), ("n_repeats", 2))}, "estimate_performance.estimator": NearestMean(),
-    "report.path": "report.html", "calibration_error_test.n_resamples": 100,
-    "Thresholds.values": lambda task: [k + 0.5 for k in task.classes[1:]],
-    "ProbabilityEstimationTree.fit.X": FEATURES,
-    "check_objective.sample_weight": 1 + POSITION % 2,
-    "empirical_probability.counts": lambda task: np.bincount(task.y),
+    "estimate_performance": {"cv": 3, "n_repeats": 2, "estimator": NearestMean()},
+    "compare_performance": {"cv": 3, "n_repeats": 2}, "report": {"path": "report.html"},
+    "Thresholds": {"values": lambda task: [k + 0.5 for k in task.classes[1:]]},
+    "LogOddsShift": {"values": in_order}, "check_objective": {"sample_weight": 1 + POSITION % 2},
+    "empirical_probability": {"counts": lambda task: np.bincount(task.y)},
 }  # fmt: skip
 """What one callable gets under a name."""
 
@@ -215,7 +226,8 @@ def values(task: Task) -> dict[str, Any]:
         "objective": objective_of(task), "obj": go.weighted_logloss_objective(1.0),
         "metric": go.qwk_metric() if task.is_graded else "accuracy", "gamma": 2.0, "beta": 1.0,
         "n_classes": K, "function": half_squared_error, "loss": squared_loss, "threshold": 0.3,
-        "segment_features": ["a"], "params": {}, "data": FEATURES, "numerator": squares, "denominator": one_and_squares,
+        "segment_features": ["a"], "params": {}, "data": FEATURES, "numerator": squares,
+        "denominator": one_and_squares,
         "folder": "folder", "path": "path", **SMALL,
     }  # fmt: skip
 
@@ -422,7 +434,10 @@ ROOMS_NOT_TRIED = {
     "distributed": "needs workers: tests/matrix/test_dask.py and test_engines.py",
     "experimental.dask": "needs workers: tests/matrix/test_dask.py",
 }
-LIBRARIES_OWN = ["fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "apply", "staged_predict", "staged_predict_proba", "staged_decision_function"]
+LIBRARIES_OWN = {
+    "fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "apply",
+    "staged_predict", "staged_predict_proba", "staged_decision_function",
+}  # fmt: skip
 """Methods that estimators inherit from a library and that are tried. All others are the library's,
 with no answer of ours: ``evals_result``, ``get_params``, ``calc_leaf_indexes``, ..."""
 
@@ -430,9 +445,10 @@ HOOKS = {
     "Metric": "read score sums of_sums terms agree_labels of_classes of_counts of_every_cut "
     "at_every_cut of_shares slopes ratio_costs value",
     "Loss": "measured row_loss gradient_hessian totals value writer read_named",
+    **dict.fromkeys(("BaseEstimator", "Estimator"), "get_params"),
 }
-"""Methods that authors of metrics and losses write: ``Metric.__call__`` and ``Objective`` call them,
-with rows that are checked."""
+"""Methods that authors of metrics and losses write: ``Metric.__call__`` and ``Objective`` call
+them, with rows that are checked."""
 
 RESULT = "a result: functions make it, of what they computed"
 NOT_TRIED = {
