@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gbdt_objectives._checks import mistakes
+from gbdt_objectives._checks import Layout
 from tests.cases import each
 from tests.matrix import generated, recipes
 from tests.matrix.generated import Entry, Record, cells_of, changes, entries, reason
@@ -145,7 +145,8 @@ def test_verdicts_of_a_function_with_guards(cell: str, verdict: str) -> None:
 @pytest.fixture
 def no_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The guard of rows in another order does nothing."""
-    monkeypatch.setattr(mistakes, "check_index", lambda given: None)
+    (found,) = (one for one in Layout.guards if one.name == "rows_are_in_order")
+    monkeypatch.setattr(found, "function", lambda layout: None)
     return
 
 
