@@ -298,9 +298,11 @@ class Caller:
             columns = {column: given[column] for column in held.columns if column in given}
             arguments = {key: value for key, value in arguments.items() if key not in columns}
             arguments |= {name: held.make(**columns)} if columns else {}
+        measured: dict[str, Any] = {}
         if entry.trains:
             evaluates = "evals" in arguments or entry.method == "cv"
             arguments |= recipes.of_training(entry.room, task, evaluates=evaluates)
+            arguments |= recipes.recording(entry.room, measured) if "evals" in arguments else {}
         if entry.owner is not None:
             function = getattr(self.owner(task, others), entry.method)
         if written := {"folder", "path"} & arguments.keys():
@@ -313,7 +315,7 @@ class Caller:
         found = function(**arguments)
         if inspect.isclass(entry.function) and hasattr(found, "fit"):
             found = found.fit(**recipes.to_fit(found, task))
-        return numbers(found, task)
+        return numbers([found, measured] if measured else found, task)
 
     def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
         """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
@@ -370,7 +372,7 @@ def numbers(value: Any, task: Task, depth: int = 0) -> Any:
         if all(hasattr(value, way) for way in ways):
             if hasattr(value, "fit") and not is_fitted(value):
                 return repr(value)
-            return [*(predicted(getattr(value, way), task) for way in ways), *measured(value)]
+            return [*(predicted(getattr(value, way), task) for way in ways), *evaluations(value)]
     if hasattr(value, "to_json"):
         return numbers(json.loads(value.to_json()), task, depth + 1)
     if is_dataclass(value):
@@ -402,7 +404,7 @@ def key_of(key: Any) -> str:
     return str(float(key)) if isinstance(key, int | float | np.number | np.bool_) else str(key)
 
 
-def measured(model: Any) -> list[Any]:
+def evaluations(model: Any) -> list[Any]:
     """What a model says of evaluation sets."""
     found = []
     with suppress(Exception):
