@@ -229,3 +229,6 @@ class Sampling(Asked):
     kept: float  # how many of its rows are left
     classes: Sequence[Any]  # the two of which it thins the first
     to_name: str  # how to name the class
+    weights: Any  # of the rows, above 0
+    positive: Any  # which rows have label 1
+    rate: Any  # at which the others were kept, one or of each row

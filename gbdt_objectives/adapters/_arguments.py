@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from inspect import signature
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Layout, Training
+from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY
@@ -355,6 +355,10 @@ class Table:
                     f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
                     f"parameter and ignores it; did you mean {nearest[0]!r}?"
                 )
+            warn(
+                f"params[{name!r}] = {_checks.shown(value)} is ignored: {self.library} has no such "
+                "parameter; leave it out, or correct the name"
+            )
 
     def given(self, params: Mapping[str, Any], name: str) -> list[str]:
         """Under which of its names a parameter has a value."""
@@ -363,3 +367,12 @@ class Table:
     def value(self, params: Mapping[str, Any], name: str) -> Any:
         """The value of a parameter under whichever name it is given, else None."""
         return next((params[alias] for alias in self.given(params, name)), None)
+
+
+def refuse_parameters(
+    parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
+) -> None:
+    for name in names:
+        value = parameters.get(name)
+        if value is not None and not (np.isscalar(value) and value in allowed):
+            raise ValueError(f"estimator has {name}={value!r}, {why}")

@@ -65,20 +65,12 @@ th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
 
 
 def report(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    path: str | PathLike[str],
-    *,
-    title: str = "Report",
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-    threshold: float | None = None,
-    negative_keep_rate: float | None = None,
+    model: Any, X: Any, y: ArrayLike, path: str | PathLike[str], *, title: str = "Report",
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+    groups: ArrayLike | None = None, segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    threshold: float | None = None, negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None,
-) -> Path:
+) -> Path:  # fmt: skip
     """Write a page of HTML that shows how a fitted model does on new rows.
 
     Use it for the check of a model, each month or before it is served. The page is one file that

@@ -80,13 +80,15 @@ class Loss:
         Values of each training row, which the equations get by name.
     reduce : callable or None
         A user's own function that sums a float64 array over workers.
+    keep_rate : callable or None
+        ``keep_rate(rows)``, the rate of kept negatives for which the loss corrects.
     whole, takes_device_arrays : bool
         Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``;
         whether the equations are written in ``xp`` alone.
     """
 
     # Any, as a subclass may declare them as attributes, fields or properties
-    labels = hessian = intercept = start_tolerance = reduce = cast(Any, None)
+    labels = hessian = intercept = start_tolerance = reduce = keep_rate = cast(Any, None)
     link, outputs, named = cast(Any, IDENTITY), cast(Any, 1), cast(Any, ())
     needs_labels = scale_free = fits_margins = cast(Any, False)
     whole = False

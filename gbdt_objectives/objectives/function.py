@@ -14,12 +14,20 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, check_takes
-from gbdt_objectives._checks.domain import Domain, of_link
+from gbdt_objectives._checks.domain import Classes, Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows, read_only
-from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, read_outputs
+from gbdt_objectives.objectives.base import (
+    Both,
+    HessianKind,
+    Loss,
+    Named,
+    Objective,
+    margin_shape,
+    read_outputs,
+)
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -46,8 +54,9 @@ class FunctionLoss(Loss):
 
     @property
     def labels(self) -> Domain:
-        """Those that the link can predict, or their mean."""
-        return of_link(self.link, self.outputs)
+        """Those that the link can predict, as classes or in the mean."""
+        link = self.link
+        return Classes(self.outputs) if link.takes_several else Interval(link.lowest, link.highest)
 
     @property
     def name(self) -> str:
@@ -60,8 +69,17 @@ class FunctionLoss(Loss):
     def measured(self, rows: Rows) -> FunctionLoss:
         """Find the start, or warn if the one given is far from where that would be."""
         if self.intercept is None or self.outputs > 1:
-            return replace(self, intercept=self.intercept or find_start(self, rows))
-        for c, S, A in points_at([self.intercept], self.function, rows).tolist():
+            found = replace(self, intercept=self.intercept or find_start(self, rows))
+            check_weights_count(found, rows)
+            return found
+        check_weights_count(self, rows)
+        own, k = float(self.intercept), 10.0
+        if self.link.is_label_unit:
+            n, squares = rows.sum(lambda y, f, xp, **named: (1.0, (y - own) ** 2))
+            k *= float(squares / n) ** 0.5 or 1.0
+        points = points_at([own - k, own, own + k], self.function, rows)
+        refuse_uphill(self, points)
+        for c, S, A in points[points[:, 0] == own].tolist():
             best: Any = find_start(self, rows) if abs(S) >= ONE_WAY * A > 0 else None
             if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
                 Training(
@@ -155,6 +173,7 @@ def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | No
     if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
         c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
     points = points_at(c, loss.function, rows)
+    refuse_uphill(loss, points)
     if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
         return m if np.isfinite(m) and len(points) else None
     for left in range(ROUNDS, -1, -1):
@@ -169,6 +188,42 @@ def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | No
     if len(far) > 1 and loss.loss_function is not None:
         far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
     return min(far, key=lambda zero: far[zero], default=None)
+
+
+def refuse_uphill(loss: FunctionLoss, points: Array) -> None:
+    """Raise if S(c) falls all the way from where nearly all gradients point down to up."""
+    S, A = points[:, 1], points[:, 2]
+    ends = len(S) > 2 and S[0] >= ONE_WAY * A[0] > 0 and S[-1] <= -ONE_WAY * A[-1] < 0
+    if ends and (np.diff(S) <= 0).all():
+        raise ValueError(
+            f"the gradient of {loss.name} falls as the margin rises, from {S[0]:.4g} to "
+            f"{S[-1]:.4g} in all, so that boosters would go away from the labels: write that of "
+            "the loss, as f - y of squared error, not that of minus the loss"
+        )
+
+
+def check_weights_count(loss: FunctionLoss, rows: Rows) -> None:
+    """Raise if the function gives the same for other weights, which no booster applies."""
+
+    def answers(part: Rows) -> list[float]:
+        w = None if part.w is None else np.asarray(_checks.to_host(part.w), np.float64)
+        if w is None or not len(part) or np.ptp(w) == 0:
+            return [0.0, 0.0]
+        y, f = read_only(_checks.to_host(part.y)), np.empty(margin_shape(loss, len(part)))
+        f[...] = 0.0 if loss.intercept is None else loss.intercept
+        with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong
+            both = [loss.function(y, f, read_only(v), **part.named) for v in (w, w + 1.0)]
+            (g, h), (g_other, h_other) = ([np.float64(v) for v in one] for one in both)
+            same = np.array_equal(g, g_other) and np.array_equal(h, h_other)
+            return [1.0, float(same and bool(g.any()))]
+        return [0.0, 0.0]
+
+    asked, same = rows.parts(answers).sum(axis=0)
+    if asked and same == asked:
+        raise ValueError(
+            f"rows have weights, but {loss.name} answers the same for others, and they would not "
+            "count: write it so that both are times sample_weight where that is not None"
+        )
 
 
 def rises(points: Array) -> Array:
@@ -208,14 +263,10 @@ def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> A
 
 
 def objective(
-    function: GradientFunction | Loss,
-    *,
-    loss: LossFunction | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
+    function: GradientFunction | Loss, *, loss: LossFunction | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
     rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
 
     Use it for a gradient of your own, instead of passing the function to the booster.
@@ -293,13 +344,10 @@ def objective(
         _check_signature("loss", loss, names)
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
     made = FunctionLoss(
-        function=function,
-        loss_function=loss,
-        link=UNDECLARED if link is None else read_link("link", link, K),
-        outputs=K,
-        intercept=own_intercept(intercept, K),
-        named=tuple((name, None) for name in names),
-    )
+        function=function, loss_function=loss,
+        link=UNDECLARED if link is None else read_link("link", link, K), outputs=K,
+        intercept=own_intercept(intercept, K), named=tuple((name, None) for name in names),
+    )  # fmt: skip
     found = Objective(made)
     return found.with_rows(rows) if isinstance(rows, Mapping) else found
 

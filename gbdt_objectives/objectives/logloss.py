@@ -80,6 +80,12 @@ class LoglossLoss(Loss):
         best = math.log(positive / (self.negative_weight * negative)) - self.offset
         return replace(self, intercept=best)
 
+    def keep_rate(self, rows: Rows) -> Any:
+        """The rate of kept negatives for which the loss corrects, one or of each row."""
+        if self.named:
+            return np.exp(-_checks.to_host(rows.named["offset"]))
+        return math.exp(-self.offset) / self.negative_weight
+
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
         return y + self.negative_weight * (1 - y)

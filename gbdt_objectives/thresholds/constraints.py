@@ -347,7 +347,7 @@ def find_thresholds(
         )  # fmt: skip
         if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
             own = w if rows.copies is None else w / rows.copies
-            _checks.rate_once(own, rows.position == 1, r)
+            Sampling(weights=own, positive=rows.position == 1, rate=r)
     if limits is None:
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)

@@ -31,6 +31,7 @@ from gbdt_objectives._checks.asked import (
 )
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from tests.cases import each
 from tests.strangers.poisson import poisson_objective
@@ -297,6 +298,9 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin",
                             "start_ends": (2.0, 2.0)}),
     ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
     ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
     ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
@@ -341,6 +345,12 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
                            "looks_at": ["v"]},
      "as many rows as the training data"),
+    ("weights_leave_the_rate_alone",
+     {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
+     "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
+    ("weights_leave_the_correction_alone",
+     {"loss": go.weighted_logloss_objective(0.05).equations,
+      "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
     ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},
      "does not say whether.*leave it out if .*delta=float"),
 ]  # fmt: skip

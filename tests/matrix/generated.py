@@ -1,16 +1,18 @@
-"""A generated matrix: each public callable x each of its parameters of rows or classes x each twist.
+"""A generated matrix: each public callable, its parameters of rows or classes, and all twists.
 
-No cell is written by hand. ``recipes.py`` says what is given where nothing is wrong, by the names of
-parameters; ``twists.py`` what is done to one argument, and what must then hold. A new public callable
-has cells as soon as its parameters have names that ``recipes.py`` knows, and fails a test before.
+No cell is written by hand. ``recipes.py`` says what is given where nothing is wrong, by the names
+of parameters; ``twists.py`` what is done to one argument, and what must then hold. A new public
+callable has cells as soon as ``recipes.py`` knows the names of its parameters, and fails before.
 
-Verdicts: RIGHT (the right answer), TOLD (refused or warned of by the package), and those that fall:
-SILENT (another answer without a word), BARE (an error of a library or of Python itself), REFUSED (the
-same values in another form, and no answer). ``falls.csv`` lists the cells that fall today, and
-``right.csv`` those that are RIGHT; all others are TOLD.
+A cell is RIGHT (the right answer) or TOLD (refused, or warned of, by the package), or it falls:
 
-``python -m tests.matrix.generated [WORD ...]`` prints the cells that fall whose names hold one of the
-words, ``-v`` all of them, and counts; ``--write`` writes both lists anew.
+- SILENT: another answer, without a word;
+- BARE: an error of a library or of Python, whose words are not about the argument;
+- REFUSED: the same values in another form, which are refused.
+
+``falls.csv`` lists the cells that fall today and ``right.csv`` those that are RIGHT; all others are
+TOLD. ``python -m tests.matrix.generated [WORD ...]`` prints the cells that fall (``-v``: all) whose
+names hold one of the words, and counts; ``--write`` writes both lists anew, as they are here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ import json
 import linecache
 import re
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,6 +51,12 @@ from tests.matrix.twists import TWISTS, Tried, Twist
 PACKAGE = "gbdt_objectives"
 LIBRARIES = {f"adapters.{name}": name for name in ("xgboost", "lightgbm", "sklearn", "catboost")}
 """Rooms in a room, and what they need."""
+PACKAGES = {**LIBRARIES, "plotting": "matplotlib", "evaluation.report": "matplotlib",
+            "serving.export_onnx": "onnx"}  # fmt: skip
+"""What cells need, by the beginning of their names."""
+VERSIONS = {"numpy": "2.4", "pandas": "3.0", "scikit-learn": "1.9", "xgboost": "3.2",
+            "lightgbm": "4.7"}  # fmt: skip
+"""With which the lists were written. Older ones read some arguments in other ways."""
 FALLS, RIGHT = (Path(__file__).parent / f"{name}.csv" for name in ("falls", "right"))
 
 # --- public callables
@@ -92,11 +100,11 @@ class Entry:
 
     def kind(self, parameter: str) -> str:
         """The kind of twists that a parameter has, if it has any."""
-        kinds = recipes.KIND
-        return kinds.get(f"{self.key}.{parameter}", kinds.get(parameter, ""))
+        of_one = recipes.KIND_OF_ONE.get(self.key, {})
+        return of_one.get(parameter, recipes.KIND.get(parameter, ""))
 
     def parameters(self) -> dict[str, bool]:
-        """All parameters, with columns in the place of what holds them, and whether it needs them."""
+        """All parameters, columns in the place of what holds them; and whether it needs each."""
         found, spread = dict[str, bool](), self.spread()
         for name, p in signature(self.function).items():
             needed = p.default is p.empty
@@ -108,10 +116,18 @@ class Entry:
         return found
 
     def cells(self) -> list[str]:
-        return [
-            name for name in self.parameters()
-            if self.kind(name) and not reason(self.name) and not reason(f"{self.name}({name}=)")
-        ]  # fmt: skip
+        """The parameters that are twisted."""
+        if lacks(self.name) or reason(self.name):
+            return []
+        names = [name for name in self.parameters() if self.kind(name)]
+        return [name for name in names if not reason(f"{self.name}({name}=)")]
+
+    def unknown(self) -> list[str]:
+        """Parameters of which nobody has said what they are."""
+        if reason(self.name) or not is_ours(self.function):
+            return []
+        known = {*recipes.PLAIN, *recipes.KIND, *recipes.KIND_OF_ONE.get(self.key, ())}
+        return [name for name in self.parameters() if name not in known]
 
 
 def reason(name: str) -> str | None:
@@ -135,21 +151,17 @@ def is_ours(thing: Any) -> bool:
 @cache
 def public() -> list[tuple[str, str, Any]]:
     """(room, name, thing) of all functions and classes that are public, once each."""
-    rooms = [room for room in (*ROOMS, *LIBRARIES) if find_spec(LIBRARIES.get(room, "numpy"))]
     found: dict[int, tuple[str, str, Any]] = {}
-    for room in (*rooms, ""):
+    inner = {room.rpartition(".")[2] for room in LIBRARIES}
+    for room in (*ROOMS, *LIBRARIES, ""):
+        if room in recipes.ROOMS_NOT_TRIED or not is_here(LIBRARIES.get(room, "numpy")):
+            continue
         module = import_module(f"{PACKAGE}.{room}".rstrip("."))
-        if room not in recipes.ROOMS_NOT_TRIED:
-            for name in {*module.__all__} - {
-                *ROOMS,
-                *(one.rpartition(".")[2] for one in LIBRARIES),
-            }:
-                thing = (
-                    None if f"{room}.{name}" in recipes.ROOMS_NOT_TRIED else getattr(module, name)
-                )
-                if callable(thing) and not issubclass(
-                    thing if inspect.isclass(thing) else object, BaseException
-                ):
+        for name in {*module.__all__} - {*ROOMS, *inner}:
+            if f"{room}.{name}" not in recipes.ROOMS_NOT_TRIED:
+                thing = getattr(module, name)
+                is_error = inspect.isclass(thing) and issubclass(thing, BaseException)
+                if callable(thing) and not is_error:
                     found.setdefault(id(thing), (room, name, thing))
     return sorted(found.values(), key=lambda row: row[:2])
 
@@ -157,53 +169,50 @@ def public() -> list[tuple[str, str, Any]]:
 @cache
 def entries() -> list[Entry]:
     """All public callables: functions, classes, and methods of what these make."""
-    found, made = [], [made_by(thing) for _, _, thing in public()]
+    found, made = list[Entry](), [made_by(thing) for _, _, thing in public()]
     for room, name, thing in public():
-        if inspect.isclass(thing):
-            if not name.startswith(tuple(recipes.TREES)):  # whose parameters are the library's
-                found.append(Entry(f"{room}.{name}", room, thing, name))
-            makes = not any(kind is not None and issubclass(kind, thing) for kind in made)
-            found += methods(room, name, thing, maker(thing, {}) if makes else None, name)
-        else:
+        if not inspect.isclass(thing):
             found.append(Entry(f"{room}.{name}", room, thing, name))
             kind = made_by(thing)
             for row in recipes.VARIANTS.get(name, [{}]) if kind is not None else []:
-                label = ", ".join(
-                    f"{key}={getattr(value, '__name__', value)!r}" for key, value in row.items()
-                )
-                found += methods(room, f"{name}({label})", kind, maker(thing, row), name)
+                words = (f"{key}={getattr(x, '__name__', x)!r}" for key, x in row.items())
+                label = f"{name}({', '.join(words)})"
+                found += methods(room, label, kind, maker(thing, row), name)
+            continue
+        if not name.startswith(tuple(recipes.TREES)):  # whose parameters are the library's
+            found.append(Entry(f"{room}.{name}", room, thing, name))
+        of_function = any(kind is not None and issubclass(kind, thing) for kind in made)
+        found += methods(room, name, thing, None if of_function else maker(thing, {}), name)
     return found
 
 
 def made_by(thing: Any) -> Any:
-    """The class of the package that a function's annotation says it returns."""
+    """The class of the package that a function's annotation says it returns; no estimators."""
     if inspect.isclass(thing):
         return None
     named = inspect.signature(thing).return_annotation
-    found = inspect.unwrap(thing).__globals__.get(named)
-    return (
-        found if inspect.isclass(found) and is_ours(found) and not hasattr(found, "fit") else None
-    )
+    kind = inspect.unwrap(thing).__globals__.get(named)
+    is_made = inspect.isclass(kind) and is_ours(kind) and not hasattr(kind, "fit")
+    return kind if is_made else None
 
 
 def methods(room: str, label: str, kind: Any, owner: Any, made_by: str) -> Iterator[Entry]:
-    """The methods of a class: of objects that ``owner`` makes, and those that need none, which
-    belong to the class itself."""
+    """The methods of a class: those of objects that ``owner`` makes, and those that need none,
+    which belong to the class itself."""
     hooks = {name for base in kind.__mro__ for name in recipes.HOOKS.get(base.__name__, "").split()}
     for name in dir(kind):
-        if name.startswith("_") and name != "__call__" or name in hooks or name == "get_params":
-            continue
         own, function = inspect.getattr_static(kind, name), getattr(kind, name, None)
         if isinstance(own, property) or inspect.isclass(function) or not callable(function):
             continue
-        if not is_ours(function) and name not in recipes.LIBRARIES_OWN or name.endswith("_request"):
+        if name in hooks or (name.startswith("_") and name != "__call__"):
+            continue
+        if not is_ours(function) and name not in recipes.LIBRARIES_OWN:
             continue
         needs_none = isinstance(own, staticmethod | classmethod)
-        if needs_none if "(" in label else not needs_none and owner is None:
-            continue
-        yield Entry(
-            f"{room}.{label}.{name}", room, function, made_by, None if needs_none else owner
-        )
+        if needs_none and "(" not in label:
+            yield Entry(f"{room}.{label}.{name}", room, function, made_by)
+        if not needs_none and owner is not None:
+            yield Entry(f"{room}.{label}.{name}", room, function, made_by, owner)
 
 
 def maker(thing: Any, row: Mapping[str, Any]) -> Callable[[Task, Mapping[str, Any]], Any]:
@@ -221,10 +230,8 @@ def maker(thing: Any, row: Mapping[str, Any]) -> Callable[[Task, Mapping[str, An
 
 def values_of(key: str, task: Task) -> dict[str, Any]:
     """What arguments are at one callable."""
-    own = {name.removeprefix(f"{key}."): value for name, value in recipes.OWN.items()
-           if name.startswith(f"{key}.")}  # fmt: skip
-    called = {name: value(task) if inspect.isfunction(value) else value
-              for name, value in own.items()}  # fmt: skip
+    own = recipes.OWN.get(key, {})
+    called = {name: x(task) if inspect.isfunction(x) else x for name, x in own.items()}
     return {**recipes.values(task), **called}
 
 
@@ -291,9 +298,11 @@ class Caller:
             columns = {column: given[column] for column in held.columns if column in given}
             arguments = {key: value for key, value in arguments.items() if key not in columns}
             arguments |= {name: held.make(**columns)} if columns else {}
+        measured: dict[str, Any] = {}
         if entry.trains:
             evaluates = "evals" in arguments or entry.method == "cv"
             arguments |= recipes.of_training(entry.room, task, evaluates=evaluates)
+            arguments |= recipes.recording(entry.room, measured) if "evals" in arguments else {}
         if entry.owner is not None:
             function = getattr(self.owner(task, others), entry.method)
         if written := {"folder", "path"} & arguments.keys():
@@ -306,7 +315,7 @@ class Caller:
         found = function(**arguments)
         if inspect.isclass(entry.function) and hasattr(found, "fit"):
             found = found.fit(**recipes.to_fit(found, task))
-        return numbers(found, task)
+        return numbers([found, measured] if measured else found, task)
 
     def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
         """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
@@ -317,9 +326,8 @@ class Caller:
         key = task.name, repr(others)
         if key not in self.owners:
             made = make(task, others)
-            self.owners[key] = (
-                made.fit(**recipes.to_fit(made, task)) if hasattr(made, "fit") else made
-            )
+            fit = getattr(made, "fit", None)
+            self.owners[key] = made if fit is None else fit(**recipes.to_fit(made, task))
         return self.owners[key]
 
 
@@ -364,7 +372,7 @@ def numbers(value: Any, task: Task, depth: int = 0) -> Any:
         if all(hasattr(value, way) for way in ways):
             if hasattr(value, "fit") and not is_fitted(value):
                 return repr(value)
-            return [*(predicted(getattr(value, way), task) for way in ways), *measured(value)]
+            return [*(predicted(getattr(value, way), task) for way in ways), *evaluations(value)]
     if hasattr(value, "to_json"):
         return numbers(json.loads(value.to_json()), task, depth + 1)
     if is_dataclass(value):
@@ -396,7 +404,7 @@ def key_of(key: Any) -> str:
     return str(float(key)) if isinstance(key, int | float | np.number | np.bool_) else str(key)
 
 
-def measured(model: Any) -> list[Any]:
+def evaluations(model: Any) -> list[Any]:
     """What a model says of evaluation sets."""
     found = []
     with suppress(Exception):
@@ -408,7 +416,7 @@ def measured(model: Any) -> list[Any]:
 
 
 CLOSE = 1e-5
-"""Relative: XGBoost's numbers are float32, and sums of rows in another order differ in last digits."""
+"""Relative: XGBoost's numbers are float32, and sums in another order differ in last digits."""
 
 
 def same(a: Any, b: Any) -> bool:
@@ -475,8 +483,28 @@ def name_of(key: Key) -> str:
     return f"{function}({parameter}=) x {twist}"
 
 
+@cache
 def is_here(package: str) -> bool:
     return find_spec(package) is not None
+
+
+def lacks(name: str) -> bool:
+    """Whether a callable needs a package that is not here."""
+    return not all(is_here(PACKAGES[start]) for start in PACKAGES if name.startswith(start))
+
+
+@cache
+def is_absent(key: Key) -> bool:
+    """Whether a cell needs a package that is not here."""
+    twists = {twist.name: twist.needs for twist in TWISTS}
+    return lacks(key[0]) or not is_here(twists.get(key[2], "numpy"))
+
+
+def is_old() -> bool:
+    def numbers_of(text: str) -> list[int]:
+        return [int(found) for found in re.findall(r"\d+", text)[:2]]
+
+    return any(numbers_of(version(name)) < numbers_of(oldest) for name, oldest in VERSIONS.items())
 
 
 def cells_of(entry: Entry) -> tuple[list[Cell], list[str]]:
@@ -527,7 +555,7 @@ def is_told(error: Exception) -> bool:
     assert trace is not None
     while trace.tb_next is not None:
         trace = trace.tb_next
-    frame, cause = trace.tb_frame, error.__cause__ or error.__context__
+    frame, cause = trace.tb_frame, error.__cause__
     line = linecache.getline(frame.f_code.co_filename, trace.tb_lineno).strip()
     is_raised = str(frame.f_globals.get("__name__")).startswith(PACKAGE) and line[:5] == "raise"
     return is_raised and (cause is None or str(cause) != str(error))
@@ -606,10 +634,11 @@ def main() -> int:
         cells, without = cells_of(entry)
         for cell in cells:
             counts[cell.verdict] += 1
-            if "-v" in sys.argv or cell.verdict in FALLING:
-                if not words or any(word in cell.name for word in words):
-                    print(str(cell)[:240])
-        print(*(f"no call is right, {one}" for one in without), sep="\n", end="\n" * bool(without))
+            is_shown = "-v" in sys.argv or cell.verdict in FALLING
+            if is_shown and (not words or any(word in cell.name for word in words)):
+                print(str(cell)[:240])
+        for one in without:
+            print(f"no call is right, {one}")
         found += cells
     print(f"{len(entries())} callables, {sum(counts.values())} cells: {dict(counts)}")
     if "--write" in sys.argv:
@@ -619,13 +648,6 @@ def main() -> int:
         record.right |= {cell.key for cell in found if cell.verdict == "RIGHT"}
         record.write()
     return 0
-
-
-def is_absent(key: Key) -> bool:
-    """Whether a cell needs a package that is not here."""
-    needs = {twist.name: twist.needs for twist in TWISTS}.get(key[2], "numpy")
-    rooms = [package for room, package in LIBRARIES.items() if key[0].startswith(f"{room}.")]
-    return not all(is_here(package) for package in (needs, *rooms))
 
 
 if __name__ == "__main__":

@@ -385,6 +385,14 @@ CLIENT: list[Any] = []
 """The Dask client of the test that runs."""
 
 
+def ignores_weights(y: Array, f: Array, w: Any) -> Any:
+    return f - y, np.ones_like(f)
+
+
+def of_minus_the_loss(y: Array, f: Array, w: Any) -> Any:
+    return y - f, np.ones_like(f)
+
+
 def in_parts(values: Array) -> Any:
     from dask import array
 
@@ -593,6 +601,10 @@ NO_TRAINING = "no booster is trained there"
 NO_EDIT = "a trained model is edited there"
 NO_PREDICTION = "cv gives no model whose predictions could be looked at; it shares train's checks"
 THEIRS = "a function, name or parameter of the library's own in its own call: nobody asks us"
+NOT_PROBED = dict.fromkeys(
+    ("native", "native-estimator"),
+    "a plain call does not ask a function where it would start, nor what it does with weights",
+)
 ELSEWHERE = {
     "wrapped-numbers": OF_WRAPPED, "wrapped-classes": OF_WRAPPED, "decisions": NO_TRAINING,
     "sampling": NO_TRAINING, "edit": NO_EDIT, "served": NO_TRAINING, "command": NO_TRAINING,
@@ -668,6 +680,15 @@ GUARDS = [
     Guard("weights: a function that takes none", Call(GRADES, unweighted, HEAVY), level(0.15),
           {"train", "cv", "estimator"},
           {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+    Guard("weights: of 1/rate beside an objective that corrects for it",
+          Call(RARE, go.offset_logloss_objective(0.1), np.where(RARE == 1, 1.0, 10.0), rounds=3,
+               is_class=True), never, {*TRAINS, "cv"}, ELSEWHERE, warns="undoes the sampling"),
+    Guard("weights: a function that takes and ignores them",
+          Call(GRADES, go.objective(ignores_weights, link="identity"), HEAVY, rounds=3),
+          level(0.05), {"train", "cv", "estimator"}, {**ELSEWHERE, **NOT_PROBED}),
+    Guard("sign: of a gradient",
+          Call(GRADES, go.objective(of_minus_the_loss, link="identity"), rounds=3), level(0.05),
+          {"train", "cv", "estimator"}, {**ELSEWHERE, **NOT_PROBED}),
     Guard("weights: of classes, of a wrapped regressor",
           Call(GRADES, None, params={
               name: {"class_weight": {3: 20, 4: 20}} for name in BY_LIBRARY}),

@@ -1,9 +1,9 @@
 """What is given at each public callable where nothing is wrong, by the names of its parameters.
 
-``CELLS`` has the parameters of rows or classes, which ``twists.py`` changes one by one, and ``PLAIN``
-all others. ``values`` says what they are, for the same rows in several tasks. A library's data set,
-or an argument that holds several columns, is made of columns (``SPREAD``). What has no cells is in
-``NOT_TRIED``, each with a reason.
+``CELLS`` has the parameters of rows or classes, which ``twists.py`` changes one by one, and
+``PLAIN`` all others. ``values`` says what they are, for the same rows in several tasks. A library's
+data set, or an argument that holds several columns, is made of columns (``SPREAD``). What has no
+cells is in ``NOT_TRIED``, each with a reason.
 """
 
 from __future__ import annotations
@@ -33,14 +33,24 @@ rng = np.random.default_rng(7)
 FEATURES, HELD_OUT = (
     pd.DataFrame(rng.normal(size=(N, 3)), columns=list("abc")) for _ in ("train", "held out")
 )
-A, B = FEATURES["a"].to_numpy(), FEATURES["b"].to_numpy()
-LOG_ODDS, SCORE = 1.2 * A - 0.8, A + 0.6 * B + 1.5
-EVENTS = (rng.random(N) < expit(LOG_ODDS)).astype(int)
-GRADES = np.digitize(SCORE + rng.normal(0, 0.5, N), [0.5, 1.5, 2.5])
-MARGINS = np.column_stack([0.5 - A, 0.3 * B, A])
-KINDS = (softmax(MARGINS, axis=1).cumsum(1) < rng.random(N)[:, np.newaxis]).sum(1)
-WEIGHTS = rng.uniform(0.5, 2.0, N)
 POSITION = np.arange(N)
+
+
+def of_rows(table: pd.DataFrame) -> tuple[Array, ...]:
+    """Log-odds of an event, a score of grades, and margins of three kinds in no order; and the
+    event, the grade and the kind of each row."""
+    a, b = table["a"].to_numpy(), table["b"].to_numpy()
+    log_odds, score = 2 * a - 0.8, a + 0.6 * b + 1.5
+    margins = np.column_stack([0.5 - a, 0.3 * b, a])
+    events = (rng.random(N) < expit(log_odds)).astype(int)
+    grades = np.digitize(score + rng.normal(0, 0.5, N), [0.5, 1.5, 2.5])
+    kinds = (softmax(margins, axis=1).cumsum(1) < rng.random(N)[:, np.newaxis]).sum(1)
+    return log_odds, score, margins, events, grades, kinds
+
+
+LOG_ODDS, SCORE, MARGINS, EVENTS, GRADES, KINDS = of_rows(FEATURES)
+OTHER_LABELS = of_rows(HELD_OUT)[3:]
+WEIGHTS = rng.uniform(0.5, 2.0, N)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +70,12 @@ class Task:
     @property
     def is_graded(self) -> bool:
         return self.y is GRADES
+
+    @property
+    def y_val(self) -> Array:
+        """Labels of the rows that are held out."""
+        return next(y for own, y in zip((EVENTS, GRADES, KINDS), OTHER_LABELS, strict=True)
+                    if own is self.y)  # fmt: skip
 
     @property
     def classes(self) -> list[int]:
@@ -136,30 +152,33 @@ CELLS = {
 KIND = {name: kind for kind, names in CELLS.items() for name in names.split()}
 OF_ROWS = {name for kind in list(CELLS)[:9] for name in CELLS[kind].split()}
 """Parameters that have a value for each row."""
-KIND |= {  # of one callable
-    "apply_thresholds.thresholds": "cuts", "Thresholds.values": "cuts",
-    "empirical_probability.counts": "",  # of classes, in any shape
-    "optimize_thresholds.to_sql.score": "",  # the name of a column
+KIND_OF_ONE = {
+    "apply_thresholds": {"thresholds": "cuts"}, "Thresholds": {"values": "cuts"},
+    "empirical_probability": {"counts": ""},  # of classes, in any shape
+    "optimize_thresholds.to_sql": {"score": ""},  # the name of a column
 }  # fmt: skip
+"""What parameters are at one callable."""
 
-PLAIN = set(
-    """
-    alpha api average ax beta bias booster calibrate calibrator center check_rows clip
-    confidence_level constraints correction cost cv data_name decimals delta denominator dtype
-    early_stopping_rounds edges ensemble equations estimator first floor folder function
-    gamma handle_unknown hessian hessian_kind horizon input_space intercept kind label_range link
-    loss m margins max_bins max_iter max_trees method metric model monotone n n_bags n_bins
-    n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts name normalize num_boost_round
-    numerator obj objective objectives of other outputs params path positions positive_keep_rate
-    random_state reduce rounds rows scale scale_by_half score_range second segment
-    segment_features shift shrink spread standard_error start strategy text threshold thresholds title tol tree
-    values verbose weights
-    """.split()
-)
+PLAIN = {
+    name for line in (
+        "alpha api average ax beta bias booster calibrate calibrator center check_rows clip",
+        "confidence_level constraints correction cost cv data_name decimals delta denominator",
+        "dtype early_stopping_rounds edges ensemble equations estimator first floor folder",
+        "function gamma handle_unknown hessian hessian_kind horizon input_space intercept kind",
+        "label_range link loss m margins max_bins max_iter max_trees method metric model",
+        "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
+        "name normalize num_boost_round numerator obj objective objectives of other outputs",
+        "params path positions positive_keep_rate random_state reduce rounds rows scale",
+        "scale_by_half score_range second segment segment_features shift shrink spread",
+        "standard_error start strategy text threshold thresholds title tol tree values verbose",
+        "weights",
+    ) for name in line.split()
+}  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
 
 NEEDS = {
-    "X_val": ("y_val",), "y_val": ("X_val",), "sample_weight_val": ("X_val", "y_val"),
+    "X_val": ("y_val", "eval_metric"), "y_val": ("X_val", "eval_metric"),
+    "sample_weight_val": ("X_val", "y_val", "eval_metric"),
     "base_margin_val": ("X_val", "y_val", "base_margin"),
     "y_out": ("probability_out",), "probability_out": ("y_out",),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
@@ -180,16 +199,14 @@ def in_order(task: Task) -> list[float]:
     return [1 / len(task.classes)] * len(task.classes)
 
 
-OWN: dict[str, Any] = {
-    **{f"{name}.target_prior": in_order for name in
+OWN: dict[str, dict[str, Any]] = {
+    **{name: {"target_prior": in_order} for name in
        ("correct_margin", "correct_probability", "correct_threshold", "log_odds_shift")},
-    **{f"{name}.{word}": number for name in ("estimate_performance", "compare_performance")
-       for word, number in (("cv", 3), ("n_repeats", 2))}, "estimate_performance.estimator": NearestMean(),
-    "report.path": "report.html", "calibration_error_test.n_resamples": 100,
-    "Thresholds.values": lambda task: [k + 0.5 for k in task.classes[1:]],
-    "ProbabilityEstimationTree.fit.X": FEATURES,
-    "check_objective.sample_weight": 1 + POSITION % 2,
-    "empirical_probability.counts": lambda task: np.bincount(task.y),
+    "estimate_performance": {"cv": 3, "n_repeats": 2, "estimator": NearestMean()},
+    "compare_performance": {"cv": 3, "n_repeats": 2}, "report": {"path": "report.html"},
+    "Thresholds": {"values": lambda task: [k + 0.5 for k in task.classes[1:]]},
+    "LogOddsShift": {"values": in_order}, "check_objective": {"sample_weight": 1 + POSITION % 2},
+    "empirical_probability": {"counts": lambda task: np.bincount(task.y)},
 }  # fmt: skip
 """What one callable gets under a name."""
 
@@ -205,7 +222,7 @@ def values(task: Task) -> dict[str, Any]:
     """What parameters of each name are."""
     y, K, classes = task.y, len(task.classes), task.classes
     return {
-        **dict.fromkeys(("y_true", "y", "y_full", "y_out"), y), "y_val": y[::-1],
+        **dict.fromkeys(("y_true", "y", "y_full", "y_out"), y), "y_val": task.y_val,
         "y_sampled": y[: N // 2],
         "y_pred": task.y_pred, "score": task.score, "margin": task.margin, "target": SCORE,
         **dict.fromkeys(("base_margin", "base_margin_val", "init_score"), task.margin / 2),
@@ -223,10 +240,12 @@ def values(task: Task) -> dict[str, Any]:
         "booster": booster(), "model": model(), "estimator": estimator(task.is_graded),
         "first": NearestMean(), "second": NearestMean(column=1),
         "tree": DecisionTreeClassifier(max_depth=3, random_state=0), "cost": "squared",
-        "objective": objective_of(task), "obj": go.weighted_logloss_objective(1.0),
+        "objective": objective_of(task), "eval_metric": metric_of(task),
+        "obj": go.weighted_logloss_objective(1.0),
         "metric": go.qwk_metric() if task.is_graded else "accuracy", "gamma": 2.0, "beta": 1.0,
         "n_classes": K, "function": half_squared_error, "loss": squared_loss, "threshold": 0.3,
-        "segment_features": ["a"], "params": {}, "data": FEATURES, "numerator": squares, "denominator": one_and_squares,
+        "segment_features": ["a"], "params": {}, "data": FEATURES, "numerator": squares,
+        "denominator": one_and_squares,
         "folder": "folder", "path": "path", **SMALL,
     }  # fmt: skip
 
@@ -251,13 +270,16 @@ def one_and_squares(y: Array, p: Array) -> tuple[Array, Array]:
 # --- objects
 
 TREES = {
-    "XGB": {"n_estimators": 3, "max_depth": 2, "n_jobs": 1},
-    "LGBM": {"n_estimators": 3, "num_leaves": 4, "n_jobs": 1, "verbose": -1},
-    "HistGradientBoosting": {"max_iter": 3, "max_leaf_nodes": 4, "early_stopping": True},
-    "CatBoost": {"iterations": 3, "depth": 2, "thread_count": 1, "verbose": 0,
-                 "allow_writing_files": False},
+    "XGB": {"n_estimators": 3, "max_depth": 2, "learning_rate": 0.7, "n_jobs": 1},
+    "LGBM": {"n_estimators": 3, "num_leaves": 4, "learning_rate": 0.7, "min_child_samples": 5,
+             "n_jobs": 1, "verbose": -1},
+    "HistGradientBoosting": {"max_iter": 3, "max_leaf_nodes": 4, "learning_rate": 0.7,
+                             "min_samples_leaf": 5, "early_stopping": True},
+    "CatBoost": {"iterations": 3, "depth": 2, "learning_rate": 0.7, "thread_count": 1,
+                 "verbose": 0, "allow_writing_files": False},
 }  # fmt: skip
-"""What drop-in estimators are made with besides an objective, by the beginning of their names."""
+"""What drop-in estimators are made with besides an objective, by the beginning of their names:
+few trees, of steps so large that their predictions differ."""
 
 
 def objective_of(task: Task) -> go.Objective:
@@ -267,9 +289,13 @@ def objective_of(task: Task) -> go.Objective:
 SQUARED = go.objective(half_squared_error, loss=squared_loss, link="identity")
 
 
+def metric_of(task: Task) -> Any:
+    return go.loss_metric(objective_of(task))
+
+
 @cache
 def booster() -> lgb.Booster:
-    params = {"objective": "binary", "verbose": -1, "num_threads": 1, "num_leaves": 4}
+    params = {"objective": "binary", **DATA["adapters.lightgbm"][1]}
     return lgb.train(params, lgb.Dataset(FEATURES, EVENTS), 3)
 
 
@@ -284,7 +310,7 @@ def estimator(is_graded: bool) -> Any:
 
 LOGISTIC = go.calibration.LogitCalibrator()
 LIMITS = {"metric": "accuracy", "constraints": {"recall": 0.8}, "confidence_level": 0.9}
-STOPS = xgb.XGBClassifier(**TREES["XGB"], early_stopping_rounds=2)
+STOPS = xgb.XGBClassifier(**TREES["XGB"], early_stopping_rounds=1)
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CalibratedClassifier": [{"calibrator": LOGISTIC}, {"calibrator": LOGISTIC, "cv": 5}],
     "DownsampledClassifier": [
@@ -312,12 +338,11 @@ def of_library(kind: Any, task: Task) -> dict[str, Any]:
     named = next((row for row in TREES if kind.__name__.startswith(row)), None)
     if named is None:
         return {}
-    objective = objective_of(task)
-    if named != "CatBoost":
-        return {**TREES[named], "objective": objective}
-    if task.is_graded:  # QWK couples rows, of which CatBoost has some at a time
-        objective = SQUARED
-    return {**TREES[named], "objective": objective, "eval_metric": go.loss_metric(objective)}
+    couples_rows = task.is_graded and named == "CatBoost"  # which has some of them at a time
+    objective = SQUARED if couples_rows else objective_of(task)
+    takes_metric = named in ("XGB", "CatBoost")
+    metric = {"eval_metric": go.loss_metric(objective)} if takes_metric else {}
+    return {**TREES[named], "objective": objective, **metric}
 
 
 def to_fit(made: Any, task: Task) -> dict[str, Any]:
@@ -404,9 +429,10 @@ def held_out(make: Any, X_val: Any, y_val: Any, sample_weight_val: Any = None) -
 
 
 DATA = {
-    "adapters.xgboost": (dmatrix, {"max_depth": 2, "nthread": 1, "verbosity": 0}),
-    "adapters.lightgbm": (dataset, {"num_leaves": 4, "num_threads": 1, "verbose": -1}),
-    "adapters.catboost": (pool, {"depth": 2, "thread_count": 1, "verbose": 0,
+    "adapters.xgboost": (dmatrix, {"max_depth": 2, "eta": 0.7, "nthread": 1, "verbosity": 0}),
+    "adapters.lightgbm": (dataset, {"num_leaves": 4, "learning_rate": 0.7, "min_data_in_leaf": 5,
+                                   "num_threads": 1, "verbose": -1}),
+    "adapters.catboost": (pool, {"depth": 2, "learning_rate": 0.7, "thread_count": 1, "verbose": 0,
                                  "allow_writing_files": False}),
 }  # fmt: skip
 """What makes the data sets of a library's ``train`` and ``cv``, and its parameters."""
@@ -414,9 +440,16 @@ DATA = {
 
 def of_training(room: str, task: Task, *, evaluates: bool) -> dict[str, Any]:
     """The arguments of ``train`` and ``cv`` besides data."""
-    objective = objective_of(task)
-    metric = {"metric": go.loss_metric(objective)} if evaluates else {}
-    return {"params": DATA[room][1], "objective": objective, "num_boost_round": 3, **metric}
+    given = {"params": DATA[room][1], "objective": objective_of(task), "num_boost_round": 3}
+    return given | ({"metric": metric_of(task)} if evaluates else {})
+
+
+def recording(room: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with which ``train`` records what it measures on evaluation sets."""
+    return {
+        "adapters.xgboost": {"evals_result": values},
+        "adapters.lightgbm": {"callbacks": [lgb.record_evaluation(values)]},
+    }.get(room, {})
 
 
 @cache
@@ -433,10 +466,10 @@ ROOMS_NOT_TRIED = {
     "distributed": "needs workers: tests/matrix/test_dask.py and test_engines.py",
     "experimental.dask": "needs workers: tests/matrix/test_dask.py",
 }
-LIBRARIES_OWN = (
-    "fit predict predict_proba predict_log_proba decision_function score apply staged_predict "
-    "staged_predict_proba staged_decision_function"
-).split()
+LIBRARIES_OWN = {
+    "fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "apply",
+    "staged_predict", "staged_predict_proba", "staged_decision_function",
+}  # fmt: skip
 """Methods that estimators inherit from a library and that are tried. All others are the library's,
 with no answer of ours: ``evals_result``, ``get_params``, ``calc_leaf_indexes``, ..."""
 
@@ -444,9 +477,10 @@ HOOKS = {
     "Metric": "read score sums of_sums terms agree_labels of_classes of_counts of_every_cut "
     "at_every_cut of_shares slopes ratio_costs value",
     "Loss": "measured row_loss gradient_hessian totals value writer read_named",
+    **dict.fromkeys(("BaseEstimator", "Estimator"), "get_params"),
 }
-"""Methods that authors of metrics and losses write: ``Metric.__call__`` and ``Objective`` call them,
-with rows that are checked."""
+"""Methods that authors of metrics and losses write: ``Metric.__call__`` and ``Objective`` call
+them, with rows that are checked."""
 
 RESULT = "a result: functions make it, of what they computed"
 NOT_TRIED = {

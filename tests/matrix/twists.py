@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tests.matrix.recipes import EVENTS, KIND, N, OF_ROWS, POSITION, Task
+from tests.matrix.recipes import CELLS, EVENTS, OF_ROWS, POSITION, N, Task
 
 Given = dict[str, Any]
 Must = Literal["right", "right or told", "told"]
@@ -83,7 +83,7 @@ class Twist:
 
 
 TWISTS: list[Twist] = []
-NUMBERS = "labels scores probabilities weights counts rates-of-rows times".split()
+NUMBERS = ("labels", "scores", "probabilities", "weights", "counts", "rates-of-rows", "times")
 """Kinds of columns of numbers, one for each row."""
 COLUMNS = (*NUMBERS, "names")
 
@@ -153,6 +153,13 @@ def _(v: Any) -> Any:
 @twist("every second of an array", *COLUMNS, must="right")
 def _(v: Any) -> Any:
     return np.repeat(np.asarray(v), 2, axis=0)[::2]
+
+
+@twist("a read-only array", *COLUMNS, must="right")
+def _(v: Any) -> Any:
+    array = np.array(v)
+    array.flags.writeable = False
+    return array
 
 
 @twist("of floats", "labels", "counts", must="right")
@@ -641,5 +648,5 @@ def _(v: Any) -> Any:
     return v["a"].to_numpy()
 
 
-UNKNOWN = {kind for twist in TWISTS for kind in twist.of} - {*KIND.values()}
+UNKNOWN = {kind for twist in TWISTS for kind in twist.of} - {*CELLS}
 assert not UNKNOWN, f"no parameter is of these kinds: {UNKNOWN}"
