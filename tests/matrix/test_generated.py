@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gbdt_objectives._checks import Layout
+from gbdt_objectives._checks import mistakes
 from tests.cases import each
 from tests.matrix import generated, recipes
 from tests.matrix.generated import Entry, Record, cells_of, changes, entries, reason
@@ -145,8 +145,7 @@ def test_verdicts_of_a_function_with_guards(cell: str, verdict: str) -> None:
 @pytest.fixture
 def no_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The guard of rows in another order does nothing."""
-    (found,) = (one for one in Layout.guards if one.name == "rows_are_in_order")
-    monkeypatch.setattr(found, "function", lambda layout: None)
+    monkeypatch.setattr(mistakes, "check_rows", lambda given: None)
     return
 
 
@@ -155,7 +154,7 @@ def no_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_guard_that_does_nothing_is_noticed() -> None:
     said = changes(entry_of("calibration.brier_score"), Record.read())
     cell = "calibration.brier_score(y_true=) x rows turned [events]: SILENT"
-    assert len(said) == 3, said  # of labels, probabilities and weights
+    assert len(said) == 6, said  # labels, probabilities, weights; an index that occurs once, twice
     assert any(one.startswith(f"it falls, and was TOLD: {cell}") for one in said)
 
 
