@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from difflib import get_close_matches
 from importlib.util import find_spec
-from typing import Any
 
 from gbdt_objectives._registry import BY_NAME, load
 
@@ -17,27 +15,6 @@ ROOMS = (
     "adapters", "serving", "distributed", "plotting", "checking", "experimental",
 )  # fmt: skip
 """The public modules of the package, in the order in which they are used."""
-
-MOVED = {
-    f"{ROOT}.{old}": f"{ROOT}.{new}"
-    for old, new in {
-        "adapters.SegmentRepair": "experimental.SegmentRepair",
-        "adapters.repair_segments": "experimental.repair_segments",
-        "distributed.dask.experimental.lightgbm": "experimental.dask.lightgbm",
-        "objectives.delayed_logloss_objective": "experimental.delayed_logloss_objective",
-        "priors.DelayDistribution": "experimental.DelayDistribution",
-        "priors.delay_distribution": "experimental.delay_distribution",
-        **{
-            f"estimators.{name}": f"calibration.{name}"
-            for name in (
-                "BetaCalibrator", "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator",
-                "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
-                "VennAbersCalibrator", "choose_calibrator",
-            )
-        },
-    }.items()
-}  # fmt: skip
-"""Names that still work at an old place, and the new one."""
 
 FIELD = {
     "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA "
@@ -104,18 +81,6 @@ FIELD = {
 """Our names, and what they are called elsewhere."""
 
 ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
-
-
-def moved(old: str) -> Any:
-    """What has been at an old place, for the ``__getattr__`` of a module to return."""
-    room, _, name = MOVED[old].rpartition(".")
-    change = ", where names and results may change in any release" * ("experimental" in room)
-    warnings.warn(
-        f"{old} has moved to {room}{change}: write from {room} import {name}",
-        FutureWarning,
-        stacklevel=3,
-    )
-    return getattr(load(room), name)
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:

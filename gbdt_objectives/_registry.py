@@ -83,14 +83,14 @@ SKLEARN = Named(
 BY_NAME = {row.name: row for row in (XGBOOST, LIGHTGBM)}
 """The libraries that call us by themselves, and whose models we read as data."""
 NAMES = tuple(BY_NAME)
+LIBRARY_OF = {ending: row.name for row in BY_NAME.values() for ending in row.endings}
+"""Which library wrote a model in a file, by the ending of its name."""
 EVERY = {**BY_NAME, **{row.name: row for row in (CATBOOST, SKLEARN)}}
 """All libraries whose estimators we know."""
 KINDS = {kind: row for row in EVERY.values() for kind in row.estimators}
 """The libraries' estimators, and whose they are."""
 ESTIMATORS = {kind: row.name for kind, row in KINDS.items() if row.name in BY_NAME}
 """Those whose models we read as data."""
-PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
-"""Where sums over the partitions of Dask collections are."""
 
 
 def load(module: str) -> Any:

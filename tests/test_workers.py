@@ -18,6 +18,7 @@ import xgboost as xgb
 from xgboost import collective
 
 import gbdt_objectives as go
+from gbdt_objectives._checks import Training
 from gbdt_objectives._checks.domain import REAL
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters._train import StartedObjective
@@ -373,7 +374,7 @@ def test_a_round_of_our_training_is_one_message(pair: Workers) -> None:
 def call_with_margin(rank: int, world: int, value: float) -> None:
     """The second call, in which one worker has this margin."""
     data = matrix(*rows(), share(rank, world))
-    started = StartedObjective(go.qwk_objective(clip=False), None)
+    started = StartedObjective(go.qwk_objective(clip=False), None, Training())
     margin = np.ones(data.num_row())
     for margin[0] in (1.0, value if rank == 1 else 1.0):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -594,7 +595,7 @@ def fit_with_error(rank: int, world: int, error: Exception) -> None:
     def fail(y_true: Any, margin: Any, sample_weight: Any) -> Any:
         if y_true[0] == 0:  # on worker 0 only
             raise error
-        return margin - y_true, np.ones_like(margin)
+        return sample_weight * (margin - y_true), sample_weight
 
     objective = go.objective(fail)
     train(PARAMS, data, 2, objective=objective)

@@ -4,7 +4,8 @@ Every function returns the argument in the form the maths wants, or raises ``Typ
 ``ValueError`` with a message that names the argument, the value found and what to do.
 """
 
+from gbdt_objectives._checks import guards  # which nobody calls: the values ask them
 from gbdt_objectives._checks.arrays import *
-from gbdt_objectives._checks.guards import *
+from gbdt_objectives._checks.asked import *
 from gbdt_objectives._checks.users import *
 from gbdt_objectives._checks.values import *

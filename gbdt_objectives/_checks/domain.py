@@ -13,7 +13,6 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import Link
 
 
 @dataclass(frozen=True)
@@ -62,18 +61,6 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class MeasuredRange(Interval):
-    """The range from the lowest to the highest label, as given or as measured."""
-
-    def __post_init__(self) -> None:
-        """Whatever labels there are."""
-
-    def check(self, name: str, values: Array) -> None:
-        _checks.finite(name, values)
-        _checks.in_label_range(name, values, (self.low, self.high))
-
-
-@dataclass(frozen=True)
 class Values:
     """A few numbers, such as the classes 0, 1 and 2."""
 
@@ -116,8 +103,3 @@ REAL = Interval()
 """Every finite number."""
 BINARY = Values((0.0, 1.0))
 """The labels 0, negative, and 1, positive."""
-
-
-def of_link(link: Link, outputs: int) -> Domain:
-    """The labels whose mean, or whose classes, a model with this link can predict."""
-    return Classes(outputs) if link.takes_several else Interval(link.lowest, link.highest)

@@ -14,26 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives._checks import asked
 from gbdt_objectives._checks.arrays import shown, to_host
-from gbdt_objectives._checks.asked import (
-    UNKNOWN,
-    Earlier,
-    Layout,
-    Member,
-    Model,
-    Sampling,
-    Scoring,
-    Training,
-    guard,
-)
+from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
 from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
-
-__all__ = [  # the values that guards are asked by; nothing else is called from outside
-    "UNKNOWN", "Earlier", "Layout", "Member", "Model", "Sampling", "Scoring", "Training",
-]  # fmt: skip
 
 _RANDOM = np.random.default_rng
 
@@ -52,14 +39,10 @@ REWEIGHTING = {
 @guard(Training, "estimator_of", "role", "link")
 def estimator_reads_margins(training: Training) -> None:
     """A library's own estimator must not misread what the objective trains."""
-    library, link, is_classifier = (
-        training.estimator_of,
-        training.link,
-        training.role == "Classifier",
-    )
+    library, link, name = training.estimator_of, training.link, training.name
     if link is None:
         return
-    name, prefix = training.name, library.prefix
+    is_classifier, prefix = training.role == "Classifier", library.prefix
     home = f"gbdt_objectives.adapters.{library.name}"
     if link.is_label_unit:
         if not is_classifier or not link.is_declared:
@@ -197,8 +180,8 @@ def metric_reads_predictions(training: Training) -> None:
 def starts_near_intercept(training: Training) -> None:
     """Boosting must not start far from the best constant."""
     start, far = training.start, ""
-    best = None if training.intercept is UNKNOWN else training.intercept
-    if training.tolerance not in (None, UNKNOWN) and best is not None:
+    best = None if training.intercept is asked.UNKNOWN else training.intercept
+    if training.tolerance not in (None, asked.UNKNOWN) and best is not None:
         if abs(start - best) > training.tolerance:
             far = f"the labels' centre {best:g}, where this objective can fail to learn"
     elif training.pull and training.pull >= ONE_WAY:
@@ -475,7 +458,7 @@ def row_start_is_added(training: Training) -> None:
     differs = least != most
     if library is None or (library.takes_start and not differs):
         return
-    is_known = library.adds_start and differs and training.estimator is UNKNOWN
+    is_known = library.adds_start and differs and training.estimator is asked.UNKNOWN
     if not (library.takes_start or is_known):
         room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
@@ -619,7 +602,7 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
 @guard(Training, "loss", "rows")
 def weights_leave_the_correction_alone(training: Training) -> None:
     """Weights must not undo the sampling for which the objective corrects."""
-    rows, kept = training.rows, getattr(training.loss, "keep_rate", None)
+    rows, kept = training.rows, training.loss.keep_rate
     if kept is not None and rows.w is not None and len(rows):
         y, w = to_host(rows.y), to_host(rows.w)
         Sampling(weights=w, positive=y == 1, rate=kept(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -23,7 +24,7 @@ from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
 from gbdt_objectives._checks.users import TOLD
-from gbdt_objectives._names import MOVED, ROOT, missing, moved
+from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
 OBJECT = ("self", "cls")
@@ -57,6 +58,28 @@ MADE: MutableMapping[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary
 """What was made of functions, also of other libraries: a method that several classes have."""
 
 
+MOVED = {
+    f"{ROOT}.{old}": f"{ROOT}.{new}"
+    for old, new in {
+        "adapters.SegmentRepair": "experimental.SegmentRepair",
+        "adapters.repair_segments": "experimental.repair_segments",
+        "distributed.dask.experimental.lightgbm": "experimental.dask.lightgbm",
+        "objectives.delayed_logloss_objective": "experimental.delayed_logloss_objective",
+        "priors.DelayDistribution": "experimental.DelayDistribution",
+        "priors.delay_distribution": "experimental.delay_distribution",
+        **{
+            f"estimators.{name}": f"calibration.{name}"
+            for name in (
+                "BetaCalibrator", "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator",
+                "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
+                "VennAbersCalibrator", "choose_calibrator",
+            )
+        },
+    }.items()
+}  # fmt: skip
+"""Names that still work at an old place, and the new one."""
+
+
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
     """Guard the public names of a module, and return its ``__getattr__`` and ``__dir__``.
     Submodules that ``modules`` names are imported when they are asked for."""
@@ -74,6 +97,18 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
         return sorted({*public, *modules})
 
     return get_attribute, public_names
+
+
+def moved(old: str) -> Any:
+    """What has been at an old place, for the ``__getattr__`` of a module to return."""
+    room, _, name = MOVED[old].rpartition(".")
+    change = ", where names and results may change in any release" * ("experimental" in room)
+    warnings.warn(
+        f"{old} has moved to {room}{change}: write from {room} import {name}",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return getattr(load(room), name)
 
 
 def guard(thing: Any) -> None:
@@ -226,7 +261,9 @@ def any_named(values: Iterable[Any]) -> bool:
             parts = value.values() if kind is dict else value
             if len(value) < MOST_COLUMNS and any_named(parts):
                 return True
-        elif kind is not str and (kind.__module__.startswith("pandas") or hasattr(kind, "columns")):
+        elif kind is not str and (
+            kind.__module__.startswith(("pandas", "pyarrow")) or hasattr(kind, "columns")
+        ):
             return True
     return False
 

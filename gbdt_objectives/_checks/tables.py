@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
+import numpy as np
+
 from gbdt_objectives._checks.arrays import column_names as column_names, library_name, shown
 
 MOST_COLUMNS = 100  # longer lists are columns, not lists of them
@@ -104,12 +106,15 @@ def read(name: str, value: Any) -> Any:
 
 
 def native(value: Any) -> Any:
-    """Numbers in this machine's byte order: XGBoost would take any others for its own."""
+    """Numbers in this machine's byte order, as XGBoost would misread any others; an Arrow column
+    as an array, as LightGBM does not take every one."""
     kind: Any = type(value)
     dtype: Any = getattr(value, "dtype", None)
     if kind in (list, tuple) and len(value) < MOST_COLUMNS:
         found = kind(map(native, value))
         return value if all(map(is_, found, value)) else found
+    if library_name(value) == "pyarrow" and hasattr(value, "to_numpy"):
+        return np.asarray(value)
     if hasattr(value, "iloc") and dtype is None:
         foreign = {
             name: one.newbyteorder("=")

@@ -14,20 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import (
-    DECIMALS,
-    Array,
-    as_array,
-    each,
-    finite,
-    holds_decimals,
-    not_flat,
-    real_array,
-    same_length,
-    shown,
-    some_weight,
-    vector,
-)
+from gbdt_objectives._checks import arrays
+from gbdt_objectives._checks.arrays import Array, as_array, real_array, same_length, shown, vector
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._rows.workers import several
 
@@ -144,7 +132,7 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     if as_array(name, values).dtype.kind == "b":
         raise TypeError(f"{name} must be rates in (0, 1], found True and False: is it a mask?")
     rates: Array = vector(name, values).astype(np.float64, copy=False)
-    each(
+    arrays.each(
         name, rates, (rates > 0) & (rates <= 1), "must be in (0, 1]",
         "it is the probability with which the row is kept if it is a negative, 0.02 for 2 %",
     )  # fmt: skip
@@ -373,7 +361,7 @@ def binary_labels(name: str, y: Array) -> None:
     right = y == 0
     right |= y == 1
     remedy = "encode the rare event as 1 and everything else as 0"
-    each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
+    arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
 
 
 def label_range(name: str, value: object) -> tuple[float, float]:
@@ -390,7 +378,7 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
     low, high = label_range
-    each(
+    arrays.each(
         name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
         "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
         "from the labels of all the rows; a target_prior without label_range names all labels",
@@ -418,8 +406,8 @@ def kind_hint(y: Array) -> str:
         return "leave rows without a label out"
     if y.dtype.kind in "OU" and read_as_numbers(y.ravel().tolist()):
         return "it holds numbers as text, pass its .astype(int), or .astype(float)"
-    if holds_decimals(y):
-        return DECIMALS
+    if arrays.holds_decimals(y):
+        return arrays.DECIMALS
     kinds = {type(value) for value in values}
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"
@@ -435,7 +423,7 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
         return y
     y = vector(name, y)
     remedy = f"round scores or apply thresholds first, or {INTEGER_HINT}"
-    each(name, y, y == np.rint(y), "must hold classes", remedy)
+    arrays.each(name, y, y == np.rint(y), "must hold classes", remedy)
     return y
 
 
@@ -445,13 +433,13 @@ def counts(name: str, values: ArrayLike | None, n: int) -> Array | None:
         return None
     c = vector(name, values)
     same_length(name, c, "the labels", n)
-    each(
+    arrays.each(
         name, c, (c >= 0) & (c == np.rint(c)) & (c <= MOST_COPIES), "must be whole numbers >= 0",
         "it is how many identical rows the row stands for; what is none, such as 2.5, is a weight: "
         "pass sample_weight",
     )  # fmt: skip
     if c.size and not several():  # other workers may have rows that count
-        some_weight(name, float(c.max()), n)
+        arrays.some_weight(name, float(c.max()), n)
     return c.astype(np.int64)
 
 
@@ -519,7 +507,7 @@ def positions(
     """Index of each value in ``order``, which messages call ``known``, as small integers."""
     y = as_array(name, values)
     if y.ndim != 1 or y.size == 0:
-        raise not_flat(name, y.shape, " and not empty")
+        raise arrays.not_flat(name, y.shape, " and not empty")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
         instead = f"have {order.dtype}: give both the same type; {kind_hint(y)}"
         if known != "labels":  # which the user did not write
@@ -577,10 +565,10 @@ def distinct_groups(
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
-        raise not_flat(name, values.shape)
+        raise arrays.not_flat(name, values.shape)
     same_length(name, values, other, rows)
     if values.dtype.kind == "f":
-        finite(name, values)
+        arrays.finite(name, values)
     if values.dtype.kind not in "OUS":
         distinct, numbers = number_values(values)
         if values.dtype.kind in "mM":
@@ -668,7 +656,7 @@ def check_thresholds(name: str, values: ArrayLike) -> Array:
     """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
     cuts: Array = real_array(name, values).astype(np.float64)
     if cuts.ndim != 1 or cuts.size == 0:
-        raise not_flat(name, cuts.shape, " and not empty")
+        raise arrays.not_flat(name, cuts.shape, " and not empty")
     if np.isnan(cuts).any():
         raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
     if (cuts[1:] < cuts[:-1]).any():

@@ -156,11 +156,8 @@ def report_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
     cuts = {"class": found.labels, "from score": np.append(-math.inf, report["thresholds"])}
     text = [
         f"{report['metric']} of {report['rows']} rows, by {cv} folds",
-        *map(cut, repr(found).splitlines()),
-        "",
-        f"{found.best}:",
-        columns_as_text(cuts),
-    ]
+        *map(cut, repr(found).splitlines()), "", f"{found.best}:", columns_as_text(cuts),
+    ]  # fmt: skip
     if "interval" in report:
         low, high = report["interval"]
         text.append(f"\n{report['metric']} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")

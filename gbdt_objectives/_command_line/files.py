@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, read strictly: nothing is guessed, and text stays as it is."""
+"""Columns of CSV and Parquet files, read strictly, where nothing is guessed; models in files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import click
 import numpy as np
 
+from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._steps.json import LONGEST
 
@@ -314,3 +315,45 @@ def _check_names(
     for name in [*used, *(header if others else [])]:
         if header.count(name) > 1:
             raise InputError(f"{path} has several columns {name!r}: give each a name of its own")
+
+
+def check_model_paths(model: str, output: str) -> None:
+    """Raise if no library could read the one and write the other."""
+    endings = [Path(path).suffix for path in (model, output)]
+    if endings[0] not in _registry.LIBRARY_OF:
+        raise ValueError(
+            f"{model} must end in .json or .ubj (XGBoost) or .txt (LightGBM): save the "
+            "model by save_model under such a name"
+        )
+    library = _registry.LIBRARY_OF[endings[0]]
+    own = [ending for ending, name in _registry.LIBRARY_OF.items() if name == library]
+    if endings[1] not in own:
+        raise ValueError(
+            f"output must end in {' or '.join(own)} for a model of {library}, found {output!r}"
+        )
+    if not Path(model).is_file():
+        raise ValueError(f"{model} does not exist: give the path of a file, from {os.getcwd()}")
+
+
+def read_model(path: str) -> Any:
+    """The booster in a file."""
+    library = _registry.LIBRARY_OF[Path(path).suffix]
+    try:
+        _registry.load(library)
+    except ImportError as error:
+        raise ImportError(f"{path} needs {library}: pip install {library}") from error
+    with open(path, "rb"):  # where it cannot be, the system says why
+        pass
+    try:
+        return _registry.library(library).open_booster(path)
+    except Exception as error:
+        if type(error) is ValueError:  # not of the library's own kinds, in many lines
+            raise
+        raise ValueError(
+            f"{path} cannot be read as a model of {library}: save it with save_model"
+        ) from error
+
+
+def write_model(booster: Any, path: str) -> None:
+    """The whole booster: later rounds than the best, if there are any, stay."""
+    _registry.library(_registry.LIBRARY_OF[Path(path).suffix]).write_all(booster, path)

@@ -87,11 +87,9 @@ def shift(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives shift model.txt --negative-keep-rate 0.1 -o served.txt
     """
-    from gbdt_objectives.adapters._files import check_model_paths, read_model, write_model
-
     delta = options.read_shift(o)
-    check_model_paths(o.model, o.output)
-    write_model(go.shift_intercept(read_model(o.model), delta), o.output)
+    files.check_model_paths(o.model, o.output)
+    files.write_model(go.shift_intercept(files.read_model(o.model), delta), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
     text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"

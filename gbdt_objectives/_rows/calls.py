@@ -8,13 +8,12 @@ will minimise kappa: there frames are inspected. No booster is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, count, dropwhile, takewhile
+from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
-from weakref import finalize
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks import Layout, Scoring, Stack, Training, column_names
+from gbdt_objectives._checks import Layout, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import Link
@@ -63,11 +62,6 @@ def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     return (at for at in above if at[0] in _registry.NAMES)
 
 
-def caller_of(stack: Stack) -> str | None:
-    """The library whose code stands directly above ours."""
-    return next((library for library, _ in library_frames(stack)), None)
-
-
 def estimator_above(stack: Stack) -> object:
     """The estimator whose ``fit`` trains the booster that calls us; None for other trainings."""
     trainings = 0
@@ -91,25 +85,6 @@ def free_network(stack: Stack) -> _registry.Named | None:
             booster.free_network()
             return _registry.BY_NAME[library]
     return None
-
-
-def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
-    """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
-    gets the metric's direction until its training is over: it would guess, and minimise."""
-    found = []
-    for _, frame in library_frames(stack):
-        if frame.f_code.co_name != "after_iteration":
-            continue
-        training: Any = frame.f_locals.get("self")
-        for callback in getattr(training, "callbacks", ()):
-            stops = "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
-            if not stops or callback.metric_name not in (None, metric.name):
-                continue
-            if callback.maximize is None:
-                callback.maximize = bool(metric.greater_is_better)
-                finalize(training, setattr, callback, "maximize", None).atexit = False
-            found.append(bool(callback.maximize))
-    return tuple(found)
 
 
 # The facts of a plain call.
@@ -152,66 +127,3 @@ def objective_called(
                 facts |= library.earlier_facts(above.f_locals)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
     return Training(**facts)
-
-
-def free_name(metric: Any, stack: Stack) -> str:
-    """The name of a metric, numbered where a booster has measured another one of this name."""
-    caller, frame = call_of(EVALUATES, stack)
-    if caller is None or frame is None:
-        return str(metric.name)
-    seen = frame.f_locals
-    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
-    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
-    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
-    given.append((metric, next(name for name in names if name not in taken)))
-    return str(given[-1][1])
-
-
-def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
-    """The library that a metric answers: that of its data, else the one directly above, if any."""
-    if not hasattr(y_pred, "get_label"):
-        return _registry.BY_NAME.get(caller_of(stack) or "")
-    name = _registry.name_of(y_pred)
-    if name is None:
-        raise TypeError(
-            f"y_pred is a {type(y_pred).__name__}, of no library that is known: pass labels and "
-            "predictions, metric(y_true, y_pred, sample_weight)"
-        )
-    return _registry.BY_NAME[name]
-
-
-def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
-    """The training whose library calls a metric, in this form."""
-    library = _registry.BY_NAME.get(caller_of(stack) or "")
-    asks = form.cannot_stop_alone and not _workers.workers()
-    return Training(
-        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
-        alone=free_network(stack) if asks else None, directions=directed(metric, stack),
-        predictions=predictions_of(stack, metric.link),
-    )  # fmt: skip
-
-
-def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
-    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
-    at: dict[str, Any] = next(
-        (frame.f_locals for _, frame in stack
-         if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
-    )  # fmt: skip
-    if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
-        return Scoring(metric=metric)
-    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
-    old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
-    response = method or old.get(type(at["self"]).__name__, "")
-    return Scoring(
-        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
-        **({"response": response} if response else {}),
-    )  # fmt: skip
-
-
-def predictions_of(stack: Stack, read: Link | None) -> Link | None:
-    """The link by which a booster made a metric's predictions; None if they are margins, or what
-    ``read`` describes."""
-    caller, frame = call_of(EVALUATES, stack)
-    if caller is None or frame is None:
-        return None
-    return _registry.library(caller).evaluated_as(frame.f_locals, read)

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gbdt_objectives._checks import Array, is_dask
-from gbdt_objectives._registry import PARTITIONS, load
+from gbdt_objectives._registry import load
 
+PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
 T = TypeVar("T")
 
 

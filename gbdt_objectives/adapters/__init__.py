@@ -69,13 +69,10 @@ BoosterT = TypeVar("BoosterT")
 
 
 def shift_intercept(
-    booster: BoosterT,
-    shift: LogOddsShift | None = None,
-    *,
-    delta: ArrayLike | None = None,
+    booster: BoosterT, shift: LogOddsShift | None = None, *, delta: ArrayLike | None = None,
     negative_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-) -> BoosterT:
+) -> BoosterT:  # fmt: skip
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
@@ -190,13 +187,9 @@ def _in_order(rates: Any, classes: Any) -> Any:
 
 
 def imbalance_shift(
-    booster: Any,
-    X: Any = None,
-    y: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-) -> LogOddsShift:
+    booster: Any, X: Any = None, y: ArrayLike | None = None, *,
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+) -> LogOddsShift:  # fmt: skip
     """What to add to a model's log-odds to undo what was done against imbalance.
 
     Without X the shift is read from the booster's parameters, which multiply the odds of the

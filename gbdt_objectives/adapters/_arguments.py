@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from inspect import signature
@@ -367,3 +367,12 @@ class Table:
     def value(self, params: Mapping[str, Any], name: str) -> Any:
         """The value of a parameter under whichever name it is given, else None."""
         return next((params[alias] for alias in self.given(params, name)), None)
+
+
+def refuse_parameters(
+    parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
+) -> None:
+    for name in names:
+        value = parameters.get(name)
+        if value is not None and not (np.isscalar(value) and value in allowed):
+            raise ValueError(f"estimator has {name}={value!r}, {why}")

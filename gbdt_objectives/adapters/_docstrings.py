@@ -136,7 +136,7 @@ With an ``objective`` such as {trains}, measured in each ``fit``
 unless it is already, boosting starts at its intercept, which goes into {place}.
 With a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``{of_fit}, early stopping
 (by {stopping})
-looks at this metric alone, on {held_out}
+looks at this metric alone, unless it names one of {title}'s own, on {held_out}
 and in the metric's own direction, and the model holds the best rounds only. Without either it is
 {title}'s own estimator.{own}
 

@@ -43,16 +43,10 @@ class ReliabilityBins(Table):
 
 
 def reliability_bins(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "quantile",
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> ReliabilityBins:
+    y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
+    negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None, sample_weight: ArrayLike | None = None,
+) -> ReliabilityBins:  # fmt: skip
     """Observed frequency of label 1 among rows of similar predicted probability.
 
     Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws.
@@ -102,17 +96,11 @@ def make_bins(columns: dict[str, Any], n_bins: int, strategy: Strategy) -> Relia
 
 
 def expected_calibration_error(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "quantile",
-    labels: ArrayLike | None = None,
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
+    y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
+    labels: ArrayLike | None = None, negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """How far predicted probabilities are from what happened, on average over bins.
 
     Use it where a report asks for it; :func:`calibration_error_test` says how much of it is chance.

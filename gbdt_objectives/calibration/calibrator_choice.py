@@ -12,32 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._checks import Array, RandomState, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._rows.html import Table
-from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.calibrators import (
-    BetaCalibrator,
-    Calibrator,
-    InterceptCalibrator,
-    LogitCalibrator,
-    Offset,
-    ROCConvexHullCalibrator,
-    warn_if_falling,
-)
+from gbdt_objectives.calibration import calibrators, rows as _rows
+from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
+from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(shrink=True),
-    LogitCalibrator(),
-    BetaCalibrator(),
-    VennAbersCalibrator(),
-    ROCConvexHullCalibrator(m=2, prior="base_rate"),
-)
+    SplineCalibrator(shrink=True), LogitCalibrator(), calibrators.BetaCalibrator(),
+    VennAbersCalibrator(), calibrators.ROCConvexHullCalibrator(m=2, prior="base_rate"),
+)  # fmt: skip
 """The first is chosen unless another is better beyond chance."""
 
 CLEARLY = 3.0  # standard errors by which another must be better
@@ -67,13 +58,9 @@ class CalibratorChoice(Table):
 
 
 def fit_default(
-    score: Array,
-    y: Array,
-    w: Array | None,
-    *,
-    input_space: Literal["probability", "margin"] = "probability",
-    **rates: Any,
-) -> Calibrator:
+    score: Array, y: Array, w: Array | None, *,
+    input_space: Literal["probability", "margin"] = "probability", **rates: Any,
+) -> Calibrator:  # fmt: skip
     """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
     exactly 0 or 1 and wrong, or for all rows of one label."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
@@ -87,17 +74,11 @@ def fit_default(
 
 
 def choose_calibrator(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    cv: Any = 5,
-    random_state: RandomState = 0,
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
+    y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, cv: Any = 5,
+    random_state: RandomState = 0, negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
     groups: ArrayLike | None = None,
-) -> CalibratorChoice:
+) -> CalibratorChoice:  # fmt: skip
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
     Use it where events are many enough to tell calibrators apart.
@@ -144,7 +125,7 @@ def choose_calibrator(
     rows = _rows.score_rows("y_true", y_true, _checks.one_score(score), sample_weight)
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
-    warn_if_falling(area(*_rows.group_ties(rows)[1:]))
+    calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
@@ -174,8 +155,9 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
 
 
 def held_out_losses(
-    candidate: Calibrator, rows: _rows.LabelledRows, splits: list[Split], offset: Offset = 0.0
-) -> Array:
+    candidate: Calibrator, rows: _rows.LabelledRows, splits: list[Split],
+    offset: calibrators.Offset = 0.0,
+) -> Array:  # fmt: skip
     """The log loss of each row in the sample, inf in all rows where a fit is refused."""
     losses = np.empty(len(rows.y))
     o = np.broadcast_to(offset, len(rows.y))
@@ -192,3 +174,51 @@ def held_out_losses(
         p = expit(logit(p) + o[test]) if o[test].any() else p
         losses[test] = -xlogy(y, p) - xlog1py(1 - y, -p)
     return losses
+
+
+def takes_columns(calibrator: Any) -> bool:
+    """Whether it reads the probability of each class, be it of two."""
+    return getattr(calibrator, "_takes_columns", False)
+
+
+def check_rates(
+    rows: tuple[Array, Array | None], classes: Array, calibrator: Any, **rates: Any
+) -> dict[str, Any]:
+    """The rate that is given, if any, checked before anything is trained."""
+    given = {name: rate for name, rate in rates.items() if rate is not None}
+    for name in given:
+        if not isinstance(calibrator, str | None) and not has_fit_parameter(calibrator, name):
+            raise ValueError(
+                f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
+                "calibrator of this package, or weigh the rows, sample_weight="
+                "numpy.where(y == 1, 1, 1 / rate)"
+            )
+    if len(classes) == 2 and given.keys() - {"class_keep_rates"}:
+        first, second = classes.tolist()
+        Sampling(
+            name=", ".join(given), classes=[first, second],
+            to_name=f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit "
+            f"y == {second!r}; if {first!r} is the event fit y == {first!r}",
+        )  # fmt: skip
+    position, w = rows
+    labels = position.astype(np.float64)
+    own = _rows.weigh_rows(labels, labels, w, "y")
+    if "keep_rate" in given and np.ndim(given["keep_rate"]):
+        given["keep_rate"] = np.asarray(given["keep_rate"])
+        if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):
+            raise ValueError(
+                f"keep_rate has {len(given['keep_rate'])} rows, but the labels have "
+                f"{len(position)}: pass the rate of each row of eval_set, or, without it, of X"
+            )
+    if takes_columns(calibrator):
+        class_offset(**rates | given, rows=own, classes=classes)
+    elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
+        _rows.negative_rate(given["class_keep_rates"], classes.tolist())
+    if "class_keep_rates" in given:
+        found = _rows.read_class_rates(given["class_keep_rates"], classes.tolist())
+        given["class_keep_rates"] = dict(enumerate(found.tolist()))
+    if len(classes) == 2 and not takes_columns(calibrator):
+        offset = _rows.sampling_offset(**rates | given, rows=own)
+        if getattr(calibrator, "_takes_one_rate", False):
+            calibrators.one_shift(calibrator, offset)
+    return given

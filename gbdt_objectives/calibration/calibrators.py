@@ -38,15 +38,10 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     _takes_one_rate: ClassVar[bool] = False  # and refuses rates of sampling that differ by row
 
     def fit(
-        self,
-        score: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
+        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
         class_keep_rates: Mapping[Any, float] | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in

@@ -151,12 +151,9 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
     ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1
     return ROCConvexHull(
-        low=distinct[first],
-        high=distinct[last],
-        positive=np.add.reduceat(positive, first),
-        negative=np.add.reduceat(negative, first),
-        auc=area(positive, negative),
-    )
+        low=distinct[first], high=distinct[last], positive=np.add.reduceat(positive, first),
+        negative=np.add.reduceat(negative, first), auc=area(positive, negative),
+    )  # fmt: skip
 
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:

@@ -108,13 +108,9 @@ def penalized(loss: Loss, D: Array, t: float | Array = 0.0) -> Loss:
 
 
 def fit_logistic(
-    features: Sequence[Array],
-    target: Array,
-    w: Array,
-    *,
-    rising: bool = False,
+    features: Sequence[Array], target: Array, w: Array, *, rising: bool = False,
     offset: float | Array = 0.0,
-) -> tuple[float, ...]:
+) -> tuple[float, ...]:  # fmt: skip
     """The slope of each feature, none below 0 if ``rising``, and the intercept, of greatest
     likelihood; targets in [0, 1], and ``offset``, a number or (n,), added to the log-odds."""
     share = w / w.sum()

@@ -18,14 +18,9 @@ from gbdt_objectives._checks import Array, group_numbers, number_values
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
+from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import (
-    ONE_CLASS,
-    LabelledRows,
-    group_ties,
-    probability_rows,
-    sums_by,
-)
+from gbdt_objectives.calibration.rows import LabelledRows, group_ties, probability_rows, sums_by
 
 
 @dataclass(frozen=True)
@@ -79,14 +74,11 @@ class CalibrationRefinement(Table):
 
 
 def calibration_refinement(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
+    y_true: ArrayLike, probability: ArrayLike, *,
     partition: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
-    loss: Literal["brier_score", "log_loss"] = "brier_score",
-    labels: ArrayLike | None = None,
+    loss: Literal["brier_score", "log_loss"] = "brier_score", labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> CalibrationRefinement:
+) -> CalibrationRefinement:  # fmt: skip
     """A loss of probabilities, split into calibration loss and refinement loss.
 
     Use it to see how much of the loss a calibrator could remove: the calibration loss, at most.
@@ -148,7 +140,7 @@ def calibration_refinement(
             return split(loss, [(positive, p)], negative, g)
         if partition == "isotonic":
             what = "partition='isotonic' is for probability (n,), of label 1"
-            raise ValueError(f"{what}: {ONE_CLASS}")
+            raise ValueError(f"{what}: {_rows.ONE_CLASS}")
         g = number_equal_rows(rows.p)
         warn_if_continuous(partition, int(g.max()) + 1, rows)
     else:

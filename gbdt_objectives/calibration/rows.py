@@ -11,15 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    Sampling,
-    check_order,
-    group_numbers,
-    is_dask,
-    positions,
-    shown,
-)
+from gbdt_objectives._checks import Array, Sampling, check_order, group_numbers, is_dask, shown
 from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
@@ -93,19 +85,16 @@ class LabelledRows:
 
 
 def probability_rows(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    counts: ArrayLike | None = None,
-) -> LabelledRows:
+    y_true: ArrayLike, probability: ArrayLike, labels: ArrayLike | None,
+    sample_weight: ArrayLike | None, counts: ArrayLike | None = None,
+) -> LabelledRows:  # fmt: skip
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
         check_no_columns(labels)
         y = _checks.vector("y_true", y_true).astype(np.float64, copy=False)
         _checks.binary_labels("y_true", y)
     else:
-        y = positions("y_true", y_true, column_classes(labels, p))
+        y = _checks.positions("y_true", y_true, column_classes(labels, p))
     return weigh_rows(y, p, sample_weight, "probability", counts)
 
 
@@ -161,10 +150,9 @@ def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
 
 
 def read_rates(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How rows were sampled: the rate of a negative in each row's place, a float if it is the same
     for all rows, 1 if nothing is given, else a column that :func:`row_rates` checks."""
     if negative_keep_rate is not None and keep_rate is not None:
@@ -260,11 +248,9 @@ def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
 
 
 def sampling_offset(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
-    class_keep_rates: Mapping[Any, float] | None,
-    rows: LabelledRows,
-) -> float | Array:
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows,
+) -> float | Array:  # fmt: skip
     """What a row's log-odds in the sample are above those in the population, -log r: a float if all
     rows have the same rate r, else (n,), of the rows of weight above 0."""
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)

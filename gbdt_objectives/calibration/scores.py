@@ -16,14 +16,10 @@ from gbdt_objectives.calibration import rows as _rows
 
 
 def calibration_ratio(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
+    y_true: ArrayLike, probability: ArrayLike, *, negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """Mean prediction over mean outcome.
 
     Use it to see whether the level is right: 2 means that twice as many events were predicted as
@@ -88,12 +84,9 @@ def ratio_sums(**columns: Any) -> Array:
 
 
 def normalized_entropy(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    labels: ArrayLike | None = None,
+    y_true: ArrayLike, probability: ArrayLike, *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """Logloss, divided by that of the best constant prediction.
 
     Use it to compare models on data with different base rates: 1 is no better than the base rate.
@@ -142,13 +135,9 @@ def normalized_entropy(
 
 
 def brier_score(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    scale_by_half: bool = True,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> float:
+    y_true: ArrayLike, probability: ArrayLike, *, scale_by_half: bool = True,
+    labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+) -> float:  # fmt: skip
     """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
 
     Use it to compare probabilities where a prediction that is certain and wrong may cost 1, not

@@ -104,20 +104,13 @@ class SegmentRatios(Table):
 
 
 def calibration_ratio_by_segment(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    segments: Literal["prediction"] | ArrayLike | Mapping[Any, ArrayLike],
-    *,
-    n_bins: int = 10,
-    strategy: Strategy = "events",
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    confidence_level: float = 0.95,
-) -> SegmentRatios:
+    y_true: ArrayLike, probability: ArrayLike,
+    segments: Literal["prediction"] | ArrayLike | Mapping[Any, ArrayLike], *, n_bins: int = 10,
+    strategy: Strategy = "events", negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+    groups: ArrayLike | None = None, confidence_level: float = 0.95,
+) -> SegmentRatios:  # fmt: skip
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
 
     Use it to find the segments in which the level is off, and how certain that is.
@@ -251,16 +244,11 @@ class SegmentStatistics:
 
     @staticmethod
     def of(
-        y_true: ArrayLike,
-        probability: ArrayLike,
-        segments: ArrayLike | Mapping[Any, ArrayLike],
-        *,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        sample_weight: ArrayLike | None = None,
+        y_true: ArrayLike, probability: ArrayLike, segments: ArrayLike | Mapping[Any, ArrayLike], *,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, sample_weight: ArrayLike | None = None,
         counts: ArrayLike | None = None,
-    ) -> SegmentStatistics:
+    ) -> SegmentStatistics:  # fmt: skip
         """Statistics of a part of the rows; the part may be without any row of weight above 0.
 
         Parameters
@@ -297,12 +285,10 @@ class SegmentStatistics:
             raise ValueError("give each part its rate, 1 for a part that is whole, or none a rate")
         columns = zip(self.columns, other.columns, strict=True)
         return SegmentStatistics(
-            self.rows + other.rows,
-            self.weight + other.weight,
-            tuple(one + another for one, another in columns),
-            self.kinds | other.kinds,
+            self.rows + other.rows, self.weight + other.weight,
+            tuple(one + another for one, another in columns), self.kinds | other.kinds,
             None if self.held is None else np.hstack((self.held, other.held)),  # type: ignore[arg-type]
-        )
+        )  # fmt: skip
 
     def __radd__(self, other: object) -> SegmentStatistics:
         """``sum`` starts at 0."""
@@ -358,19 +344,10 @@ class SegmentStatistics:
 
 
 def statistics_of(
-    names: Mapping[str, str],
-    ends: Array | None,
-    similar: tuple[Array, Array] | None,
-    groups: Any,
-    y_true: Any,
-    probability: Any,
-    sample_weight: Any,
-    keep_rate: Any = 1.0,
-    counts: Any = None,
-    *,
-    hold: bool = False,
-    **segments: Any,
-) -> SegmentStatistics:
+    names: Mapping[str, str], ends: Array | None, similar: tuple[Array, Array] | None, groups: Any,
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = 1.0, counts: Any = None, *,
+    hold: bool = False, **segments: Any,
+) -> SegmentStatistics:  # fmt: skip
     """The statistics of a part of the rows. ``names``: the names of the columns of segments, by
     argument, or none for bins of the prediction with these ``ends``. ``similar``: where negatives
     were dropped, the ends of bins of similar predictions and the outcomes over predictions in each.

@@ -62,22 +62,13 @@ class CalibrationErrorTest(Table):
 
 
 def calibration_error_test(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "quantile",
-    labels: ArrayLike | None = None,
-    negative_keep_rate: float | None = None,
-    keep_rate: ArrayLike | None = None,
-    class_keep_rates: Mapping[Any, float] | None = None,
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    confidence_level: float = 0.95,
-    n_resamples: int = 2000,
+    y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
+    labels: ArrayLike | None = None, negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+    groups: ArrayLike | None = None, confidence_level: float = 0.95, n_resamples: int = 2000,
     random_state: RandomState = None,
-) -> CalibrationErrorTest:
+) -> CalibrationErrorTest:  # fmt: skip
     """The expected calibration error, and the error that chance alone makes.
 
     Use it rather than the error alone, which is above 0 for perfect probabilities too.
@@ -149,11 +140,10 @@ def calibration_error_test(
     sampled = bins if np.all(own.rate == 1) else sampled_bins(bins, own, b)
     found = bins.rounded_down(error)
     return CalibrationErrorTest(
-        error=error,
-        null_error=float(null.mean()),
+        error=error, null_error=float(null.mean()),
         p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
         interval=np.array(find_interval(sampled, null, (1 - level) / 2, seed)),
-    )
+    )  # fmt: skip
 
 
 def refuse_weights_by_label(rows: LabelledRows) -> None:

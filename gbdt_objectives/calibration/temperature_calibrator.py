@@ -97,15 +97,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     }  # fmt: skip
 
     def fit(
-        self,
-        probability: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
+        self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
         class_keep_rates: Mapping[Any, float] | None = None,
-    ) -> TemperatureCalibrator:
+    ) -> TemperatureCalibrator:  # fmt: skip
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
@@ -232,12 +227,9 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
 
 
 def class_offset(
-    negative_keep_rate: float | None,
-    keep_rate: ArrayLike | None,
-    class_keep_rates: Mapping[Any, float] | None,
-    rows: LabelledRows,
-    classes: Array,
-) -> Array:
+    negative_keep_rate: float | None, keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows, classes: Array,
+) -> Array:  # fmt: skip
     """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
     K)."""
     both = negative_keep_rate is not None or keep_rate is not None

@@ -24,16 +24,11 @@ __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_
 
 
 def check_objective(
-    obj: Any,
-    y_true: ArrayLike | None = None,
-    *,
-    loss: LossFunction | None = None,
-    sample_weight: ArrayLike | None = None,
-    hessian_kind: HessianKind | None = None,
-    margins: tuple[float, float] | None = None,
-    n_classes: int | None = None,
+    obj: Any, y_true: ArrayLike | None = None, *, loss: LossFunction | None = None,
+    sample_weight: ArrayLike | None = None, hessian_kind: HessianKind | None = None,
+    margins: tuple[float, float] | None = None, n_classes: int | None = None,
     api: Api | None = None,
-) -> ObjectiveReport:
+) -> ObjectiveReport:  # fmt: skip
     """Test a custom objective for what boosters assume of it and never check.
 
     Use it before the first training on a gradient of your own.

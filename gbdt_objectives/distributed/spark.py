@@ -300,11 +300,9 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     if started.given:  # the workers warn where nobody looks
         loss, start = measured.equations, float(np.asarray(started.start))
         training.know(
-            start_by=started.given,
-            start=start,
-            intercept=measured.intercept,
+            start_by=started.given, start=start, intercept=measured.intercept,
             tolerance=loss.start_tolerance,
-        )
+        )  # fmt: skip
     return started, begin
 
 

@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array, Layout, column_names, group_numbers, 
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
-from gbdt_objectives.adapters._wrapped import Data, last_step
+from gbdt_objectives.estimators._wrapped import Data, last_step
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.thresholds.rows import consecutive_labels
 

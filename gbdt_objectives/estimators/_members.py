@@ -17,12 +17,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, Training, shown, warn
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._library import Library
-from gbdt_objectives.adapters._wrapped import last_step
-from gbdt_objectives.estimators import _base
-from gbdt_objectives.metrics import Metric, loss_metric, squared_error_metric
+from gbdt_objectives.estimators import _base, _wrapped
+from gbdt_objectives.estimators._wrapped import last_step
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
@@ -173,7 +174,7 @@ def check_trainable(members: Members, objective: object) -> None:
             f"{kinds_of(members)}, which cannot be given an objective: pass objective=None"
         )
     for booster, library in boosters:
-        _wrapped.refuse_parameters(
+        refuse_parameters(
             booster.get_params(), OBJECTIVES, library.defaults["Regressor"],
             f"but QWKClassifier objective={objective!r}: leave the first out, or pass None",
         )  # fmt: skip
@@ -186,7 +187,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
         parameters = booster.get_params()
         callbacks = parameters.get("callbacks") or ()
         stops = any(isinstance(callback, library.stops) for callback in callbacks)
-        _wrapped.refuse_parameters(
+        refuse_parameters(
             parameters, (*library.own_stopping, *["callbacks"] * stops), (),
             "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
             "early_stopping_rounds= to QWKClassifier",
@@ -194,7 +195,7 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
     for _, estimator in members:
         parameters = last_step(estimator).get_params()
         if "validation_fraction" not in parameters:  # of the rows that it is trained on
-            _wrapped.refuse_parameters(
+            refuse_parameters(
                 parameters, ("early_stopping_rounds",), (),
                 "but it gets no held-out rows: leave it out, and set its number of rounds",
             )  # fmt: skip
@@ -218,16 +219,11 @@ def check_stops(booster: Any, library: Library, objective: object) -> None:
     _wrapped.check_best_round(booster.get_params())
     written, metric = _wrapped.find_metric(booster)
     if not isinstance(metric, Metric):
-        _wrapped.refuse_parameters(
+        refuse_parameters(
             {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
             "but early stopping looks at the loss of the class positions, or at a metric of "
             "gbdt_objectives: pass qwk_metric(), or leave it out",
         )  # fmt: skip
-
-
-def default_metric(objective: Objective | None) -> Metric:
-    """What a booster stops on that names no metric of ours."""
-    return squared_error_metric() if objective is None else loss_metric(objective)
 
 
 def those_that_stop(
@@ -257,7 +253,7 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
     trained = library.own_class(_base.fresh(booster))
     if objective is None:
         asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
-        _wrapped.refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
+        refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
     else:
         objective = qwk_objective() if objective == "qwk" else objective
         trained.set_params(objective=objective)

@@ -17,12 +17,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, RandomState, Sampling
 from gbdt_objectives._checks.folds import held_out_once, last_split
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._wrapped import Data
-from gbdt_objectives.estimators import _averages, _base, _left_out
+from gbdt_objectives.estimators import _averages, _base, _left_out, _wrapped
 from gbdt_objectives.estimators._base import Training
+from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -133,16 +133,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     random_state: RandomState = None
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        eval_sample_weight: Any = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, *, eval_set: Any = None, eval_sample_weight: Any = None,
         **others: Any,
-    ) -> DownsampledClassifier:
+    ) -> DownsampledClassifier:  # fmt: skip
         """Draw the samples, train a model on each, and return the classifier itself.
 
         A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
@@ -389,7 +383,7 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
             "the downsampled population: pass correction='offset', or fix n_estimators"
         )
     parameters = estimator.get_params()
-    _wrapped.refuse_parameters(
+    refuse_parameters(
         parameters, ("eval_metric", *library.aliases.get("metric", ())), (),
         "but early stopping is on the logloss of the full population: leave it out",
     )  # fmt: skip
@@ -405,7 +399,7 @@ def check_offset(estimator: Any) -> None:
             "correction='prior', which is the same in theory"
         )
     library.check_offset(estimator)
-    _wrapped.refuse_parameters(
+    refuse_parameters(
         estimator.get_params(), OBJECTIVES, library.defaults["Classifier"],
         "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
     )  # fmt: skip

@@ -46,14 +46,9 @@ class LeafProbability:
 
 
 def leaf_probability(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    m: float | None = None,
-    prior: ArrayLike | Literal["base_rate"] | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> LeafProbability:
+    model: Any, X: Any, y: ArrayLike, *, m: float | None = None,
+    prior: ArrayLike | Literal["base_rate"] | None = None, sample_weight: ArrayLike | None = None,
+) -> LeafProbability:  # fmt: skip
     """Smoothed class proportions of the leaves of fitted trees, counted on given rows.
 
     For each tree, and averaged over trees in ``predict_proba``::

@@ -24,13 +24,13 @@ from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
 from gbdt_objectives._checks.folds import Split, held_out_equally_often
 from gbdt_objectives._steps import formulas
-from gbdt_objectives.adapters import _wrapped
-from gbdt_objectives.adapters._wrapped import Data, last_step
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _averages, _base, _in_step, _members
+from gbdt_objectives.estimators import _averages, _base, _in_step, _members, _wrapped
 from gbdt_objectives.estimators._base import Training
 from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
+from gbdt_objectives.estimators._wrapped import Data, last_step
+from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
 from gbdt_objectives.thresholds.qwk import score_rises
@@ -199,13 +199,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return copy
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        target: ArrayLike | None = None,
-    ) -> QWKClassifier:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None, target: ArrayLike | None = None,
+    ) -> QWKClassifier:  # fmt: skip
         """Fit the folds' models and the thresholds (and a final model); return the classifier.
 
         Parameters
@@ -521,7 +517,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if stop is not None or library.own_stopping:  # else it splits off rows itself
                 model.set_params(**{written: None})  # fit gets it
         elif stop is not None:
-            metric = _members.default_metric(objective)
+            metric = default_metric(objective)
         if stop is None:
             return _wrapped.fit(model, library, objective, data, metric, None, None)
         metric = stop.watched(metric)

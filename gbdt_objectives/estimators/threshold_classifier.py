@@ -83,12 +83,9 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     confidence_level: float | None = None
 
     def fit(
-        self,
-        score: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-    ) -> ThresholdClassifier:
+    ) -> ThresholdClassifier:  # fmt: skip
         """Place the thresholds; return the classifier itself.
 
         Parameters
@@ -106,18 +103,12 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         method = methods.resolve_method(self.method or usual, target)
         labels = methods.resolve_labels(self.labels, target)
         thresholds = optimize_thresholds(
-            y,
-            s,
-            method=method,  # type: ignore[arg-type]
+            y, s, method=method,  # type: ignore[arg-type]
             labels=ordered_classes(y, y) if labels is None else labels,
-            sample_weight=sample_weight,
-            target_prior=self.target_prior,
-            metric=self.metric,
-            constraints=self.constraints,
-            negative_keep_rate=self.negative_keep_rate,
-            confidence_level=self.confidence_level,
-            groups=groups,
-        )
+            sample_weight=sample_weight, target_prior=self.target_prior, metric=self.metric,
+            constraints=self.constraints, negative_keep_rate=self.negative_keep_rate,
+            confidence_level=self.confidence_level, groups=groups,
+        )  # fmt: skip
         self._set(thresholds, method)
         return self
 
@@ -147,11 +138,9 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
 
     # target_prior, constraints, rates and levels matter to fit only, and are not saved
     _saved: ClassVar = {
-        "method": _json.read_one_of(*methods.METHODS),
-        "metric": read_metric,
-        "labels_given": _json.read_flag,
-        **Thresholds._saved,
-    }
+        "method": _json.read_one_of(*methods.METHODS), "metric": read_metric,
+        "labels_given": _json.read_flag, **Thresholds._saved,
+    }  # fmt: skip
     _left_out: ClassVar = Thresholds._left_out
 
     def _values(self) -> list[Any]:

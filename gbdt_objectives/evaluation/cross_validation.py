@@ -107,20 +107,12 @@ def _listed(numbers: Array, width: int) -> str:
 
 
 def cross_validate_thresholds(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    *,
-    method: str | Sequence[str] | None = None,
-    cv: Any = 5,
-    groups: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    target_prior: Mapping[Any, float] | None = None,
-    metric: MetricArgument = "qwk",
-    n_bootstrap: int = 200,
-    confidence_level: float = 0.9,
+    y_true: ArrayLike, score: ArrayLike, *, method: str | Sequence[str] | None = None, cv: Any = 5,
+    groups: ArrayLike | None = None, labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
+    metric: MetricArgument = "qwk", n_bootstrap: int = 200, confidence_level: float = 0.9,
     random_state: RandomState = None,
-) -> ThresholdCrossValidation:
+) -> ThresholdCrossValidation:  # fmt: skip
     """How good thresholds are on new rows, how certain they are, which method is best.
 
     Thresholds look better than they are on the rows they were fitted on. Here each fold's rows are

@@ -136,21 +136,11 @@ def _estimates(
 
 
 def estimate_performance(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    metric: MetricArgument = "qwk",
-    *,
-    cv: int = 5,
-    n_repeats: int = 10,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    confidence_level: float = 0.9,
-    random_state: RandomState = 0,
-    n_jobs: int | None = None,
-    verbose: bool | int = False,
-) -> PerformanceEstimate:
+    estimator: Any, X: Any, y: ArrayLike, metric: MetricArgument = "qwk", *, cv: int = 5,
+    n_repeats: int = 10, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None, confidence_level: float = 0.9, random_state: RandomState = 0,
+    n_jobs: int | None = None, verbose: bool | int = False,
+) -> PerformanceEstimate:  # fmt: skip
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
     Use it before you report a score.
@@ -227,22 +217,11 @@ def estimate_performance(
 
 
 def compare_performance(
-    first: Any,
-    second: Any,
-    X: Any,
-    y: ArrayLike,
-    metric: MetricArgument = "qwk",
-    *,
-    cv: int = 5,
-    n_repeats: int = 10,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    confidence_level: float = 0.9,
-    random_state: RandomState = 0,
-    n_jobs: int | None = None,
-    verbose: bool | int = False,
-) -> PerformanceDifference:
+    first: Any, second: Any, X: Any, y: ArrayLike, metric: MetricArgument = "qwk", *, cv: int = 5,
+    n_repeats: int = 10, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None, confidence_level: float = 0.9, random_state: RandomState = 0,
+    n_jobs: int | None = None, verbose: bool | int = False,
+) -> PerformanceDifference:  # fmt: skip
     """How much better one estimator is than another on new rows, with an honest interval.
 
     Use it before you replace one model by another.

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
+from gbdt_objectives._registry import library_of
 from gbdt_objectives._rows.html import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
@@ -64,20 +65,12 @@ th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
 
 
 def report(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    path: str | PathLike[str],
-    *,
-    title: str = "Report",
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-    threshold: float | None = None,
-    negative_keep_rate: float | None = None,
+    model: Any, X: Any, y: ArrayLike, path: str | PathLike[str], *, title: str = "Report",
+    sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+    groups: ArrayLike | None = None, segments: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    threshold: float | None = None, negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None,
-) -> Path:
+) -> Path:  # fmt: skip
     """Write a page of HTML that shows how a fitted model does on new rows.
 
     Use it for the check of a model, each month or before it is served. The page is one file that
@@ -226,6 +219,8 @@ def _probability(
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
     predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
+    library = library_of(model)
+    X = X if library is None else library.fitting.by_name(model, X)
     p = np.empty(0) if predict is None else np.asarray(predict(X))
     if p.shape[1:] != (2,):
         shape = "" if predict is None else f" with probabilities of shape {p.shape}"

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from itertools import chain, count
 from typing import Any, ClassVar, Literal, TypeVar, cast
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Stack, Training, stack as frames
+from gbdt_objectives._checks import Scoring, Stack, Training, stack as frames
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -80,12 +82,12 @@ class Metric(Shown):
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
         stack = frames()
-        form = _calls.form_of(y_pred, stack)
+        form = form_of(y_pred, stack)
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
             Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
-        _calls.scored_by(self, y_pred, stack)
+        scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -136,12 +138,12 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         if form.wants_triple:
-            return _calls.free_name(self, stack), value, self.greater_is_better
-        return (_calls.free_name(self, stack), value) if of_data else value
+            return free_name(self, stack), value, self.greater_is_better
+        return (free_name(self, stack), value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        _calls.metric_called(self, form, stack)
+        metric_called(self, form, stack)
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
@@ -173,9 +175,9 @@ class Metric(Shown):
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
         stack = frames()
-        if directions := _calls.directed(self, stack):
+        if directions := directed(self, stack):
             Training(name=self.name, metric=self, directions=directions)
-        return _calls.free_name(self, stack)
+        return free_name(self, stack)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         """The metric of the rows of all workers."""
@@ -303,3 +305,90 @@ class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
     library: ClassVar[str] = _registry.LIGHTGBM.name
+
+
+def caller_of(stack: Stack) -> str | None:
+    """The library whose code stands directly above ours."""
+    return next((library for library, _ in _calls.library_frames(stack)), None)
+
+
+def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
+    """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
+    gets the metric's direction until its training is over: it would guess, and minimise."""
+    found = []
+    for _, frame in _calls.library_frames(stack):
+        if frame.f_code.co_name != "after_iteration":
+            continue
+        training: Any = frame.f_locals.get("self")
+        for callback in getattr(training, "callbacks", ()):
+            stops = "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
+            if not stops or callback.metric_name not in (None, metric.name):
+                continue
+            if callback.maximize is None:
+                callback.maximize = bool(metric.greater_is_better)
+                finalize(training, setattr, callback, "maximize", None).atexit = False
+            found.append(bool(callback.maximize))
+    return tuple(found)
+
+
+def free_name(metric: Any, stack: Stack) -> str:
+    """The name of a metric, numbered where a booster has measured another one of this name."""
+    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
+    if caller is None or frame is None:
+        return str(metric.name)
+    seen = frame.f_locals
+    given = seen.setdefault("_gbdt_objectives", [])  # to a function of the user's: several of ours
+    taken = {*_registry.library(caller).measured(seen), *(n for m, n in given if m != metric)}
+    names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
+    given.append((metric, next(name for name in names if name not in taken)))
+    return str(given[-1][1])
+
+
+def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
+    """The training whose library calls a metric, in this form."""
+    library = _registry.BY_NAME.get(caller_of(stack) or "")
+    asks = form.cannot_stop_alone and not _workers.workers()
+    return Training(
+        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
+        alone=_calls.free_network(stack) if asks else None, directions=directed(metric, stack),
+        predictions=predictions_of(stack, metric.link),
+    )  # fmt: skip
+
+
+def predictions_of(stack: Stack, read: Link | None) -> Link | None:
+    """The link by which a booster made a metric's predictions; None if they are margins, or what
+    ``read`` describes."""
+    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
+    if caller is None or frame is None:
+        return None
+    return _registry.library(caller).evaluated_as(frame.f_locals, read)
+
+
+def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:
+    """The library that a metric answers: that of its data, else the one directly above, if any."""
+    if not hasattr(y_pred, "get_label"):
+        return _registry.BY_NAME.get(caller_of(stack) or "")
+    name = _registry.name_of(y_pred)
+    if name is None:
+        raise TypeError(
+            f"y_pred is a {type(y_pred).__name__}, of no library that is known: pass labels and "
+            "predictions, metric(y_true, y_pred, sample_weight)"
+        )
+    return _registry.BY_NAME[name]
+
+
+def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
+    """The scorer of scikit-learn that passes these predictions to a metric, if one does."""
+    at: dict[str, Any] = next(
+        (frame.f_locals for _, frame in stack
+         if frame.f_code.co_name == "_score" and hasattr(frame.f_locals.get("self"), "_sign")), {}
+    )  # fmt: skip
+    if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
+        return Scoring(metric=metric)
+    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
+    old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
+    response = method or old.get(type(at["self"]).__name__, "")
+    return Scoring(
+        metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
+        **({"response": response} if response else {}),
+    )  # fmt: skip

@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import carried_labels, same_labels
-from gbdt_objectives.metrics import kappa
+from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
 
 MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
@@ -96,7 +95,7 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        given = labels is not None and _calls.caller_of(frames()) is not None
+        given = labels is not None and _base.caller_of(frames()) is not None
         if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
             return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None
@@ -665,19 +664,12 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
 
 NAMED: dict[str, ClassMetric] = {
-    "qwk": QWKMetric(),
-    "linear": WeightedKappa(name="linear", cost="absolute"),
-    "kappa": WeightedKappa(name="kappa", cost="zero_one"),
-    "accuracy": Accuracy(),
-    "mae": MeanCost(name="mae", cost="absolute"),
-    "macro_recall": MacroRecall(),
-    "matthews": MatthewsMetric(),
-    "macro_f1": MacroF1(),
-    "g_mean": GMean(),
-    "f1": FBeta(beta=1.0),
-    "youden": Youden(),
-    **{name: RowShare(name=name) for name in SHARES},
-}
+    "qwk": QWKMetric(), "linear": WeightedKappa(name="linear", cost="absolute"),
+    "kappa": WeightedKappa(name="kappa", cost="zero_one"), "accuracy": Accuracy(),
+    "mae": MeanCost(name="mae", cost="absolute"), "macro_recall": MacroRecall(),
+    "matthews": MatthewsMetric(), "macro_f1": MacroF1(), "g_mean": GMean(), "f1": FBeta(beta=1.0),
+    "youden": Youden(), **{name: RowShare(name=name) for name in SHARES},
+}  # fmt: skip
 
 OTHER_NAMES = {
     "quadratic_weighted_kappa": "'qwk'", "quadratic": "'qwk'",
@@ -702,11 +694,9 @@ OTHER_NAMES = {
 
 
 def threshold_metric(
-    metric: str | ClassMetric,
-    label_range: tuple[int, int] | None = None,
-    *,
+    metric: str | ClassMetric, label_range: tuple[int, int] | None = None, *,
     thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+) -> ClassMetric:  # fmt: skip
     """A metric of ordered classes, by name, and where it cuts scores.
 
     Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.

@@ -24,12 +24,9 @@ POWERS = np.vander(np.arange(64), 3, increasing=True)  # 1, k and k^2 of as many
 
 
 def quadratic_weighted_kappa(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    *,
-    labels: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """Agreement of two sets of ordered classes, corrected for chance, errors squared.
 
     Use it to judge classes. :func:`extended_qwk_metric` judges scores as they are.
@@ -219,12 +216,9 @@ class ExtendedQWKMetric(Metric):
 
 
 def extended_qwk_metric(
-    y_true: ArrayLike | None = None,
-    *,
-    target_prior: Mapping[float, float] | None = None,
-    center: float | None = None,
-    spread: float | None = None,
-) -> ExtendedQWKMetric:
+    y_true: ArrayLike | None = None, *, target_prior: Mapping[float, float] | None = None,
+    center: float | None = None, spread: float | None = None,
+) -> ExtendedQWKMetric:  # fmt: skip
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
     Use it to judge scores before they are rounded; for early stopping, :func:`qwk_metric` is the

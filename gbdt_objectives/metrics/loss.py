@@ -390,3 +390,8 @@ def ranked_probability_score_metric(
     0.375
     """
     return RankedProbabilityScoreMetric(**_fields(n_classes, input_space))  # type: ignore[arg-type]
+
+
+def default_metric(objective: Objective | None) -> Metric:
+    """What a booster stops on that names no metric of ours."""
+    return squared_error_metric() if objective is None else loss_metric(objective)

@@ -241,14 +241,9 @@ def _check_total(loss: LossFunction, y: Array, f: Array, w: Array | None) -> Non
 
 
 def objective_from_loss(
-    loss: LossFunction,
-    *,
-    hessian: Hessian = "exact",
-    hessian_kind: BoundKind | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
-) -> Objective:
+    loss: LossFunction, *, hessian: Hessian = "exact", hessian_kind: BoundKind | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
+) -> Objective:  # fmt: skip
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
     Everything is computed in float64 on the processor, whatever jax is set to, and compiled once
@@ -324,13 +319,9 @@ def objective_from_loss(
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
     declared = UNDECLARED if link is None else read_link("link", link, K)
     _import_jax()
-    return Objective(
-        FunctionLoss(
-            function=LossDerivatives(loss, hessian),
-            loss_function=TotalLoss(loss),
-            link=declared,
-            outputs=K,
-            intercept=own_intercept(intercept, K),
-            hessian=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
-        )
-    )
+    made = FunctionLoss(
+        function=LossDerivatives(loss, hessian), loss_function=TotalLoss(loss), link=declared,
+        outputs=K, intercept=own_intercept(intercept, K),
+        hessian=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
+    )  # fmt: skip
+    return Objective(made)

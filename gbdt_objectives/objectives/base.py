@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
-from gbdt_objectives._checks import Array, Stack, Training, stack as frames, to_host
+from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
@@ -80,13 +80,15 @@ class Loss:
         Values of each training row, which the equations get by name.
     reduce : callable or None
         A user's own function that sums a float64 array over workers.
+    keep_rate : callable or None
+        ``keep_rate(rows)``, the rate of kept negatives for which the loss corrects.
     whole, takes_device_arrays : bool
         Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``;
         whether the equations are written in ``xp`` alone.
     """
 
     # Any, as a subclass may declare them as attributes, fields or properties
-    labels = hessian = intercept = start_tolerance = reduce = cast(Any, None)
+    labels = hessian = intercept = start_tolerance = reduce = keep_rate = cast(Any, None)
     link, outputs, named = cast(Any, IDENTITY), cast(Any, 1), cast(Any, ())
     needs_labels = scale_free = fits_margins = cast(Any, False)
     whole = False
@@ -365,6 +367,9 @@ class Objective(Shown):
         _versions.check_loaded()
         stack = frames()
         library, booster = _calls.training(stack)
+        if booster is None and not type(a) is type(b) is np.ndarray:
+            rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
+            Layout(name="", rows=rows)
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
         token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.domain import REAL, Domain, MeasuredRange
+from gbdt_objectives._checks.domain import REAL, Domain, Interval
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives.base import Loss
 
 LabelRange = tuple[float, float]
 Totals = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class MeasuredRange(Interval):
+    """The range from the lowest to the highest label, as given or as measured."""
+
+    def __post_init__(self) -> None:
+        """Whatever labels there are."""
+
+    def check(self, name: str, values: Array) -> None:
+        _checks.finite(name, values)
+        _checks.in_label_range(name, values, (self.low, self.high))
 
 
 class RatioOfSums(Loss):

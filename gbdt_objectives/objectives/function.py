@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, check_takes
-from gbdt_objectives._checks.domain import Domain, of_link
+from gbdt_objectives._checks.domain import Classes, Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
@@ -54,8 +54,9 @@ class FunctionLoss(Loss):
 
     @property
     def labels(self) -> Domain:
-        """Those that the link can predict, or their mean."""
-        return of_link(self.link, self.outputs)
+        """Those that the link can predict, as classes or in the mean."""
+        link = self.link
+        return Classes(self.outputs) if link.takes_several else Interval(link.lowest, link.highest)
 
     @property
     def name(self) -> str:
@@ -251,14 +252,10 @@ def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> A
 
 
 def objective(
-    function: GradientFunction | Loss,
-    *,
-    loss: LossFunction | None = None,
-    link: str | Link | None = None,
-    outputs: int | None = None,
-    intercept: ArrayLike | None = None,
+    function: GradientFunction | Loss, *, loss: LossFunction | None = None,
+    link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,
     rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
 
     Use it for a gradient of your own, instead of passing the function to the booster.
@@ -336,13 +333,10 @@ def objective(
         _check_signature("loss", loss, names)
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
     made = FunctionLoss(
-        function=function,
-        loss_function=loss,
-        link=UNDECLARED if link is None else read_link("link", link, K),
-        outputs=K,
-        intercept=own_intercept(intercept, K),
-        named=tuple((name, None) for name in names),
-    )
+        function=function, loss_function=loss,
+        link=UNDECLARED if link is None else read_link("link", link, K), outputs=K,
+        intercept=own_intercept(intercept, K), named=tuple((name, None) for name in names),
+    )  # fmt: skip
     found = Objective(made)
     return found.with_rows(rows) if isinstance(rows, Mapping) else found
 

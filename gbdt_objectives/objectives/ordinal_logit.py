@@ -324,13 +324,10 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
         return slope / weight, matrix / weight
 
     found = trust_region(
-        loss,
-        theta,
-        jac=lambda theta: slope_and_matrix(theta)[0],
-        hess=lambda theta: slope_and_matrix(theta)[1],
-        method="trust-exact",
+        loss, theta, jac=lambda theta: slope_and_matrix(theta)[0],
+        hess=lambda theta: slope_and_matrix(theta)[1], method="trust-exact",
         options={"gtol": 1e-12, "initial_trust_radius": 1.0, "max_trust_radius": 1e4},
-    ).x
+    ).x  # fmt: skip
     slope = np.abs(slope_and_matrix(found)[0]).max()
     if not slope <= 1e-4:
         raise ValueError(

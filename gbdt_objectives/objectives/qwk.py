@@ -146,17 +146,12 @@ class QWKLoss(coupled.RatioOfSums):
 
 
 def qwk_objective(
-    y_true: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    target_prior: Mapping[float, float] | None = None,
-    center: float | None = None,
-    spread: float | None = None,
-    label_range: tuple[float, float] | None = None,
-    scale: Literal["residual", "kappa"] = "residual",
-    clip: bool = True,
+    y_true: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None,
+    target_prior: Mapping[float, float] | None = None, center: float | None = None,
+    spread: float | None = None, label_range: tuple[float, float] | None = None,
+    scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
     reduce: Reduce | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
     Use it where scores are rounded as they are, averaged with those of other models or shown as

@@ -125,16 +125,12 @@ class RatioLoss(coupled.RatioOfSums):
 
 
 def kappa_objective(
-    cost: str | ArrayLike | RowFunction,
-    y_true: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    target_prior: Mapping[float, float] | None = None,
+    cost: str | ArrayLike | RowFunction, y_true: ArrayLike | None = None, *,
+    sample_weight: ArrayLike | None = None, target_prior: Mapping[float, float] | None = None,
     label_range: tuple[float, float] | None = None,
-    scale: Literal["residual", "kappa"] = "residual",
-    clip: bool = True,
+    scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
     reduce: Reduce | None = None,
-) -> Objective:
+) -> Objective:  # fmt: skip
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
     Use it for kappa with costs other than squared distances; :func:`qwk_objective` has those.
@@ -264,14 +260,10 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
 
 
 def ratio_objective(
-    numerator: RowFunction,
-    denominator: RowFunction,
-    *,
-    intercept: float | None = None,
+    numerator: RowFunction, denominator: RowFunction, *, intercept: float | None = None,
     link: Literal["identity", "logit"] = "identity",
-    scale: Literal["residual", "loss"] = "residual",
-    reduce: Reduce | None = None,
-) -> Objective:
+    scale: Literal["residual", "loss"] = "residual", reduce: Reduce | None = None,
+) -> Objective:  # fmt: skip
     """Minimise the ratio of two sums over rows, such as a metric that has no objective here.
 
     ::
@@ -329,10 +321,7 @@ def ratio_objective(
     found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
     loss = RatioLoss(
         numerator=_row_function("numerator", numerator),
-        denominator=_row_function("denominator", denominator),
-        intercept=intercept,
-        link=found,
-        scale=_checks.choice("scale", scale, ("residual", "loss")),  # type: ignore[arg-type]
-        reduce=reduce,
-    )
+        denominator=_row_function("denominator", denominator), intercept=intercept, link=found,
+        scale=_checks.choice("scale", scale, ("residual", "loss")), reduce=reduce,  # type: ignore[arg-type]
+    )  # fmt: skip
     return Objective(loss)

@@ -8,7 +8,8 @@ any kind of colour vision.
 """
 
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives.plotting.reliability_display import ReliabilityCurve, ReliabilityDisplay
+from gbdt_objectives.calibration.reliability import ReliabilityCurve
+from gbdt_objectives.plotting.reliability_display import ReliabilityDisplay
 from gbdt_objectives.plotting.roc_hull_display import ROCHullDisplay
 from gbdt_objectives.plotting.threshold_display import ThresholdDisplay
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,16 +10,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration import (
-    ReliabilityBins,
-    calibration_ratio,
-    reliability_bins,
-    rows as _rows,
-)
-from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
-from gbdt_objectives.calibration.significance import design_effect
+from gbdt_objectives.calibration.bins import Strategy
+from gbdt_objectives.calibration.reliability import ReliabilityCurve, curve_of
+from gbdt_objectives.calibration.rows import read_rates
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
-from gbdt_objectives.priors import correct_probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,38 +25,8 @@ STYLES = (
     ("#56B4E9", "P"), ("#E69F00", "h"),
 )  # fmt: skip
 """Colours of Okabe and Ito, and markers, one pair per model."""
-GROUPS = 1000  # of rows of similar prediction, for the isotonic fit, if more predictions differ
-BAND, SIMULATED = 0.2, 1000  # opacity of consistency bands, and the samples behind one
+BAND = 0.2  # opacity of consistency bands
 TINIEST = 1e-300  # the lowest start of logarithmic axes, below which the ticks underflow
-
-
-@dataclass(frozen=True, eq=False)
-class ReliabilityCurve:
-    """What is shown of one model, in B bins.
-
-    Attributes
-    ----------
-    bins : ReliabilityBins
-        Weight, mean prediction and observed frequency of label 1 in each bin; with an isotonic fit,
-        which is then the frequency, the bins are groups of similar predictions.
-    low, high : ndarray of shape (B,)
-        Confidence limits of the frequency among many more rows; with an isotonic fit, the limits of
-        the fit that right probabilities would have.
-    ratio : float
-        The ``calibration_ratio``: mean prediction over mean outcome.
-    probability, weight : ndarray of shape (n,)
-        The predictions, and the weights of the rows or None.
-    isotonic : bool
-        Whether the curve is an isotonic fit, with a consistency band.
-    """
-
-    bins: ReliabilityBins
-    low: Array
-    high: Array
-    ratio: float
-    probability: Array = field(repr=False)
-    weight: Array | None = field(repr=False)
-    isotonic: bool = False
 
 
 class ReliabilityDisplay(Display):
@@ -123,22 +85,13 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        probability: ArrayLike | Mapping[str, ArrayLike],
-        *,
-        n_bins: int | None = None,
-        strategy: Strategy | Literal["isotonic"] = "quantile",
-        scale: Scale = "auto",
-        confidence_level: float = 0.95,
-        negative_keep_rate: float | None = None,
-        keep_rate: ArrayLike | None = None,
-        class_keep_rates: Mapping[Any, float] | None = None,
-        sample_weight: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        ax: Axes | None = None,
-    ) -> ReliabilityDisplay:
+        cls, y_true: ArrayLike, probability: ArrayLike | Mapping[str, ArrayLike], *,
+        n_bins: int | None = None, strategy: Strategy | Literal["isotonic"] = "quantile",
+        scale: Scale = "auto", confidence_level: float = 0.95,
+        negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None, sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None, groups: ArrayLike | None = None, ax: Axes | None = None,
+    ) -> ReliabilityDisplay:  # fmt: skip
         """Draw the reliability of probabilities on labelled rows, and return the display.
 
         The limits are Jeffreys' interval, the quantiles of ::
@@ -188,7 +141,7 @@ class ReliabilityDisplay(Display):
                 why = f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins"
             raise ValueError(f"{why}: leave it out, or choose 'quantile', 'uniform' or 'events'")
         bins = 15 if n_bins is None else n_bins
-        rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+        rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")
@@ -200,7 +153,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(
+                curves[name] = curve_of(
                     y_true, p, bins, strategy, level, sample_weight, groups, rate, counts
                 )
             except (ValueError, TypeError) as error:
@@ -238,86 +191,6 @@ class ReliabilityDisplay(Display):
         counts_ax.set_xlabel("predicted probability of label 1")
         counts_ax.set_ylabel("weight" if weighted else "rows")
         counts_ax.spines[["top", "right"]].set_visible(False)
-
-
-def _curve(
-    y_true: ArrayLike, probability: ArrayLike, n_bins: int,
-    strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
-    groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0, counts: ArrayLike | None = None,
-) -> ReliabilityCurve:  # fmt: skip
-    plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
-    rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
-    y, p, w = rows.y, rows.p, rows.weight
-    _rows.check_both_labels("y_true", rows)
-    w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
-    shift = math.log(w1 / w0)
-    if strategy == "isotonic":
-        found = _fit(rows)
-        limits = _band(found, w1, w0, level)
-    else:
-        _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
-        found = reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
-        effect: Array | float = 1.0
-        owner = rows.owners(groups)
-        if owner is not None:
-            b = bin_numbers(rows, n_bins, strategy)
-            effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
-        limits = _interval(found, w1, w0, level, effect)
-    low, high = (correct_probability(limit, shift=shift) for limit in limits)
-    return ReliabilityCurve(
-        bins=found, low=low, high=high, ratio=calibration_ratio(y, p, sample_weight=w),
-        probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
-    )  # fmt: skip
-
-
-def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
-    """Groups of equal, or similar, prediction, with the isotonic fit as their frequency."""
-    from sklearn.isotonic import isotonic_regression
-
-    p, positive, negative = _rows.group_ties(rows)
-    total = positive + negative
-    first = np.arange(len(p))
-    if len(p) > GROUPS:  # of equal weight and equal sum of predictions, half and half
-        share = total / total.sum() + total * p / (total @ p or 1.0)
-        ends = equal_share_ends(p, share, GROUPS)
-        first = np.concatenate(([0], np.searchsorted(p, ends, side="right")))
-    weight = np.add.reduceat(total, first)
-    frequency = np.add.reduceat(positive, first) / weight
-    return ReliabilityBins(
-        weight=weight,
-        probability=np.add.reduceat(total * p, first) / weight,
-        frequency=isotonic_regression(frequency, sample_weight=weight),
-    )
-
-
-def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right; moved by
-    log w1/w0 in log-odds, those of rows of label i that weigh w_i."""
-    from sklearn.isotonic import isotonic_regression
-
-    counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
-    trials = np.maximum(np.rint(counts), 1).astype(np.int64)
-    p = correct_probability(bins.probability, shift=math.log(w0 / w1))
-    drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
-    apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
-    fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
-    fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
-    low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
-
-
-def _interval(
-    bins: ReliabilityBins, w1: float, w0: float, level: float, effect: Array | float
-) -> tuple[Array, Array]:
-    """Jeffreys' limits of the frequency among rows that all weigh 1, and count 1/``effect``."""
-    from scipy.stats import beta
-
-    n1, n0 = bins.weight * bins.frequency / w1, bins.weight * (1 - bins.frequency) / w0
-    n1, n0 = n1 / effect, n0 / effect
-    tail = (1 - level) / 2
-    low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
-    high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
-    return low, high
 
 
 def _split(ax: Axes) -> Axes:

@@ -58,14 +58,9 @@ class ROCHullDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        score: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        kind: Kind = "curve",
-        ax: Axes | None = None,
-    ) -> ROCHullDisplay:
+        cls, y_true: ArrayLike, score: ArrayLike, *, sample_weight: ArrayLike | None = None,
+        kind: Kind = "curve", ax: Axes | None = None,
+    ) -> ROCHullDisplay:  # fmt: skip
         """Draw the hull of the scores of labelled rows, and return the display.
 
         Parameters

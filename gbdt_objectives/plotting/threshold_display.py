@@ -69,17 +69,11 @@ class ThresholdDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        score: ArrayLike,
-        *,
-        thresholds: ArrayLike | None = None,
+        cls, y_true: ArrayLike, score: ArrayLike, *, thresholds: ArrayLike | None = None,
         method: Literal["exact", "plugin", "nelder-mead"] = "plugin",
-        labels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        kind: Kind = "histogram",
-        ax: Axes | None = None,
-    ) -> ThresholdDisplay:
+        labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        kind: Kind = "histogram", ax: Axes | None = None,
+    ) -> ThresholdDisplay:  # fmt: skip
         """Draw thresholds on the scores of labelled rows, and return the display.
 
         Parameters

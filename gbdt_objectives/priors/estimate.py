@@ -82,16 +82,11 @@ class PriorShiftTest:
 
 
 def estimate_prior(
-    probability: ArrayLike,
-    train_prior: ArrayLike | None = None,
-    *,
-    out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
-    groups: OfRows = None,
-    counts: OfRows = None,
-    confidence_level: float = 0.95,
-    tol: float = 1e-6,
+    probability: ArrayLike, train_prior: ArrayLike | None = None, *,
+    out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,
+    counts: OfRows = None, confidence_level: float = 0.95, tol: float = 1e-6,
     max_iter: int = 10_000,
-) -> PriorEstimate:
+) -> PriorEstimate:  # fmt: skip
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
     Use it where class frequencies have changed since training and no new labels are there yet.
@@ -160,16 +155,11 @@ def estimate_prior(
 
 
 def prior_shift_test(
-    probability: ArrayLike,
-    train_prior: ArrayLike | None = None,
-    *,
-    out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
-    groups: OfRows = None,
-    counts: OfRows = None,
-    confidence_level: float = 0.95,
-    tol: float = 1e-6,
+    probability: ArrayLike, train_prior: ArrayLike | None = None, *,
+    out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,
+    counts: OfRows = None, confidence_level: float = 0.95, tol: float = 1e-6,
     max_iter: int = 10_000,
-) -> PriorShiftTest:
+) -> PriorShiftTest:  # fmt: skip
     """Test of whether the prior differs from training.
 
     Use it before a correction, to see whether there is anything to correct.

@@ -239,12 +239,9 @@ def bits_of_object(key: Any) -> int:
 
 
 def pilot_keep_rates(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    negative_keep_rate: float | Mapping[Any, float],
-    *,
+    y_true: ArrayLike, probability: ArrayLike, negative_keep_rate: float | Mapping[Any, float], *,
     floor: float | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
     Use it where one to three negatives are kept per positive and an earlier model knows the hard
@@ -517,11 +514,9 @@ def count_part(name: str, finite: bool, **column: ArrayLike) -> Counter[Any]:
 
 
 def prior_weights(
-    y: ArrayLike,
-    target_prior: float | Mapping[Any, float],
-    *,
+    y: ArrayLike, target_prior: float | Mapping[Any, float], *,
     normalize: Literal["mean", "positive"] = "mean",
-) -> Array:
+) -> Array:  # fmt: skip
     """Row weights that make the labels as frequent as where the model will be used.
 
     Use it where you know how frequent the classes are in use, and the training rows differ.

@@ -110,13 +110,10 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
 
 
 def log_odds_shift(
-    *,
-    negative_keep_rate: float | None = None,
-    positive_keep_rate: float | None = None,
+    *, negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None,
-    target_prior: ArrayLike | None = None,
-) -> Any:
+    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+) -> Any:  # fmt: skip
     """What to add to a model's log-odds for a population other than the training data.
 
     Use it for the number itself, as for :func:`shift_intercept`: the corrections work it out by
@@ -205,15 +202,11 @@ def log_odds_shift(
 
 @shift_by_name
 def correct_probability(
-    probability: ArrayLike,
-    shift: ArrayLike | None = None,
-    *,
-    negative_keep_rate: float | None = None,
-    positive_keep_rate: float | None = None,
+    probability: ArrayLike, shift: ArrayLike | None = None, *,
+    negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None,
-    target_prior: ArrayLike | None = None,
-) -> Array:
+    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """Probabilities in the population, from a model trained on sampled or reweighted rows.
 
     Use it on the predictions of a model that was trained on a sample without a correction.
@@ -287,15 +280,11 @@ def correct_probability(
 
 @shift_by_name
 def correct_margin(
-    margin: ArrayLike,
-    shift: ArrayLike | None = None,
-    *,
-    negative_keep_rate: float | None = None,
+    margin: ArrayLike, shift: ArrayLike | None = None, *, negative_keep_rate: float | None = None,
     positive_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None,
-    target_prior: ArrayLike | None = None,
-) -> Array:
+    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """Margins in the population, from a model trained on sampled or reweighted rows.
 
     Use it where margins (log-odds) are at hand; :func:`correct_probability` takes probabilities.
@@ -339,15 +328,11 @@ def correct_margin(
 
 @shift_by_name
 def correct_threshold(
-    threshold: ArrayLike,
-    shift: ArrayLike | None = None,
-    *,
-    negative_keep_rate: float | None = None,
-    positive_keep_rate: float | None = None,
+    threshold: ArrayLike, shift: ArrayLike | None = None, *,
+    negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
     class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None,
-    target_prior: ArrayLike | None = None,
-) -> Array:
+    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """The threshold on the model's probability for one on the corrected probability.
 
     Use it where decisions are all that is needed: the model and its predictions stay as they are.

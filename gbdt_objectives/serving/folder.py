@@ -24,10 +24,9 @@ import numpy as np
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._registry import library
+from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.json import LONGEST, check_size, parse
-from gbdt_objectives.adapters._files import LIBRARY_OF
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import with_extras
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
@@ -44,15 +43,9 @@ FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
 def export(
-    model: Any,
-    folder: str | PathLike[str],
-    X: Any = None,
-    *,
-    thresholds: Any = None,
-    shift: Any = None,
-    calibrator: Any = None,
-    check_rows: int = 100,
-) -> None:
+    model: Any, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+    shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+) -> None:  # fmt: skip
     """Write a folder that serves a fitted model without this package.
 
     Use it to take a model into production.

@@ -13,7 +13,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
-from gbdt_objectives.estimators.calibrated_classifier import takes_columns
+from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 

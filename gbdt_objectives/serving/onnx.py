@@ -29,7 +29,7 @@ from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, LT, Trees
-from gbdt_objectives.adapters._wrapped import last_step
+from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
@@ -43,15 +43,9 @@ OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have f
 
 
 def export_onnx(
-    model: Any,
-    path: str | PathLike[str],
-    X: Any = None,
-    *,
-    thresholds: Any = None,
-    shift: Any = None,
-    calibrator: Any = None,
-    dtype: str = "float32",
-) -> None:
+    model: Any, path: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
+    shift: Any = None, calibrator: Any = None, dtype: str = "float32",
+) -> None:  # fmt: skip
     """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
 
     Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python.
@@ -282,17 +276,13 @@ class Graph:
             zeros: dict[Any, Any] = {0: (0, LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
             found.add(0, zeros, 0)
         attributes: dict[str, Any] = {
-            "n_targets": len(found.base),
-            "aggregate_function": 1,  # sum
-            "post_transform": 0,
-            "tree_roots": found.roots,
-            "nodes_featureids": found.features,
+            "n_targets": len(found.base), "post_transform": 0, "aggregate_function": 1,  # sum
+            "tree_roots": found.roots, "nodes_featureids": found.features,
             "nodes_modes": tensor_of(found.modes, np.uint8),
             "nodes_splits": tensor_of(found.values),
             "nodes_missing_value_tracks_true": [int(yes) for yes in found.missing_is_true],
-            "leaf_targetids": found.targets,
-            "leaf_weights": tensor_of(found.leaves),
-        }
+            "leaf_targetids": found.targets, "leaf_weights": tensor_of(found.leaves),
+        }  # fmt: skip
         for k, name in enumerate(("true", "false")):
             attributes[f"nodes_{name}nodeids"] = [pair[k][0] for pair in found.children]
             attributes[f"nodes_{name}leafs"] = [int(pair[k][1]) for pair in found.children]

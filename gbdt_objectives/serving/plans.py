@@ -23,9 +23,9 @@ from gbdt_objectives._links import LOG
 from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, name_of, row_of
 from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._library import OpenLibrary
-from gbdt_objectives.adapters._wrapped import last_step
+from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.estimators._members import clips
-from gbdt_objectives.estimators.calibrated_classifier import takes_columns
+from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.serving.model import ServedModel, is_of_margins, of_library
 from gbdt_objectives.thresholds import DecisionRule, Thresholds

@@ -36,12 +36,9 @@ FOLDS = 5  # how many times rows are held out to measure the gain
 
 
 def decide(
-    probability: ArrayLike,
-    metric: MetricArgument = "qwk",
-    *,
-    labels: ArrayLike | None = None,
+    probability: ArrayLike, metric: MetricArgument = "qwk", *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The class of each row that is best for a metric, given class probabilities.
 
     Use it where a model predicts the probability of each class; for a model of one score use
@@ -137,12 +134,10 @@ def read_columns(
 def best_ratio(P: Array, w: Array | None, target: RatioMetric) -> Array:
     """The decisions of the best ratio of expected counts, as positions (n,)."""
     return least_ratio(
-        P.sum(axis=0) if w is None else w @ P,
-        target,
+        P.sum(axis=0) if w is None else w @ P, target,
         solve=lambda costs: (P @ costs).argmin(axis=1),
-        counts=lambda chosen: expected_counts(P, w, chosen),
-        single=lambda k: np.full(len(P), k),
-    )
+        counts=lambda chosen: expected_counts(P, w, chosen), single=lambda k: np.full(len(P), k),
+    )  # fmt: skip
 
 
 def expected_counts(P: Array, w: Array | None, chosen: Array) -> Array:
@@ -312,14 +307,10 @@ class DecisionRule(_json.SavedAsJSON):
 
 
 def optimize_decisions(
-    probability: ArrayLike,
-    metric: str | ClassMetric,
-    *,
-    y_true: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    target_prior: Mapping[Any, float] | None = None,
+    probability: ArrayLike, metric: str | ClassMetric, *, y_true: ArrayLike | None = None,
+    labels: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
-) -> DecisionRule:
+) -> DecisionRule:  # fmt: skip
     """The rule that decides best for a metric, for classes without order.
 
     Use it where new rows come one by one; :func:`decide` is for rows that are all there.

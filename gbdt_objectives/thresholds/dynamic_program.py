@@ -41,12 +41,10 @@ def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
     """The cuts of least F/G, given cumulative class weights C (K, d+1)."""
     K, d = C.shape[0], C.shape[1] - 1
     return least_ratio(
-        C[:, -1],
-        metric,
-        solve=lambda costs: additive_cuts(costs.T @ C),
+        C[:, -1], metric, solve=lambda costs: additive_cuts(costs.T @ C),
         counts=lambda cuts: confusion(C, cuts),
         single=lambda k: np.where(np.arange(1, K) <= k, 0, d),
-    )
+    )  # fmt: skip
 
 
 def best_of_every_cut(C: Array, metric: ShareMetric) -> Array:

@@ -146,11 +146,9 @@ def search_starts(
 
 METHODS: dict[str, Callable[..., Array]] = {
     "plugin": lambda rows, metric: qwk.plugin_thresholds(rows.label_curve),
-    "curved": lambda rows, metric: qwk.curved_thresholds(rows),
-    "exact": exact,
-    "nelder-mead": nelder_mead,
-    "rounding": rounding,
-}
+    "curved": lambda rows, metric: qwk.curved_thresholds(rows), "exact": exact,
+    "nelder-mead": nelder_mead, "rounding": rounding,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

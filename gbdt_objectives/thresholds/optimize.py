@@ -20,22 +20,13 @@ from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 
 def optimize_thresholds(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    *,
-    method: Method | None = None,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
-    target_prior: Mapping[Any, float] | None = None,
-    metric: MetricArgument = "qwk",
-    constraints: Mapping[Any, float] | None = None,
-    negative_keep_rate: float | None = None,
-    confidence_level: float | None = None,
-    groups: ArrayLike | None = None,
-    n_starts: int = 4,
-    random_state: RandomState = 0,
-) -> Thresholds:
+    y_true: ArrayLike, score: ArrayLike, *, method: Method | None = None,
+    labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
+    metric: MetricArgument = "qwk", constraints: Mapping[Any, float] | None = None,
+    negative_keep_rate: float | None = None, confidence_level: float | None = None,
+    groups: ArrayLike | None = None, n_starts: int = 4, random_state: RandomState = 0,
+) -> Thresholds:  # fmt: skip
     """Thresholds that turn a score into ordered classes, for the best value of a metric.
 
     Use it on out-of-fold scores, and :func:`apply_thresholds` on new ones. For quadratic weighted

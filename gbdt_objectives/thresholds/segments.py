@@ -127,14 +127,9 @@ class SegmentShift(_json.SavedAsJSON):
 
 
 def fit_segment_shift(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    segments: ArrayLike,
-    *,
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    handle_unknown: HandleUnknown = "error",
-) -> SegmentShift:
+    y_true: ArrayLike, score: ArrayLike, segments: ArrayLike, *, labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None, handle_unknown: HandleUnknown = "error",
+) -> SegmentShift:  # fmt: skip
     """Shifts of the score by segment, so that the same thresholds fit in every one of them.
 
     Use it where sites, sources or prompts grade differently at equal scores: QWK is one number of

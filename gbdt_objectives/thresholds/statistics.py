@@ -120,14 +120,10 @@ class ThresholdStatistics:
 
     @staticmethod
     def of(
-        y_true: ArrayLike,
-        score: ArrayLike,
-        *,
-        labels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
+        y_true: ArrayLike, score: ArrayLike, *, labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
         max_bins: int | None = None,
-    ) -> ThresholdStatistics:
+    ) -> ThresholdStatistics:  # fmt: skip
         """Statistics of rows that are all at hand, or in Dask Series or Arrays.
 
         Parameters
@@ -156,12 +152,9 @@ class ThresholdStatistics:
         return found
 
     def add(
-        self,
-        y_true: ArrayLike,
-        score: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None,
         counts: ArrayLike | None = None,
-    ) -> ThresholdStatistics:
+    ) -> ThresholdStatistics:  # fmt: skip
         """These statistics and a chunk of rows: a new object.
 
         The arguments are those of ``optimize_thresholds``. A chunk without rows, or of weight 0,
@@ -300,15 +293,11 @@ class ThresholdStatistics:
         return y, score, weight / counts, counts.astype(np.int64)
 
     def thresholds(
-        self,
-        *,
-        method: Literal["exact", "plugin"] | None = None,
-        metric: str | ClassMetric = "qwk",
-        target_prior: Mapping[Any, float] | None = None,
-        constraints: Mapping[Any, float] | None = None,
-        negative_keep_rate: float | None = None,
+        self, *, method: Literal["exact", "plugin"] | None = None,
+        metric: str | ClassMetric = "qwk", target_prior: Mapping[Any, float] | None = None,
+        constraints: Mapping[Any, float] | None = None, negative_keep_rate: float | None = None,
         confidence_level: float | None = None,
-    ) -> Thresholds:
+    ) -> Thresholds:  # fmt: skip
         """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
 
         There is no Nelder-Mead, and no metric that is a function, as these need the rows. Fewer

@@ -335,7 +335,7 @@ def test_xgboost_early_stopping_that_contradicts_the_metric_is_refused(
     call = {"objective": go.qwk_objective(), "metric": SMOOTH,
             "callbacks": [kind(rounds=10, **contradiction)]}  # fmt: skip
     with pytest.raises(ValueError, match=message):
-        XGB.train({}, data, 5, evals=[(data, "v")], **call)
+        XGB.train({}, data, 5, evals=[(XGB.data(X[:9], y[:9]), "v")], **call)
     with pytest.raises(ValueError, match=message):
         XGB.cv(data, 5, **call)
     if "metric_name" in contradiction:  # which an estimator measures, too

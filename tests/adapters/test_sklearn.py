@@ -306,6 +306,24 @@ def test_a_fit_goes_on_or_is_forgotten_or_fails_whole(grades) -> None:
     assert not {"_get_loss", "_encode_y", "_check_early_stopping_loss"} & vars(half).keys()
 
 
+@pytest.mark.parametrize("warm", [False, True])
+def test_scikit_learns_own_fit_that_fails_leaves_the_model_of_ours(grades, warm) -> None:
+    X, y, _ = grades
+    positive = (y > 1).astype(int)
+    for objective, labels in (
+        (go.focal_objective(2), positive), (go.weighted_logloss_objective(1), positive),
+        (go.objective(poisson, link="log"), y),
+    ):  # fmt: skip
+        model = ours(objective).fit(X, labels)
+        predict = "predict" if objective.n_classes is None else "predict_proba"
+        expected, before = getattr(model, predict)(X), model.objective_
+        model.set_params(objective=None, warm_start=warm)
+        with pytest.raises(ValueError, match=r"inconsistent|warm_start=True goes on"):
+            model.fit(X, labels[1:])
+        assert model.objective_ == before
+        np.testing.assert_array_equal(getattr(model, predict)(X), expected)
+
+
 def test_objectives_of_more_classes_than_there_are_rows_of_are_refused(grades) -> None:
     X, y, _ = grades
     estimator = HistGradientBoostingClassifier(objective=go.ordinal_logit_objective(6), **SMALL)

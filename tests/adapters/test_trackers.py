@@ -7,9 +7,11 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from tests.adapters.library import LGB, XGB, Library, both
@@ -39,18 +41,25 @@ def held_out(ordinal: Any) -> tuple[Any, ...]:
     return tuple(one[200:300] for one in ordinal)
 
 
+def skip_if_old(lib: Library, name: str) -> None:
+    if lib is XGB and name == "softmax" and parse_version(xgb.__version__) < parse_version("3.1"):
+        pytest.skip("XGBoost before 3.1 gets the intercepts of several outputs after training")
+
+
 def labels_of(name: str, y: Any) -> Any:
     moved = TRAINED[name][1]
     return (y > 2) * 1 if moved is None else y + moved
 
 
 def train(lib: Library, name: str, rows: Any, k: int = ROUNDS, **given: Any) -> Any:
+    skip_if_old(lib, name)
     X, y, w = rows
     data = lib.data(X, labels_of(name, y), w)
     return lib.train(lib.params, data, k, objective=TRAINED[name][0], **given)
 
 
 def fit(lib: Library, name: str, rows: Any, k: int = ROUNDS, **given: Any) -> Any:
+    skip_if_old(lib, name)
     (X, y, w), objective = rows, TRAINED[name][0]
     model = lib.make(name != "log", objective=objective, n_estimators=k)
     return lib.fit(model, X, labels_of(name, y), sample_weight=w, **given)
@@ -227,6 +236,10 @@ def test_what_a_pruned_fit_leaves(lib: Library, name: str, rows, held_out) -> No
     check_same(lib, keep.model, lib.booster(fit(lib, name, rows, PRUNED)), rows[0])
 
 
+@pytest.mark.skipif(
+    parse_version(lgb.__version__) < parse_version("4.6"),
+    reason="Optuna's callback reads what cv of LightGBM 4.6 and newer reports",
+)
 @trained
 def test_what_a_pruned_cv_leaves(name: str, rows) -> None:
     def boosters(k: int, **given: Any) -> Any:

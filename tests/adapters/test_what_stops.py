@@ -213,7 +213,7 @@ def test_xgboost_takes_one_metric_of_ours_and_of_another_name() -> None:
         ):
             fitted(XGB, metrics)
     for metrics in (["rmse", Named()], Named()):  # the second beside XGBoost's default
-        with pytest.raises(ValueError, match="'rmse' is the name of two metrics.*, name = 'rmse_2'"):
+        with pytest.raises(ValueError, match="'rmse' is the name of two .*, name = 'rmse_2'"):
             fitted(XGB, metrics)
     curves = XGB.history(fitted(XGB, ["rmse", Renamed()], n_estimators=5))["validation_0"]
     assert {name: len(values) for name, values in curves.items()} == {"rmse": 5, "mine": 5}

@@ -211,6 +211,18 @@ def test_cv(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     check(saves, kind, booster)
 
 
+def test_members_of_our_classifiers(tmp_path: Path) -> None:
+    saving = xgb.callback.TrainingCheckPoint(tmp_path, interval=1)
+    member = ours.XGBRegressor(objective=LOG, n_estimators=4, max_depth=2, callbacks=[saving])
+    model = go.QWKClassifier(member, cv=2).fit(X, CLASSES + 1)
+    last = model.estimators_[-1].get_booster()  # the one that wrote last
+    saved = [xgb.Booster(model_file=path) for path in tmp_path.iterdir()]
+    assert len(saved) == 3
+    for booster in saved:
+        cut = last[: booster.num_boosted_rounds()]
+        np.testing.assert_allclose(predicted(booster), predicted(cut), **CLOSE)
+
+
 # --- XGBoost's own metrics
 
 

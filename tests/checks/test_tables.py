@@ -97,6 +97,7 @@ def turned_columns(table: Any) -> Any:
     return table[names[::-1]] if hasattr(table, "iloc") else table.select(names[::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @each("name, kind", [(name, kind) for name in MODELS for kind in TABLES])
 def test_a_model_reads_columns_by_name_or_refuses_another_order(name: str, kind: str) -> None:
@@ -134,6 +135,7 @@ def fit_with(library: str, table: Any, held_out: Any, y: Any = Y) -> Any:
     return model.evals_result_["valid_0"]["extended_qwk"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*eval_set:")
 @each("library, kind", [(library, kind) for kind in TABLES for library in (
     "lightgbm", "its own", "a pair", "eval_X", "xgboost", "sklearn")])  # fmt: skip
@@ -146,6 +148,23 @@ def test_evaluation_sets_are_read_by_name_or_refused(library: str, kind: str) ->
     assert matched == (library not in ("xgboost", "sklearn"))
 
 
+def test_an_estimator_of_lightgbms_own_has_evaluation_sets_in_order() -> None:
+    model = lgb.LGBMRegressor(objective=go.qwk_objective([0, 3]), **L)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(F, Y, eval_set=[(F, Y)])
+        with pytest.raises(ValueError, match=r"^eval_set\[0\]\[0\] has the columns of X in anoth"):
+            model.fit(F, Y, eval_set=[(F[TURNED], Y)])
+
+
+def test_a_report_reads_columns_by_name(tmp_path: Any) -> None:
+    model = lgb.LGBMClassifier(**L).fit(F, B)
+    pages = [go.evaluation.report(model, table, B, tmp_path / f"{k}.html").read_text("utf-8")
+             for k, table in enumerate((F, F[TURNED]))]  # fmt: skip
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.slow
 @each("kind", TABLES)
 def test_data_sets_of_lightgbm_have_their_columns_in_order(kind: str) -> None:
     """Of evals, and of the data of an earlier model; the remedy is typed."""
@@ -189,6 +208,7 @@ def test_a_fit_that_goes_on_has_its_columns_in_order(kind: str) -> None:
     model.fit(table, Y)
 
 
+@pytest.mark.slow
 @each("kind", ["pandas", "polars", "arrow"])
 def test_served_models_and_folders_read_tables(kind: str, tmp_path: Any) -> None:
     table = TABLES[kind](F)
@@ -270,6 +290,15 @@ ROWS: dict[str, Callable[[Any], Any]] = {
         series(COST / 10, at)), **G).fit(F, series(B)),
     "base_margin": lambda at: ax.XGBRegressor(objective=QWK, **G).fit(
         F, series(Y), base_margin=series(np.full(N, 1.5), at)),
+    "an objective by hand": lambda at: QWK(series(Y), series(S, at)),
+    "values of an objective by hand": lambda at: SQUARED.with_rows({"cost": series(COST, at)})(
+        series(Y), S),
+    "fit of LightGBM's own": lambda at: lgb.LGBMRegressor(objective=QWK, **L).fit(
+        F, series(Y, at)),
+    "evaluation set of LightGBM's own": lambda at: lgb.LGBMRegressor(objective=QWK, **L).fit(
+        F, series(Y), eval_set=[(F, series(Y, at))]),
+    "fit of XGBoost's own": lambda at: xgb.XGBClassifier(objective=ODDS, **G).fit(
+        F, series(B), sample_weight=series(COST, at)),
     "group": lambda at: go.QWKClassifier(lgb.LGBMRegressor(**L), cv=2).fit(
         F, series(Y), groups=series(np.arange(N) // 2, at)),
     "cross_validate": lambda at: go.cross_validate_thresholds(
@@ -305,6 +334,7 @@ def lgb_fit_start(start: pd.Series) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @each("door", [*ROWS, *HELD_OUT])
 def test_rows_labelled_in_another_order_are_refused(door: str) -> None:
@@ -397,6 +427,7 @@ COLUMN_DOORS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error", "ignore:.*eval_set:", "ignore:.*keyword", "ignore:the fitted")
 @each("door", COLUMN_DOORS)
 def test_labels_may_be_a_column(door: str) -> None:
@@ -413,6 +444,16 @@ def test_labels_of_polars_and_arrow_may_be_a_column() -> None:
     for make in (polars_frame, arrow_table):
         found = go.quadratic_weighted_kappa(make(pd.DataFrame({"t": Y})), Y[::-1])
         assert found == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_columns_of_arrow_are_labels_and_weights() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    for make in (arrow.array, lambda values: arrow.chunked_array([values])):
+        for name in ("LGBMRegressor", "XGBRegressor", "HistGradientBoostingRegressor"):
+            wanted = MODELS[name]().fit(X, Y, sample_weight=COST).predict(X)
+            found = MODELS[name]().fit(X, make(Y), sample_weight=make(COST)).predict(X)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_two_columns_of_labels_are_refused_with_the_remedy() -> None:
@@ -466,6 +507,7 @@ BYTES: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @each("door", BYTES)
 def test_numbers_of_the_other_byte_order_are_read(door: str) -> None:
@@ -514,6 +556,7 @@ GO_ON: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:boosting starts at")
 @each("door", GO_ON)
 def test_categories_of_an_earlier_model_keep_their_numbers(door: str) -> None:
@@ -532,3 +575,31 @@ def test_categories_of_an_earlier_model_keep_their_numbers(door: str) -> None:
         again = eval(remedy, {"X": wrong})
         went_on = GO_ON[door](again, earlier).predict(again)
         np.testing.assert_allclose(went_on, earlier.predict(own), atol=1e-6)
+
+
+# --- CatBoost, which takes columns by name itself
+
+
+@pytest.mark.slow
+def test_catboost(tmp_path: Any) -> None:
+    pytest.importorskip("catboost")
+    from gbdt_objectives.adapters import catboost as ac
+
+    given = {"iterations": 8, "depth": 3, "verbose": 0, "allow_writing_files": False}
+
+    def fit(y: Any = Y, rows: Any = F, **others: Any) -> Any:
+        metric = go.metrics.squared_error_metric() if others else None
+        model = ac.CatBoostRegressor(objective=SQUARE, eval_metric=metric, thread_count=1, **given)
+        return model.fit(rows, y, **others)
+
+    wanted = fit().predict(F)
+    for y in (Y[:, None], pd.DataFrame({"t": Y}), other(Y), series(Y)):
+        np.testing.assert_allclose(fit(y).predict(F[TURNED]), wanted, rtol=1e-9)
+    for rows in (numbered(F), polars_frame(F)):
+        model = fit(Y, rows)
+        np.testing.assert_allclose(model.predict(turned_columns(rows)), wanted, rtol=1e-9)
+    fit(Y, eval_set=[(F[NEW], series(Y)[NEW])])
+    for wrong in (lambda: fit(series(Y, ORDER)), lambda: fit().score(F, series(Y, ORDER)),
+                  lambda: fit(eval_set=[(F[:100], series(Y).loc[HALF])])):  # fmt: skip
+        with pytest.raises(ValueError, match="the same index in another order"):
+            wrong()

@@ -49,10 +49,10 @@ from gbdt_objectives import (
     weighted_logloss_objective,
 )
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
-from gbdt_objectives.adapters._wrapped import last_step
 from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
 from gbdt_objectives.estimators import _averages
+from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.metrics import squared_error_metric
 from gbdt_objectives.thresholds import fit_segment_shift

@@ -85,9 +85,9 @@ def test_a_guard_that_does_nothing_is_noticed(name: str, guard: str, door: str) 
 
 
 def test_a_direction_that_nobody_says_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gbdt_objectives._rows import calls as _calls
+    from gbdt_objectives.metrics import base
 
     guard, door = OF_GUARD["metric: its direction"], BY_NAME["xgboost-native"]
     assert cell(guard, door)[0] == "HOLDS"
-    monkeypatch.setattr(_calls, "directed", lambda metric, stack: ())
+    monkeypatch.setattr(base, "directed", lambda metric, stack: ())
     assert cell(guard, door)[0] == "SILENT"

@@ -57,10 +57,11 @@ MORE_TESTS = {
     "adapters/test_intercept adapters/test_silently_wrong",
     "adapters/_docstrings.py": f"{PACKAGE}/adapters",
     "adapters/_estimators.py": "adapters/test_contract adapters/test_silently_wrong",
-    "adapters/_files.py": "command_line/test_options test_commands adapters/test_files",
+    "_command_line/files.py": "command_line/test_options test_commands "
+    "command_line/test_model_files",
     "adapters/_imbalance.py": "adapters/test_conversion",
     "adapters/_train.py": "adapters/test_cv adapters/test_contract",
-    "adapters/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
+    "estimators/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
     "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
     "adapters/test_contract",

@@ -178,7 +178,6 @@ def test_constants_at_which_the_function_fails_are_left_out() -> None:
     ("function", "y", "options"),
     [
         (lambda y, f, w: (np.ones_like(f), f), Y, {}),  # it never changes its sign
-        (lambda y, f, w: (y - f, np.ones_like(f)), Y, {}),  # uphill
         (lambda y, f, w: 1 / 0, Y, {}),
         (lambda y, f, w: None, Y, {}),
         (lambda y, f, w: (f * np.nan, f), Y, {}),
@@ -192,8 +191,34 @@ def test_where_there_is_none_it_starts_as_it_would(function: Any, y: Any, option
     assert obj.measured(y) == obj
 
 
+def test_a_gradient_of_minus_the_loss_is_refused() -> None:
+    def uphill(y: Any, f: Any, w: Any) -> Any:
+        return y - f, np.ones_like(f)
+
+    with pytest.raises(ValueError, match="uphill falls as the margin rises.*write that of"):
+        go.objective(uphill).measured(Y)
+    assert start(lambda y, f, w: (f - y, np.ones_like(f)), Y) == pytest.approx(np.mean(Y))
+
+
+def test_a_function_that_ignores_weights_is_refused() -> None:
+    def ignores(y: Any, f: Any, w: Any) -> Any:
+        return f - y, np.ones_like(f)
+
+    def of_shares(y: Any, f: Any, w: Any) -> Any:
+        w = np.ones_like(f) if w is None else w / w.mean()
+        return w * (f - y), w
+
+    with pytest.raises(ValueError, match="ignores answers the same for .* times sample_weight"):
+        go.objective(ignores).measured(Y, W)
+    with pytest.raises(ValueError, match="ignores answers the same for others"):
+        go.objective(ignores, intercept=1.0).measured(Y, W)
+    go.objective(ignores).measured(Y, np.full(len(Y), 3.0))  # which makes no difference
+    assert start(of_shares, Y, W) == pytest.approx(np.average(Y, weights=W))
+
+
 def softmax(y_true: Any, margin: Any, sample_weight: Any) -> Any:
-    return margin, np.ones_like(margin)
+    w = 1.0 if sample_weight is None else sample_weight[:, np.newaxis]
+    return w * margin, w * np.ones_like(margin)
 
 
 def test_a_softmax_starts_at_the_centred_logs_of_the_priors() -> None:

@@ -269,8 +269,8 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
 @documented(
     CLASSIFIER, _train.WORDS, own="""
 Weights of classes are refused: pass ``sample_weight`` to ``fit``. A saved model predicts the same
-without this package, but with the link "score": there its margins are for
-``objective_.class_probability(margin)``. An ONNX file holds margins in all cases.""",
+without this package, but with the link "score": there load it into
+``CatBoostClassifier(objective=model.objective_)``. An ONNX file holds margins in all cases.""",
 )  # fmt: skip
 class CatBoostClassifier(catboost.CatBoostClassifier, Ours):
     """``catboost.CatBoostClassifier`` for objectives and metrics of this package."""

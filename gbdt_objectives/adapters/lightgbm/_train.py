@@ -222,37 +222,29 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
     then LightGBM constructs the data, and one thread would free what another is to read."""
     lock, held = _construction, True
 
-    def release(env: Any) -> None:
+    def first_round(env: Any) -> None:
         nonlocal held
         if held:
             held = False
             lock.release()
 
+    first_round.before_iteration = True  # type: ignore[attr-defined]
+    first_round.order = -(10**6)  # type: ignore[attr-defined]  # before what the user has
     lock.acquire()
     try:
-        yield before_rounds(release)
+        yield first_round
     finally:
-        release(None)
-
-
-def before_rounds(act: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A callback before the first round, and before what the user has."""
-
-    def first_round(env: Any) -> None:
-        if env.iteration == env.begin_iteration:
-            act(env)
-
-    first_round.before_iteration = True  # type: ignore[attr-defined]
-    first_round.order = -(10**6)  # type: ignore[attr-defined]
-    return first_round
+        first_round(None)
 
 
 def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
     """A callback that makes boosters complete to all that read them while they train."""
 
-    def complete(env: Any) -> None:
+    def first_round(env: Any) -> None:
         boosters = getattr(env.model, "boosters", [env.model])  # of cv
         for booster, started in zip(boosters, starts, strict=True):
+            if isinstance(booster, InTraining):
+                return
             booster.__class__, booster._started = InTraining, started
             of_rows = isinstance(started.start, np.ndarray) and np.any(started.start)
             if of_rows and any(d.get_field("init_score") is None for d in booster.valid_sets):
@@ -260,7 +252,9 @@ def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
                     "boosting starts at 0 on an evaluation set that has an init_score"
                 )
 
-    return before_rounds(complete)
+    first_round.before_iteration = True  # type: ignore[attr-defined]
+    first_round.order = -(10**6)  # type: ignore[attr-defined]
+    return first_round
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:

@@ -127,15 +127,14 @@ class InTraining(lgb.Booster):
         self, num_iteration: int | None = None, start_iteration: int = 0, *args: Any, **kwargs: Any
     ) -> str:  # fmt: skip
         text = super().model_to_string(num_iteration, start_iteration, *args, **kwargs)
-        objective, lacks = self._started.objective, self._started.lacks
-        transform, name = objective.link.lightgbm, objective.link.refits
-        text = text.replace("\nfeature_names=", f"\nobjective={transform}\nfeature_names=", 1)
+        objective, link = self._started.objective, self._started.objective.link
+        text = text.replace("\nfeature_names=", f"\nobjective={link.lightgbm}\nfeature_names=", 1)
         trees, mark, rest = text.rpartition("\nparameters:\n")
-        rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
+        rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {link.refits}]", rest)
         text = trees + mark + rest
         if start_iteration > 0 or not self.num_trees():
             return text
-        return add_to_leaves(text, np.broadcast_to(lacks, objective.outputs))
+        return add_to_leaves(text, np.broadcast_to(self._started.lacks, objective.outputs))
 
     def model_from_string(self, model_str: str) -> lgb.Booster:
         self.__class__ = lgb.Booster  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import LabelEncoder
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
-from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
@@ -49,7 +49,7 @@ def check_offset(estimator: Any) -> None:
                 "accept our objectives: pass correction='prior'"
             )
     why = "but with correction='offset' boosting starts at the mean log-odds: leave it out"
-    _wrapped.refuse_parameters(given, ("boost_from_average",), (True,), why)
+    refuse_parameters(given, ("boost_from_average",), (True,), why)
 
 
 # Models as data.

@@ -8,10 +8,8 @@ from gbdt_objectives.adapters.sklearn.estimators import (
 )
 
 __all__ = [
-    "HistGradientBoostingClassifier",
-    "HistGradientBoostingRegressor",
-    "imbalance_shift",
+    "HistGradientBoostingClassifier", "HistGradientBoostingRegressor", "imbalance_shift",
     "shift_intercept",
-]
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

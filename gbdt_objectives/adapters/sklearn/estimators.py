@@ -171,10 +171,10 @@ class Fitting(_estimators.Fitting):
         """Answer scikit-learn's fit while it runs; a fit that fails leaves the one before."""
         estimator, objective = self.estimator, self.objective
         before = vars(estimator).copy()
-        vars(estimator).pop(self.fitted, None)
+        ours = vars(estimator).pop(self.fitted, None) is not None or self.is_ours
         answers: dict[str, Any] = {}
+        before |= {"_predictors": [*before["_predictors"]]} if "_predictors" in before else {}
         if self.is_ours:
-            before |= {"_predictors": [*before["_predictors"]]} if "_predictors" in before else {}
             answers["_check_early_stopping_loss"] = self.look
         if objective is not None:
             answers["_get_loss"] = self.make_loss
@@ -185,7 +185,7 @@ class Fitting(_estimators.Fitting):
             yield
             self.keep_best()
         except BaseException:
-            if self.is_ours:
+            if ours:
                 vars(estimator).clear()
                 vars(estimator).update(before)
             raise

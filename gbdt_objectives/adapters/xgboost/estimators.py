@@ -42,7 +42,7 @@ class Fitting(_estimators.Fitting):
     evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
     starts_at = 0.5
-    asked_of_rows = ("predict",)  # the others compare names
+    asked_of_rows = "predict", "apply"
 
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator

@@ -39,18 +39,11 @@ GRACE = 1.0  # seconds in which Dask notices that a worker is gone, and others t
 
 
 def train(
-    client: distributed.Client | None,
-    params: Mapping[str, Any],
-    data: xgb_dask.DaskDMatrix,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = ABSENT,
-    metric: Metric | None = None,
+    client: distributed.Client | None, params: Mapping[str, Any], data: xgb_dask.DaskDMatrix,
+    num_boost_round: int = 100, *, objective: Objective = ABSENT, metric: Metric | None = None,
     evals: Sequence[tuple[xgb_dask.DaskDMatrix, str]] = (),
-    early_stopping_rounds: int | None = None,
-    timeout: int = TIMEOUT,
-    **kwargs: Any,
-) -> xgb.Booster:
+    early_stopping_rounds: int | None = None, timeout: int = TIMEOUT, **kwargs: Any,
+) -> xgb.Booster:  # fmt: skip
     """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
 
     Only sums travel. The model, the best round and the values of the metric are those of one
@@ -203,12 +196,9 @@ class Part(NamedTuple):
 
 
 def measure(
-    client: distributed.Client,
-    objective: Objective,
-    matrices: Mapping[str, xgb_dask.DaskDMatrix],
-    training: Training,
-    timeout: int,
-) -> tuple[Objective, tuple[float, float] | None]:
+    client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix],
+    training: Training, timeout: int,
+) -> tuple[Objective, tuple[float, float] | None]:  # fmt: skip
     """The objective measured on the first matrix, and the ends of its base_margin, if any."""
     first, *others = matrices
     of_first = partial(inspect_matrix, client, timeout, matrices[first], first)
@@ -391,13 +381,9 @@ ATTRIBUTE = "gbdt_objectives_fitted"
 
 
 def fitted_objective(
-    client: distributed.Client | None,
-    objective: Objective,
-    booster: xgb.Booster,
-    data: xgb_dask.DaskDMatrix,
-    *,
-    timeout: int = TIMEOUT,
-) -> Objective:
+    client: distributed.Client | None, objective: Objective, booster: xgb.Booster,
+    data: xgb_dask.DaskDMatrix, *, timeout: int = TIMEOUT,
+) -> Objective:  # fmt: skip
     """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
 
     The ``class_probability(margin)`` of an objective such as ``ordinal_logit_objective(K)`` needs

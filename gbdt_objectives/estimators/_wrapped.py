@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member
 from gbdt_objectives._registry import library_in_role
+from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import METRICS
 from gbdt_objectives.adapters._library import Library
 from gbdt_objectives.adapters._train import MEASURED, corrected_rate
@@ -28,15 +29,6 @@ def last_step(estimator: Any) -> Any:
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
-
-
-def refuse_parameters(
-    parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
-) -> None:
-    for name in names:
-        value = parameters.get(name)
-        if value is not None and not (np.isscalar(value) and value in allowed):
-            raise ValueError(f"estimator has {name}={value!r}, {why}")
 
 
 def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:

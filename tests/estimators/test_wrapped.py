@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.estimators import _wrapped
 from tests.cases import each
 
 

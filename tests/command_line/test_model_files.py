@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
-from gbdt_objectives.adapters import _files
+from gbdt_objectives._command_line import files
 from tests.cases import refusals_of
 
 X = np.random.default_rng(0).normal(size=(200, 2))
@@ -15,7 +15,7 @@ Y = X[:, 0]
 
 
 test_names_are_checked_before_the_work = refusals_of(
-    _files.check_model_paths,
+    files.check_model_paths,
     ("m.pkl", "out.json", r"m\.pkl must end in \.json or \.ubj .XGBoost. or \.txt"),
     ("m.json", "out.pkl", r"output must end in \.json or \.ubj for a model of xgboost"),
     ("m.json", "out.txt", r"output must end in \.json or \.ubj for a model of xgboost"),
@@ -29,19 +29,19 @@ def test_models_of_xgboost(ending, tmp_path) -> None:
     path, copy = (str(tmp_path / f"{name}{ending}") for name in ("model", "copy"))
     booster = xgb.train({"max_depth": 2}, xgb.DMatrix(X, Y), 4)
     booster.save_model(path)
-    _files.check_model_paths(path, copy)
-    _files.write_model(_files.read_model(path), copy)
+    files.check_model_paths(path, copy)
+    files.write_model(files.read_model(path), copy)
     data = xgb.DMatrix(X)
-    np.testing.assert_array_equal(_files.read_model(copy).predict(data), booster.predict(data))
+    np.testing.assert_array_equal(files.read_model(copy).predict(data), booster.predict(data))
 
 
 def test_models_of_lightgbm_keep_rounds_after_the_best(tmp_path) -> None:
     path = str(tmp_path / "model.txt")
     booster = lgb.train({"verbose": -1}, lgb.Dataset(X, Y), 6)
     booster.best_iteration = 2
-    _files.write_model(booster, path)
-    _files.check_model_paths(path, path)
-    assert _files.read_model(path).current_iteration() == 6
+    files.write_model(booster, path)
+    files.check_model_paths(path, path)
+    assert files.read_model(path).current_iteration() == 6
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_a_text_that_is_no_model_of_lightgbm(lost, tmp_path) -> None:
     text = lgb.train({"verbose": -1}, lgb.Dataset(X, Y), 2).model_to_string()
     path.write_text(text.replace(*lost))
     with pytest.raises(ValueError, match="is no model of LightGBM: save it with save_model"):
-        _files.read_model(str(path))
+        files.read_model(str(path))
 
 
 def test_a_file_that_is_no_model_of_xgboost(tmp_path) -> None:
     path = tmp_path / "model.json"
     path.write_text("{}")
     with pytest.raises(ValueError, match="cannot be read as a model of xgboost"):
-        _files.read_model(str(path))
+        files.read_model(str(path))
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_files._registry, "load", missing)
+    monkeypatch.setattr(files._registry, "load", missing)
     with pytest.raises(ImportError, match=r"m\.txt needs lightgbm: pip install lightgbm"):
-        _files.read_model("m.txt")
+        files.read_model("m.txt")
