@@ -73,7 +73,13 @@ class FunctionLoss(Loss):
             check_weights_count(found, rows)
             return found
         check_weights_count(self, rows)
-        for c, S, A in points_at([self.intercept], self.function, rows).tolist():
+        own, k = float(self.intercept), 10.0
+        if self.link.is_label_unit:
+            n, squares = rows.sum(lambda y, f, xp, **named: (1.0, (y - own) ** 2))
+            k *= float(squares / n) ** 0.5 or 1.0
+        points = points_at([own - k, own, own + k], self.function, rows)
+        refuse_uphill(self, points)
+        for c, S, A in points[points[:, 0] == own].tolist():
             best: Any = find_start(self, rows) if abs(S) >= ONE_WAY * A > 0 else None
             if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
                 Training(
@@ -167,14 +173,7 @@ def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | No
     if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
         c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
     points = points_at(c, loss.function, rows)
-    S, A = points[:, 1], points[:, 2]
-    ends = len(S) > 2 and S[0] >= ONE_WAY * A[0] > 0 and S[-1] <= -ONE_WAY * A[-1] < 0
-    if ends and (np.diff(S) <= 0).all():
-        raise ValueError(
-            f"the gradient of {loss.name} falls as the margin rises, from {S[0]:.4g} to "
-            f"{S[-1]:.4g} in all, so that boosters would go away from the labels: write that of "
-            "the loss, as f - y of squared error, not that of minus the loss"
-        )
+    refuse_uphill(loss, points)
     if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
         return m if np.isfinite(m) and len(points) else None
     for left in range(ROUNDS, -1, -1):
@@ -189,6 +188,18 @@ def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | No
     if len(far) > 1 and loss.loss_function is not None:
         far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
     return min(far, key=lambda zero: far[zero], default=None)
+
+
+def refuse_uphill(loss: FunctionLoss, points: Array) -> None:
+    """Raise if S(c) falls all the way from where nearly all gradients point down to up."""
+    S, A = points[:, 1], points[:, 2]
+    ends = len(S) > 2 and S[0] >= ONE_WAY * A[0] > 0 and S[-1] <= -ONE_WAY * A[-1] < 0
+    if ends and (np.diff(S) <= 0).all():
+        raise ValueError(
+            f"the gradient of {loss.name} falls as the margin rises, from {S[0]:.4g} to "
+            f"{S[-1]:.4g} in all, so that boosters would go away from the labels: write that of "
+            "the loss, as f - y of squared error, not that of minus the loss"
+        )
 
 
 def check_weights_count(loss: FunctionLoss, rows: Rows) -> None:

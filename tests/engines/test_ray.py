@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from scipy.special import softmax
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.xgboost import early_stopping, train
@@ -46,23 +49,55 @@ def loop() -> None:
     assert len(np.unique(data.get_label())) < 4  # the shard does not have them all
 
 
-def test_the_model_of_one_machine(rows, tmp_path) -> None:
+def of_classes(y: Any, margin: Any, weight: Any) -> Any:
+    p, w = softmax(margin, axis=1), weight[:, np.newaxis]
+    return w * (p - np.eye(4)[y.astype(int)]), w * (2 * p * (1 - p) + 1e-6)
+
+
+def several() -> go.Objective:
+    return go.objective(of_classes, link="softmax", outputs=4)
+
+
+def loop_of_several() -> None:
+    data = matrix_of(ray.train.get_dataset_shard("train").materialize().to_pandas())
+    saving = RayTrainReportCallback(frequency=3, checkpoint_at_end=False)
+    train(PARAMS, data, 5, objective=several(), callbacks=[saving])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _started() -> Iterator[None]:
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
-    try:
-        parts = {"train": rows[~rows.held_out], "held_out": rows[rows.held_out]}
-        result = XGBoostTrainer(
-            loop,
-            scaling_config=ray.train.ScalingConfig(
-                num_workers=2, resources_per_worker={"CPU": 0.5}
-            ),
-            run_config=ray.train.RunConfig(storage_path=str(tmp_path)),
-            datasets={
-                name: ray.data.from_pandas([frame[: len(frame) // 2], frame[len(frame) // 2 :]])
-                for name, frame in parts.items()
-            },
-        ).fit()
-    finally:
-        ray.shutdown()
+    yield
+    ray.shutdown()
+
+
+def test_a_checkpoint_of_several_outputs_is_a_training_of_so_many_rounds(rows, tmp_path) -> None:
+    half = len(rows) // 2
+    result = XGBoostTrainer(
+        loop_of_several,
+        scaling_config=ray.train.ScalingConfig(num_workers=2, resources_per_worker={"CPU": 0.5}),
+        run_config=ray.train.RunConfig(storage_path=str(tmp_path)),
+        datasets={"train": ray.data.from_pandas([rows[:half], rows[half:]])},
+    ).fit()
+    booster = RayTrainReportCallback.get_model(result.checkpoint)
+    assert booster.num_boosted_rounds() == 3
+    alone = train(PARAMS, matrix_of(rows), 3, objective=several())
+    np.testing.assert_allclose(
+        booster.predict(matrix_of(rows)), alone.predict(matrix_of(rows)), rtol=1e-5
+    )
+
+
+def test_the_model_of_one_machine(rows, tmp_path) -> None:
+    parts = {"train": rows[~rows.held_out], "held_out": rows[rows.held_out]}
+    result = XGBoostTrainer(
+        loop,
+        scaling_config=ray.train.ScalingConfig(num_workers=2, resources_per_worker={"CPU": 0.5}),
+        run_config=ray.train.RunConfig(storage_path=str(tmp_path)),
+        datasets={
+            name: ray.data.from_pandas([frame[: len(frame) // 2], frame[len(frame) // 2 :]])
+            for name, frame in parts.items()
+        },
+    ).fit()
     booster = RayTrainReportCallback.get_model(result.checkpoint)
     data, held_out = (matrix_of(parts[name]) for name in ("train", "held_out"))
     alone = train(

@@ -15,6 +15,7 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
+from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.xgboost import early_stopping, train
 from tests.cases import refusals_of
 from tests.engines.conftest import FEATURES
@@ -110,12 +111,22 @@ def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     binary = rows.assign(label=(rows.label > 1).astype(float))
     df = in_two(spark, binary)  # one partition has positives only
     assert binary.label[len(rows) // 2 :].all()
-    model = spark_classifier(go.offset_logloss_objective(0.5), weight_col="weight", **given()).fit(
-        df
-    )
-    alone = train(
-        {"max_depth": 3}, matrix(binary), ROUNDS, objective=go.offset_logloss_objective(0.5)
-    )
+    objective = go.offset_logloss_objective(0.5)
+    (tmp_path / "saved").mkdir()
+    saving = xgb.callback.TrainingCheckPoint(str(tmp_path / "saved"), interval=20)
+    model = spark_classifier(objective, weight_col="weight", callbacks=[saving], **given()).fit(df)
+    alone = train({"max_depth": 3}, matrix(binary), ROUNDS, objective=objective)
+    mark = f"0.5 {ROUNDS}"  # the rate for which the model corrects
+    assert model.get_booster().attr(MARK) == alone.attr(MARK) == mark
+    assert len(list((tmp_path / "saved").iterdir())) >= 2
+    for path in (tmp_path / "saved").iterdir():
+        saved = xgb.Booster(model_file=str(path))
+        few = train(
+            {"max_depth": 3}, matrix(binary), saved.num_boosted_rounds(), objective=objective
+        )
+        expected = few.predict(xgb.DMatrix(rows[FEATURES]))
+        np.testing.assert_allclose(saved.predict(xgb.DMatrix(rows[FEATURES])), expected, rtol=1e-6)
+        assert saved.attr(MARK) == few.attr(MARK)
     model.write().save(str(tmp_path / "model"))
     back = SparkXGBClassifierModel.load(str(tmp_path / "model"))
     assert back.get_booster().get_dump() == alone.get_dump()

@@ -197,6 +197,8 @@ def test_a_gradient_of_minus_the_loss_is_refused() -> None:
 
     with pytest.raises(ValueError, match="uphill falls as the margin rises.*write that of"):
         go.objective(uphill).measured(Y)
+    with pytest.raises(ValueError, match="uphill falls as the margin rises"):
+        go.objective(uphill, link="identity", intercept=2.0).measured(Y)
     assert start(lambda y, f, w: (f - y, np.ones_like(f)), Y) == pytest.approx(np.mean(Y))
 
 
