@@ -26,7 +26,7 @@ TAKES_LONG = {"calibration.choose_calibrator", "serving.export_onnx"}
 """Callables that take longer than all others of their rooms."""
 
 of_newest = pytest.mark.skipif(
-    generated.is_old(), reason="the verdicts are those of the newest versions of the libraries"
+    generated.is_old(), reason="the lists are those of the newest versions of the libraries"
 )
 
 
@@ -65,6 +65,7 @@ def test_every_room_is_compared() -> None:
     assert {entry.room for entry in entries()} <= {*COMPUTES, *TRAINS}
 
 
+@of_newest
 def test_every_parameter_is_known() -> None:
     """Of rows or classes, or neither: ``CELLS`` and ``PLAIN`` of ``recipes.py``."""
     unknown = {entry.name: entry.unknown() for entry in entries() if entry.unknown()}
@@ -83,6 +84,7 @@ def test_tables_name_nothing_that_is_gone() -> None:
     assert all(len(why) > 10 for why in recipes.NOT_TRIED.values())
 
 
+@of_newest
 def test_lists_are_of_cells_that_exist() -> None:
     record = Record.read()
     assert not record.right & record.falls.keys()
