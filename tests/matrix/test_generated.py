@@ -85,6 +85,13 @@ def test_tables_name_nothing_that_is_gone() -> None:
     assert all(len(why) > 10 for why in recipes.NOT_TRIED.values())
 
 
+def test_twists_of_a_parameter_differ_in_name() -> None:
+    for kind in recipes.CELLS:
+        names = [twist.name for twist in generated.TWISTS if kind in twist.of]
+        assert names, f"nothing is tried with {kind}"
+        assert len(names) == len({*names})
+
+
 @of_newest
 def test_lists_are_of_cells_that_exist() -> None:
     record = Record.read()
