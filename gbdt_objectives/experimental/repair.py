@@ -25,6 +25,7 @@ from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
+from gbdt_objectives.serving.features import as_frame
 
 NewTrees = list[tuple[Array, list[int]]]
 """The values of the leaves of each tree, and the columns that it splits on."""
@@ -325,8 +326,7 @@ def check_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[
             f"X must be features, found a {type(X).__name__}: pass the array or DataFrame that it "
             "was made of"
         )
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
+    X = as_frame(X) if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must be features, (n, features), found shape {tuple(X.shape)}")
     if hasattr(X, "tocsr"):
