@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from gbdt_objectives._checks import tables
-=======
-from gbdt_objectives._checks import mistakes
->>>>>>> main
 from tests.cases import each
 from tests.matrix import generated, recipes
 from tests.matrix.generated import Entry, Record, cells_of, changes, entries, reason
@@ -159,11 +155,7 @@ def test_verdicts_of_a_function_with_guards(cell: str, verdict: str) -> None:
 @pytest.fixture
 def no_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The guard of rows in another order does nothing."""
-<<<<<<< HEAD
     monkeypatch.setattr(tables, "is_turned", lambda index, other: False)
-=======
-    monkeypatch.setattr(mistakes, "check_rows", lambda given: None)
->>>>>>> main
     return
 
 
@@ -172,11 +164,7 @@ def no_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_guard_that_does_nothing_is_noticed() -> None:
     said = changes(entry_of("calibration.brier_score"), Record.read())
     cell = "calibration.brier_score(y_true=) x rows turned [events]: SILENT"
-<<<<<<< HEAD
     assert len(said) == 6, said  # two cells of labels, of probabilities and of weights
-=======
-    assert len(said) == 6, said  # labels, probabilities, weights; an index that occurs once, twice
->>>>>>> main
     assert any(one.startswith(f"it falls, and was TOLD: {cell}") for one in said)
 
 
