@@ -150,14 +150,9 @@ def _(v: Any) -> Any:
     return array.astype(array.dtype.newbyteorder(">"))
 
 
-@twist("every second of an array", *COLUMNS, must="right")
+@twist("a read-only array, each second of another", *COLUMNS, must="right")
 def _(v: Any) -> Any:
-    return np.repeat(np.asarray(v), 2, axis=0)[::2]
-
-
-@twist("a read-only array", *COLUMNS, must="right")
-def _(v: Any) -> Any:
-    array = np.array(v)
+    array = np.repeat(np.asarray(v), 2, axis=0)[::2]
     array.flags.writeable = False
     return array
 
