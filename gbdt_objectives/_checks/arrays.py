@@ -146,9 +146,10 @@ def as_array(name: str, values: ArrayLike) -> Array:
 
 def column_names(X: Any) -> list[Any] | None:
     """The names of a table's columns; None without."""
-    names = getattr(X, "column_names", None)  # the columns of an Arrow table are arrays
-    names = getattr(X, "columns", None) if names is None else names
-    return None if names is None or callable(names) else list(names)
+    for name in ("column_names", "columns"):  # the columns of an Arrow table are arrays
+        if not callable(getattr(type(X), name, print)):  # a Series would look it up in its rows
+            return list(getattr(X, name))
+    return None
 
 
 def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:

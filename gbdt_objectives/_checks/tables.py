@@ -43,7 +43,7 @@ def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
 
 def index_of(rows: Any) -> Any:
     """The labels of rows as pandas has them; None without."""
-    index = getattr(rows, "index", None)
+    index = getattr(rows, "index", None) if hasattr(type(rows), "index") else None
     return index if library_name(index) == "pandas" else None
 
 
@@ -52,6 +52,8 @@ def by_rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     a tuple or list those of others; arguments for evaluation sets have one of each set."""
     found: dict[Any, dict[str, Any]] = {}
     for name, values in given.items():
+        if values is None or type(values) is np.ndarray:
+            continue
         held_out = "eval" in name or name.endswith("_val")
         parts: Iterable[Any] = values.items() if type(values) is dict else ((None, values),)
         if isinstance(values, tuple | list) and len(values) < MOST_COLUMNS:

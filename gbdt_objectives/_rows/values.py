@@ -59,7 +59,7 @@ class RowValues:
     """
 
     values: Array
-    index: Any  # the labels of the rows, if they came from pandas; no part of the value
+    index: Any = None  # the labels of the rows, if they came from pandas; no part of the value
     is_of_user = True  # whether users know these values by the name that the equations have
 
     def __init__(self, values: Array, index: Any = None) -> None:

@@ -73,7 +73,7 @@ class FunctionLoss(Loss):
             check_weights_count(found, rows)
             return found
         check_weights_count(self, rows)
-        own, k = float(self.intercept), 10.0
+        own, k = float(np.asarray(self.intercept)), 10.0  # one output has one number
         if self.link.is_label_unit:
             n, squares = rows.sum(lambda y, f, xp, **named: (1.0, (y - own) ** 2))
             k *= float(squares / n) ** 0.5 or 1.0

@@ -377,13 +377,13 @@ class Faulty:
     __name__ = "Faulty"
 
     def __init__(self, fault: Callable[[], Any], on: str) -> None:
-        self.fault, self.on, self.calls = fault, on, -1  # one call looks at the intercept
+        self.fault, self.on, self.calls = fault, on, -5  # these look at weights and intercept
 
     def __call__(self, y: Any, margin: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         self.calls += 1
         if self.calls == 3 and distributed.get_worker().address == self.on:
             self.fault()
-        return margin - y, np.ones_like(margin)
+        return w * (margin - y), w
 
 
 def faulty(fault: Callable[[], Any], on: str) -> go.Objective:

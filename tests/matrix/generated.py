@@ -570,6 +570,12 @@ def brief(answer: Any) -> str:
 # --- what is known
 
 
+def rows_of(path: Path, columns: int) -> list[list[str]]:
+    """The rows below the header, without what a merge has left there."""
+    with path.open(newline="") as file:
+        return [row for row in csv.reader(file) if len(row) == columns][1:]
+
+
 @dataclass
 class Record:
     """The verdicts that are committed: of cells that fall, and which cells are RIGHT."""
@@ -579,11 +585,9 @@ class Record:
 
     @staticmethod
     def read() -> Record:
-        with FALLS.open(newline="") as file:
-            falls = {(row[0], row[1], row[2]): row[3] for row in list(csv.reader(file))[1:]}
-        with RIGHT.open(newline="") as file:
-            right = {(function, parameter, twist) for function, parameter, twists in
-                     list(csv.reader(file))[1:] for twist in twists.split("; ")}  # fmt: skip
+        falls = {(row[0], row[1], row[2]): row[3] for row in rows_of(FALLS, 4)}
+        right = {(row[0], row[1], twist) for row in rows_of(RIGHT, 3)
+                 for twist in row[2].split("; ")}  # fmt: skip
         return Record(falls, right)
 
     def write(self) -> None:

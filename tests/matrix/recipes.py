@@ -500,6 +500,7 @@ NOT_TRIED = {
     "experimental.delayed_logloss_objective().*": "it waits for values of rows: "
     "tests/experimental/test_delayed.py",
     "metrics.*Metric.*": "a base class of metrics: those that functions make are tried",
+    "adapters.catboost.*.create_metric_calcer": "of metrics by name, which are refused",
     "adapters.xgboost.early_stopping().*": "a callback, which XGBoost calls",
     **dict.fromkeys((
         "*HistGradientBoosting*.export", "*ProbabilityEstimationTree.export",

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tests.matrix.recipes import CELLS, EVENTS, OF_ROWS, POSITION, N, Task
+from tests.matrix.recipes import CELLS, EVENTS, OF_ROWS, POSITION, N, Task, in_two
 
 Given = dict[str, Any]
 Must = Literal["right", "right or told", "told"]
@@ -395,30 +395,34 @@ def _(v: Any) -> Any:
     return None if one_column(v) else v[:, 1:]
 
 
-def in_frame(tried: Tried, names: list[Any]) -> pd.DataFrame | None:
-    """Probabilities in a frame whose columns are named as classes, turned."""
-    columns = tried.value
-    if one_column(columns) and tried.is_binary:
-        columns = np.column_stack([1 - columns, columns])
-    if one_column(columns):
-        return None
+def by_columns(tried: Tried) -> Any:
+    """A number for each class, also where one column has that of the second."""
+    of_two = one_column(tried.value) and tried.argument.startswith("probability")
+    return in_two(tried.value) if of_two else tried.value
+
+
+def turned(columns: Any, names: list[Any]) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=names[: columns.shape[1]]).iloc[:, ::-1]
 
 
 @twist("classes of a frame turned", "probabilities", "scores", must="right or told")
 def _(tried: Tried) -> Changed | None:
-    if one_column(tried.value) and "probability" not in (tried.argument, tried.task.name[8:]):
+    columns = by_columns(tried)
+    if one_column(columns):
         return None
-    frame = in_frame(tried, list(range(4)))
-    return None if frame is None else Changed({**tried.given, tried.argument: frame})
+    frame = turned(columns, list(range(4)))
+    truth = {**tried.given, tried.argument: columns}
+    return Changed({**tried.given, tried.argument: frame}, truth)
 
 
 @twist("classes of a frame are words and turned", "probabilities", must="right or told")
 def _(tried: Tried) -> Changed | None:
-    y, frame = tried.labels, in_frame(tried, WORDS.tolist())
-    if frame is None or y is None:
+    y, columns = tried.labels, by_columns(tried)
+    if y is None:
         return None
-    return Changed({**tried.given, y: WORDS[tried.given[y]], tried.argument: frame})
+    truth = {**tried.given, tried.argument: columns}
+    named = {y: WORDS[tried.given[y]], tried.argument: turned(columns, WORDS.tolist())}
+    return Changed({**tried.given, **named}, truth)
 
 
 # --- weights, counts and rates

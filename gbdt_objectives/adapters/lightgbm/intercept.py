@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, warn
+from gbdt_objectives._checks import Array, column_names, warn
 from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
@@ -185,8 +185,9 @@ def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:
 def by_name(model: Any, X: Any) -> Any:
     """Rows of a table with the model's columns in its order: LightGBM reads them by position."""
     booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
-    own = getattr(model, "_columns", None) or (booster and booster.feature_name())
-    return arranged(own, X)
+    if booster is None or column_names(X) is None:
+        return X
+    return arranged(getattr(model, "_columns", None) or booster.feature_name(), X)
 
 
 def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
