@@ -577,8 +577,8 @@ def test_dart_and_early_stopping_are_refused_together(lib: Library, ordinal) -> 
         lib.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
     by_callback = {"callbacks": [lib.stop(5)]}
     other, given = (by_callback, {}) if lib is XGB else ({}, by_callback)
+    own = lib.make(objective=QWK, **dart, **other)
     with pytest.raises(ValueError, match="dart.* is refused"):
-        own = lib.make(objective=QWK, **dart, **other)
         lib.fit(own, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH, **given)
     model.set_params(early_stopping_rounds=None).fit(X, y)
     assert kappa(y, model.predict(X)) > 0.5
