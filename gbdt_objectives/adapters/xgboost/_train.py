@@ -149,16 +149,9 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
-        **params, **_arguments.several_outputs(objective), **named(params, objective),
+        **params, **_arguments.several_outputs(objective), **stopping.named(params, objective),
         "disable_default_eval_metric": 1,
     }  # fmt: skip
-
-
-def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """The parameters by which a model predicts by the objective's link."""
-    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
-    linear = params.get("booster") == "gblinear"
-    return {"objective": objective.link.xgboost, **({} if linear else step)}
 
 
 def labels(matrix: xgb.DMatrix, name: str) -> Array:

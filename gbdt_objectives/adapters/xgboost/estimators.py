@@ -69,7 +69,7 @@ class Fitting(_estimators.Fitting):
             self.training.know(stops_on=None)
         self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
         if self.metric is None:
-            complete = stopping.Complete(estimator.callbacks or (), *self.named())
+            complete = stopping.Complete(estimator.callbacks or (), objective, vars(estimator))
             self.parameters["callbacks"] = [complete]
         if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
@@ -82,7 +82,7 @@ class Fitting(_estimators.Fitting):
             callbacks.append(stopping.early_stopping(metric, rounds))
         looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
         self.stops_on_sets("validation", *looks_at)
-        exact = stopping.Exact(metric, callbacks, *self.named())
+        exact = stopping.Exact(metric, callbacks, self.objective, vars(self.estimator))
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
@@ -113,11 +113,6 @@ class Fitting(_estimators.Fitting):
         )  # fmt: skip
         self.parameters |= start
         return started
-
-    def named(self) -> tuple[Any, Any]:
-        """The objective, and what XGBoost's estimators lack to predict by its link."""
-        own = self.objective
-        return own, own and _train.named(vars(self.estimator), own)
 
     @contextmanager
     def around(self) -> Iterator[None]:

@@ -116,20 +116,28 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     return tuple(up for looked_at in names if looked_at in (None, name))
 
 
+def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+    """The parameters by which a model predicts by the objective's link."""
+    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
+    linear = params.get("booster") == "gblinear"
+    return {"objective": objective.link.xgboost, **({} if linear else step)}
+
+
 class Complete(xgb.callback.TrainingCallback):
     """Callbacks, called in their order before XGBoost 3.0, too, that see a model which is complete.
 
-    ``named`` is what parameters lack for it to predict by the objective's link. In each round it
-    gets the rate for which the objective corrects, with the number of its rounds.
+    ``params`` are those of an estimator, whose booster is to be named by the objective's link. In
+    each round it gets the rate for which the objective corrects, with the number of its rounds.
     """
 
     def __init__(
         self, callbacks: Sequence[Any], objective: Objective | None = None,
-        named: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
-        self.callbacks, self.rate, self.named = callbacks, corrected_rate(objective), named
+        self.callbacks, self.rate = callbacks, corrected_rate(objective)
+        self.named = objective and params and named(params, objective)
 
     def before_training(self, model: Any) -> Any:
         if self.named:
