@@ -318,6 +318,9 @@ def test_what_would_lack_the_intercepts_of_several_outputs_is_refused_in_xgboost
 ) -> None:
     X, y, _ = ordinal
     matrix = XGB.data(X, y - 1)
+    vectors = {"multi_strategy": "multi_output_tree", "booster": "gblinear"}
+    with pytest.raises(ValueError, match=r"multi_strategy'\].*needs XGBoost 3.2 and booster='gbt"):
+        XGB.train(vectors, matrix, 2, objective=SOFTMAX)
     XGB.train({"multi_strategy": "one_output_per_tree"}, matrix, 2, objective=SOFTMAX)
     with pytest.raises(ValueError, match="base_score is given, .*has 4 outputs.*leave it out"):
         XGB.train({"base_score": 0.5}, matrix, 2, objective=SOFTMAX)

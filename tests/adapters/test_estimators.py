@@ -228,7 +228,7 @@ def test_built_in_metrics_of_xgboost_beside_ours(ordinal, rare) -> None:
     held_out = [(X[TEST], y[TEST])]
     model = XGB.make(objective=QWK, n_estimators=100, early_stopping_rounds=10,
                  eval_metric=["mae", SMOOTH])  # fmt: skip
-    if xgb.__version__.startswith("2."):
+    if parse_version(xgb.__version__) < parse_version("3.1"):
         with pytest.raises(ValueError, match="no other metric beside one of gbdt_objectives"):
             model.fit(X[TRAIN], y[TRAIN], eval_set=held_out, verbose=False)
         return
@@ -575,6 +575,11 @@ def test_dart_and_early_stopping_are_refused_together(lib: Library, ordinal) -> 
     model = lib.make(objective=QWK, early_stopping_rounds=5, **dart)
     with pytest.raises(ValueError, match="dart.* is refused"):
         lib.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
+    by_callback = {"callbacks": [lib.stop(5)]}
+    other, given = (by_callback, {}) if lib is XGB else ({}, by_callback)
+    own = lib.make(objective=QWK, **dart, **other)
+    with pytest.raises(ValueError, match="dart.* is refused"):
+        lib.fit(own, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH, **given)
     model.set_params(early_stopping_rounds=None).fit(X, y)
     assert kappa(y, model.predict(X)) > 0.5
 

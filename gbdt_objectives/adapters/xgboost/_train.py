@@ -101,51 +101,17 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = stopping.Exact(request.metric, callbacks, rendered)
-        callbacks = [exact]
+        exact = stopping.Exact(request.metric, callbacks, request.objective, call=rendered)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
         {**as_custom(request.params, request.objective), **start}, request.data,
         request.num_boost_round, obj=started, custom_metric=exact,
-        callbacks=[Complete(request.objective, callbacks)], **{**others, **request.others},
+        callbacks=[exact or stopping.Complete(callbacks, request.objective)],
+        **{**others, **request.others},
     )  # fmt: skip
     if cv and exact is not None:
         exact.write(trained)
     return trained
-
-
-def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    parameters.check(params, request.objective, callbacks)
-
-
-class Complete(stopping.InTurn):
-    """Callbacks that see a complete model in every round: ``named`` is what its parameters lack to
-    predict by the objective's link, and the rate for which the objective corrects is written."""
-
-    def __init__(
-        self, objective: Objective, callbacks: Sequence[Any], named: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(callbacks)
-        self.rate, self.named = _train.corrected_rate(objective), named
-
-    def before_training(self, model: Any) -> Any:
-        if self.named:
-            model.set_param(self.named)
-        return super().before_training(model)
-
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self.rate is not None:
-            self.mark(model)
-        return super().after_iteration(model, epoch, evals_log)
-
-    def after_training(self, model: Any) -> Any:
-        return self.mark(super().after_training(model))
-
-    def mark(self, model: Any) -> Any:
-        rate = self.rate  # None removes that of an earlier model
-        mark = None if rate is None else f"{rate:.6g} {model.num_boosted_rounds()}"
-        model.set_attr(**{_train.MARK: mark})
-        return model
 
 
 def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
@@ -183,16 +149,9 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
-        **params, **_arguments.several_outputs(objective), **named(params, objective),
+        **params, **_arguments.several_outputs(objective), **stopping.named(params, objective),
         "disable_default_eval_metric": 1,
     }  # fmt: skip
-
-
-def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """The parameters by which a model predicts by the objective's link."""
-    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
-    linear = params.get("booster") == "gblinear"
-    return {"objective": objective.link.xgboost, **({} if linear else step)}
 
 
 def labels(matrix: xgb.DMatrix, name: str) -> Array:

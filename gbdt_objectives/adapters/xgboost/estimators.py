@@ -61,14 +61,16 @@ class Fitting(_estimators.Fitting):
                 self.training.know(last=last, guesses=guesses)
         if objective is None:
             return
-        callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-        table.check(found, objective, callbacks, stops_early=by_rounds)
+        table.check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
             self.training.know(stops_on=None)
         self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
+        if self.metric is None:
+            complete = stopping.Complete(estimator.callbacks or (), objective, vars(estimator))
+            self.parameters["callbacks"] = [complete]
         if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
 
@@ -80,7 +82,7 @@ class Fitting(_estimators.Fitting):
             callbacks.append(stopping.early_stopping(metric, rounds))
         looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
         self.stops_on_sets("validation", *looks_at)
-        exact = stopping.Exact(metric, callbacks)
+        exact = stopping.Exact(metric, callbacks, self.objective, vars(self.estimator))
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,
@@ -111,13 +113,6 @@ class Fitting(_estimators.Fitting):
         )  # fmt: skip
         self.parameters |= start
         return started
-
-    def hand_over(self, started: StartedObjective) -> None:
-        super().hand_over(started)
-        callbacks = self.parameters.get("callbacks", self.estimator.callbacks) or ()
-        named = _train.named(vars(self.estimator), started.objective)
-        complete = _train.Complete(started.objective, callbacks, named)
-        self.parameters["callbacks"] = [complete]
 
     @contextmanager
     def around(self) -> Iterator[None]:

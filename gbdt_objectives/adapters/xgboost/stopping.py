@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._train import warn_if_few
+from gbdt_objectives.adapters._train import MARK, corrected_rate, warn_if_few
 from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
@@ -115,15 +116,32 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     return tuple(up for looked_at in names if looked_at in (None, name))
 
 
-class InTurn(xgb.callback.TrainingCallback):
-    """Callbacks that are called in their order, also by XGBoost before 3.0."""
+def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+    """The parameters by which a model predicts by the objective's link."""
+    step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
+    linear = params.get("booster") == "gblinear"
+    return {"objective": objective.link.xgboost, **({} if linear else step)}
 
-    def __init__(self, callbacks: Sequence[Any] = ()) -> None:
+
+class Complete(xgb.callback.TrainingCallback):
+    """Callbacks, called in their order before XGBoost 3.0, too, that see a model which is complete.
+
+    ``params`` are those of an estimator, whose booster is to be named by the objective's link. In
+    each round it gets the rate for which the objective corrects, with the number of its rounds.
+    """
+
+    def __init__(
+        self, callbacks: Sequence[Any], objective: Objective | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
-        self.callbacks = callbacks
+        self.callbacks, self.rate = callbacks, corrected_rate(objective)
+        self.named = objective and params and named(params, objective)
 
     def before_training(self, model: Any) -> Any:
+        if self.named:
+            model.set_param(self.named)
         for callback in self.callbacks:
             model = callback.before_training(model)
         return model
@@ -132,15 +150,21 @@ class InTurn(xgb.callback.TrainingCallback):
         return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self.mark(model)
         return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
 
     def after_training(self, model: Any) -> Any:
         for callback in self.callbacks:
             model = callback.after_training(model)
+        self.mark(model)
         return model
 
+    def mark(self, model: Any) -> None:
+        rate = self.rate  # None removes that of an earlier model
+        model.set_attr(**{MARK: rate and f"{rate:.6g} {model.num_boosted_rounds()}"})
 
-class Exact(InTurn):
+
+class Exact(Complete):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
@@ -148,9 +172,9 @@ class Exact(InTurn):
     """
 
     def __init__(
-        self, metric: Metric, callbacks: Sequence[Any], call: Callable[..., Any] | None = None
+        self, metric: Metric, *complete: Any, call: Callable[..., Any] | None = None
     ) -> None:
-        super().__init__(callbacks)
+        super().__init__(*complete)
         self.metric, self.call = metric, call or metric.xgboost
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []

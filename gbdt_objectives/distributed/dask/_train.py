@@ -336,9 +336,8 @@ def explained(
         usual = isinstance(error, TypeError | ValueError) and not from_xgboost
         lost, busy = set[str](), set[str]()
         with suppress(OSError):  # no scheduler to ask: the first error says more
-            never_began = "Failed to bootstrap" in str(error)
-            at_all = never_began or isinstance(error, distributed.TimeoutError)
-            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE, at_all=at_all)
+            never = isinstance(error, distributed.TimeoutError) or "bootstrap" in str(error)
+            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE, at_all=never)
         if lost:
             raise RuntimeError(
                 f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
