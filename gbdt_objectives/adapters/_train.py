@@ -20,7 +20,6 @@ from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
-from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
 def start_margin(objective: Objective) -> Start:
@@ -42,9 +41,10 @@ MEASURED = 1.25  # the most by which a rate that was measured may differ from th
 def corrected_rate(objective: object) -> float | None:
     """The rate of kept negatives for which an objective corrects, nan for one of each row."""
     loss = getattr(objective, "equations", None)
-    if not isinstance(loss, LoglossLoss):
+    kept = getattr(loss, "keep_rate", None)
+    if loss is None or kept is None:
         return None
-    rate = math.nan if loss.named else math.exp(-loss.offset) / loss.negative_weight
+    rate: float = math.nan if loss.named else kept(None)
     return None if rate == 1 else rate
 
 
