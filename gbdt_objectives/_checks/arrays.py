@@ -146,6 +146,8 @@ def as_array(name: str, values: ArrayLike) -> Array:
 
 def column_names(X: Any) -> list[Any] | None:
     """The names of a table's columns; None without."""
+    if getattr(X, "ndim", 2) != 2:  # Dask's Series has columns, too
+        return None
     for name in ("column_names", "columns"):  # the columns of an Arrow table are arrays
         if not callable(getattr(type(X), name, print)):  # a Series would look it up in its rows
             return list(getattr(X, name))

@@ -448,6 +448,8 @@ def read_arguments(
             )
     rows = {name: v for name in names if (v := kwargs.pop(name, None)) is not None}
     given = name_arguments(fit, *args, **kwargs)
+    if "y" in given:
+        given["y"] = flat_labels(given["y"])
     if objective is None:
         return None, given
     if rows and objective.rows is not None:

@@ -181,7 +181,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
         )
     check_two_dimensional(X)
     _checks.in_memory("y", y)
-    rows, target = indexable(X, column_or_1d(y))
+    rows, target = indexable(X, column_or_1d(y, warn=True))
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
     return rows, target

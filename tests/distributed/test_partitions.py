@@ -659,7 +659,7 @@ test_columns_that_do_not_match = refusals_of(
      "in partition 0: score is empty"),
     (lambda: (chunked(LABELS), da.ones((6, 3), chunks=2)),
      r"score must be one-dimensional, found shape \(6, 3\)"),
-    (lambda: (in_parts(pd.DataFrame({"a": LABELS})), in_parts(pd.Series(SCORES))),
+    (lambda: (in_parts(pd.DataFrame({"a": LABELS, "b": LABELS})), in_parts(pd.Series(SCORES))),
      "y_true must be one column, a Dask Series or Array, found a Dask DataFrame", TypeError),
     (lambda: (in_parts(pd.Series(LABELS.astype(str), dtype="category")).cat.as_unknown(),
               in_parts(pd.Series(SCORES))),
