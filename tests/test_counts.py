@@ -93,6 +93,7 @@ def reliability(columns, c, **given):
     return np.concatenate(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [by_segment, error_test, reliability])
 @each("weighted, rate, owned", product([False, True], [1, 0.25, "by row"], [False, True]))
 def test_counted_rows_are_the_rows_written_out(function, weighted, rate, owned) -> None:

@@ -44,6 +44,7 @@ def competition(tmp_path: Path, monkeypatch) -> tuple[Path, pd.Series]:
     return tmp_path, table.loc[test["id"]]
 
 
+@pytest.mark.slow
 def test_the_page_runs_as_written(competition) -> None:
     folder, hidden = competition
     wheel, install = re.findall(r"^(?:python -m |!)(pip .*gbdt.*)$", PAGE, flags=re.M)[:3:2]
@@ -71,6 +72,7 @@ def test_the_page_runs_as_written(competition) -> None:
     assert kappa["+"] > 0.7
 
 
+@pytest.mark.slow
 def test_what_follows_runs_and_the_folder_makes_the_same_submission(competition) -> None:
     folder, _ = competition
     environment = {

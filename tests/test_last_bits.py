@@ -226,6 +226,7 @@ print(repr(metrics.weighted_logloss_metric(0.3)([0, 1] * 25, x)))
 """
 
 
+@pytest.mark.slow
 def test_the_package_is_disturbed_where_it_is_asked_for() -> None:
     def printed(seed: int) -> str:
         command = [sys.executable, "-c", "import sys\n" + SCRIPT, str(seed)]

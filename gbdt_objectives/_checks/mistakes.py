@@ -22,9 +22,7 @@ import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
-from gbdt_objectives._checks.tables import (
-    MOST_COLUMNS, OF_LABELS, check_rows, column_names, read,
-)  # fmt: skip
+from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
 from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
@@ -174,8 +172,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     called = function.__qualname__.removesuffix(".__init__")
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
-    fits = called.endswith(".fit") and "X" in parameters  # which says that labels were a column
-    labels = set[str]() if fits else OF_LABELS
+    fits = called.endswith(".fit") and "X" in parameters
     if function in GUARDED or called in HOT:
         return function
     if function in MADE:
@@ -187,8 +184,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
         if any_named((*args, *kwargs.values())):
-            args = tuple(map(read, chain(parameters, repeat("")), args, repeat(labels)))
-            kwargs = {name: read(name, value, labels) for name, value in kwargs.items()}
+            args = tuple(map(read, chain(parameters, repeat("")), args, repeat(fits)))
+            kwargs = {name: read(name, value, fits) for name, value in kwargs.items()}
             given = dict(zip(parameters, args, strict=False)) | kwargs
             check_rows(given)
             check_classes(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
@@ -102,9 +102,10 @@ def flat_labels(labels: Any) -> Any:
     return labels[:, 0] if names is None else labels[names[0]]
 
 
-def read(name: str, value: Any, labels: Collection[str] = OF_LABELS) -> Any:
-    """An argument with numbers in this machine's byte order; of ``labels`` one column."""
-    return native(flat_labels(value) if name in labels else value)
+def read(name: str, value: Any, fits: bool = False) -> Any:
+    """An argument with numbers in this machine's byte order; of labels one column, of which
+    scikit-learn wants an estimator's ``fit`` itself to warn."""
+    return native(flat_labels(value) if name in OF_LABELS and not fits else value)
 
 
 def native(value: Any) -> Any:

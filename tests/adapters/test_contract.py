@@ -249,6 +249,7 @@ def test_a_step_of_nothing_leaves_the_start(lib: Library, kind: Kind, ordinal) -
         assert values[metric.name][0] == pytest.approx(metric(labels, start), rel=1e-5)
 
 
+@pytest.mark.slow
 @both
 @kinds
 def test_early_stopping_keeps_the_best_round_of_the_last_set(
@@ -283,6 +284,7 @@ def test_early_stopping_keeps_the_best_round_of_the_last_set(
     np.testing.assert_allclose(found[metric.name], values, rtol=1e-5)
 
 
+@pytest.mark.slow
 @both
 @kinds
 @pytest.mark.filterwarnings("error:boosting starts")
@@ -316,6 +318,7 @@ def test_cv_is_a_loop_of_train(lib: Library, kind: Kind, ordinal) -> None:
     np.testing.assert_allclose(history[deviations], np.std(values, axis=0), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 @both
 @kinds
 def test_training_goes_on_from_every_form_of_a_model(
@@ -408,6 +411,7 @@ def test_copies_and_files_of_an_estimator_predict_the_same(
             np.testing.assert_array_equal(reader.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 @both
 @kinds
 def test_refits_leave_nothing_behind(lib: Library, kind: Kind, ordinal) -> None:

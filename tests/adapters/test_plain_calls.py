@@ -66,6 +66,7 @@ def kappa(scores: Any) -> float:
 FORMS = {"itself": lambda metric: metric, "xgboost": lambda metric: metric.xgboost}
 
 
+@pytest.mark.slow
 @each("form", list(FORMS))
 @pytest.mark.parametrize("metric", [KAPPA, SMOOTH.loss, ERROR], ids=lambda m: m.name)
 def test_xgboost_stops_as_our_train_does(metric: go.Metric, form: str) -> None:
@@ -141,6 +142,7 @@ def test_estimators_of_both_libraries() -> None:
     assert last == pytest.approx(KAPPA(Y[TEST], other.predict(X[TEST]), weight), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_direction_is_the_users_again_after_training() -> None:
     stop = xgb.callback.EarlyStopping(rounds=15)
     kept = [
@@ -372,6 +374,7 @@ def test_nothing_is_kept_longer_than_the_data(lib: Library) -> None:
     assert len(base._bound) == held
 
 
+@pytest.mark.slow
 @both
 def test_threads_and_forks_share_a_data_set(lib: Library) -> None:
     """Each with its own margins, some with an objective of their own."""

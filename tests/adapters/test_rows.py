@@ -136,6 +136,7 @@ def test_training_on_all_rows(lib: Library, weight: Any) -> None:
     np.testing.assert_array_equal(own.predict(X), reference.predict(X))
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     "how",

@@ -93,6 +93,7 @@ def margins(model: Any, X: Array) -> Array:
     return model._raw_predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("case", OBJECTIVES, ids=repr)
 def test_an_objective_trains_what_its_gradient_trains(
@@ -145,6 +146,7 @@ STOPPED = [  # objective, its labels of grades, metric, the same in numpy: great
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["own split", "training rows", "X_val"])
 @pytest.mark.parametrize(("objective", "labels", "metric", "truth"), STOPPED)
 def test_early_stopping_keeps_the_best_round(objective, labels, metric, truth, way, grades) -> None:
@@ -216,6 +218,7 @@ def natural(model: Any, X: Array) -> Array:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "objective", "labels"), KINDS, ids=[kind[0] for kind in KINDS])
 def test_predictions_have_natural_units(link, objective, labels, grades, tmp_path) -> None:
     """Of the estimator, its copies, stages, and of scikit-learn's own, without this package."""
@@ -470,6 +473,7 @@ def test_the_intercept_moves_in_the_model(grades) -> None:
         shift_intercept(poisson, delta=1.0)
 
 
+@pytest.mark.slow
 def test_our_classifiers_train_it_as_it_trains_itself(grades) -> None:
     """scikit-learn's own and ours, with the objective, the folds and the rounds of the classifier;
     what scikit-learn cannot stop on is said."""
@@ -519,6 +523,7 @@ def test_our_classifiers_train_it_as_it_trains_itself(grades) -> None:
         go.QWKClassifier(Own(**SMALL), objective="qwk", cv=folds).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", ["offset", "prior", "weight"])
 def test_probabilities_of_downsampled_rows_are_those_of_all(correction) -> None:
     rng = np.random.default_rng(0)

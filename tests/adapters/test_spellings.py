@@ -281,6 +281,7 @@ def test_early_stopping_on_a_copy_of_the_training_rows_warns(
 # --- what the libraries' own train and estimators take
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_delta", [0.02, [0.02], []], ids=str)
 @pytest.mark.parametrize("way", ["train", "estimator"])
 def test_min_delta_of_lightgbm_has_its_meaning(way: str, min_delta, ordinal) -> None:

@@ -295,6 +295,7 @@ class Mine(xgb.callback.EarlyStopping):
     """A user's own class."""
 
 
+@pytest.mark.slow
 @takes_lists
 @pytest.mark.parametrize("kind", [xgb.callback.EarlyStopping, Mine])
 @pytest.mark.parametrize("metrics", [["rmse", NEAREST], [NEAREST, "rmse"], NEAREST], ids=str)

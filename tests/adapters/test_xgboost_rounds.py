@@ -170,6 +170,7 @@ def check(saves: Saves, kind: Kind, booster: str, final: Any = None) -> None:
                 np.testing.assert_allclose(p, predicted(cut), **CLOSE)
 
 
+@pytest.mark.slow
 @cells
 def test_train(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     saves = Saves(tmp_path, slices=booster != "gblinear")
@@ -185,6 +186,7 @@ def test_train(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     np.testing.assert_allclose(predicted(model), kind.inverse(margin), **CLOSE)
 
 
+@pytest.mark.slow
 @cells
 def test_fit(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     saves = Saves(tmp_path, slices=booster != "gblinear")
@@ -199,6 +201,7 @@ def test_fit(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     assert model.callbacks == [saves]
 
 
+@pytest.mark.slow
 @cells
 def test_cv(kind: Kind, booster: str, stops: bool, tmp_path: Path) -> None:
     saves = Saves(tmp_path, slices=booster != "gblinear")

@@ -14,6 +14,7 @@ OWN = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", OWN, ids=lambda check: check.name)
 def test_is_its_definition(check) -> None:
     failures, tally = command.run(40, seed=1, table=(check,))

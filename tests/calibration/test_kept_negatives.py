@@ -318,6 +318,7 @@ def test_rates_by_class_are_the_rate_of_negatives(kept, calibrator) -> None:
         named.fit(X, names, class_keep_rates={0: RATE, 1: 1})
 
 
+@pytest.mark.slow
 def test_rates_of_several_classes_are_undone() -> None:
     rng, rates = np.random.default_rng(5), {0: 0.05, 1: 0.4, 2: 1.0}
     z = rng.normal([3, 1, -1], size=(200_000, 3))

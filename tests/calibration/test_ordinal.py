@@ -169,6 +169,7 @@ def test_the_slope_of_a_longer_mean() -> None:
     assert found == pytest.approx(1.2 * np.sqrt(0.75 / (1 - 0.36)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_later_curve_is_the_one_of_its_arguments() -> None:
     x, y, _ = draw(200, 0)
     at = y, x, np.linspace(0.5, 2, 200), 4

@@ -168,6 +168,7 @@ def test_weights_count_as_rows_in_limits_and_as_copies_in_ratios() -> None:
     assert (weighted.high > copies.high).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [1.0, 0.1])
 def test_limits_cover(rate) -> None:
     rng, covered, draws = np.random.default_rng(0), np.zeros(2), 400
@@ -260,6 +261,7 @@ def test_bad_arguments(segments, options) -> None:
     calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "without"), [(5, 0.93), (20, 0.8)])
 def test_limits_cover_where_rows_of_a_user_belong_together(rows, without) -> None:
     rng, covered, draws = np.random.default_rng(0), np.zeros((2, 2)), 150
@@ -413,6 +415,7 @@ def test_adjusted_p_values_by_hand() -> None:
     np.testing.assert_allclose(found.rest_p_value_bh, false_discovery_control(found.rest_p_value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [1.0, 0.1])
 def test_few_outcomes_raise_no_false_alarms_against_the_rest(rate) -> None:
     """Of 20 segments with five expected outcomes each, Holm's least p-value."""

@@ -125,6 +125,7 @@ def test_is_the_maximum_of_the_penalised_likelihood(monkeypatch, bend) -> None:
     assert (ours.slopes_ == 0).any() == (bend < 0)
 
 
+@pytest.mark.slow
 @each("shrink", [False, True])
 @each("by_row", [False, True])
 def test_many_rows_are_fitted_as_few_are(monkeypatch, shrink, by_row) -> None:

@@ -449,6 +449,7 @@ def test_a_wrong_start_is_named(obj, check, message) -> None:
         check_objective(obj, [0, 1, 2, 5])
 
 
+@pytest.mark.slow
 def test_the_labels_that_are_tried_are_of_the_whole_range() -> None:
     y = NUMBERS[:300]
     obj = go.objective(squared_error, loss=squares, link="identity", intercept=float(y.mean()))

@@ -156,6 +156,7 @@ def test_of_a_bare_function_no_door_is_known() -> None:
         assert finding(counts, check).status == "not tested"
 
 
+@pytest.mark.slow
 def test_without_boosters_the_rest_is_checked() -> None:
     code = (
         "import sys; sys.modules['xgboost'] = sys.modules['lightgbm'] = None\n"

@@ -85,6 +85,7 @@ def test_what_adds_up_everybodys_rows_passes() -> None:
     assert check_objective(RMSELoss(), margins=(-5, 5)).passed
 
 
+@pytest.mark.slow
 @each(
     ("loss", "message"),
     [

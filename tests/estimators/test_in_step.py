@@ -98,6 +98,7 @@ def one_less_kappa(model, X, y, w, k):
     return 1 - cohen_kappa_score(y, grade, weights="quadratic", sample_weight=w)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("booster", [LGBM, XGB, histogram], ids=["lgb", "xgb", "hist"])
 @pytest.mark.parametrize(
     ("objective", "cv"),
@@ -151,6 +152,7 @@ def test_rows_may_be_lists(data, booster) -> None:
     np.testing.assert_array_equal(of_lists.oof_score_, of_arrays.oof_score_)
 
 
+@pytest.mark.slow
 def test_each_of_several_regressors_has_its_own_number(data) -> None:
     X, y, w = data
     members = [
@@ -179,6 +181,7 @@ def pinball(y, p):
     return np.where(p > y, 0.1, -0.9), np.ones_like(p)
 
 
+@pytest.mark.slow
 @each(
     ("estimator", "options"),
     [
@@ -206,6 +209,7 @@ def test_what_cannot_stop_or_has_a_loss_of_its_own_trains_as_it_is(
     np.testing.assert_array_equal(found.predict_score(X), free.predict_score(X))
 
 
+@pytest.mark.slow
 @BOOSTERS
 def test_a_fold_whose_rows_have_no_weight_does_not_count(data, booster) -> None:
     X, y, w = data
@@ -247,6 +251,7 @@ class Watched(RegressorMixin, BaseEstimator):
         return self.line_.predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_jobs", "at_once"), [(None, 1), (2, 2)])
 def test_so_many_folds_run_at_a_time(data, n_jobs, at_once) -> None:
     X, y, _ = data

@@ -197,6 +197,7 @@ def test_weights_of_rows_are_copies(data) -> None:
 # --- members of different kinds ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_boosters_get_the_objective_and_stop_early_and_others_do_not(data, ensemble) -> None:
     X, y, _ = data
@@ -532,6 +533,7 @@ def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
 WORDS = np.array(["poor", "fair", "good", "best"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", ["balanced", {"best": 20, "poor": 0.5}], ids=str)
 @each(
     "make",
@@ -641,6 +643,7 @@ def test_two_classes_have_the_objectives_of_two(data) -> None:
         assert QWKClassifier(booster, cv=3).fit(X, y > 1).score(X, y > 1) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "name"), [(LGBM, "metric"), (LGBM, "eval_metric"), (XGB, "eval_metric")]
 )

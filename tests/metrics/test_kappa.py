@@ -28,6 +28,7 @@ classes = st.integers(1, 60).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(rows=classes, offset=st.sampled_from([0, 1, -7, 1_000_000]))
 def test_equals_scikit_learn(rows, offset) -> None:
     y, p, w = rows

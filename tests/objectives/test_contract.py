@@ -56,6 +56,7 @@ def test_objectives_of_the_table_differ() -> None:
     assert len(distinct) == len(OBJECTIVES)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("two_processes")
 def test_grid_search_over_objectives_in_two_processes(ordinal) -> None:
     X, y, _ = ordinal

@@ -195,6 +195,7 @@ FLAT = [
 ]
 
 
+@pytest.mark.slow
 @each(("y", "f"), FLAT)
 def test_thresholds_where_the_loss_is_flat_between_rows(y, f) -> None:
     """The loss at the thresholds is at most that of all others in a fine grid."""

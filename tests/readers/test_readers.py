@@ -41,6 +41,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", FAULTS)
 def test_a_reader_that_does_wrong_is_a_fault(words: str, monkeypatch) -> None:
     monkeypatch.setattr("tests.readers.__main__.SECONDS", 0.1)

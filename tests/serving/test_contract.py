@@ -124,6 +124,7 @@ def close(found: Any, wanted: Any, t: float, note: str) -> None:
         assert np.asarray(found).astype(wanted.dtype).tolist() == wanted.tolist(), note
 
 
+@pytest.mark.slow
 @EACH
 def test_the_folder_predicts_as_the_model(case: Case, folder: Path) -> None:
     fitted = case.fit()
@@ -193,6 +194,7 @@ def changed_is_noticed(folder: Path, document: dict[str, Any]) -> None:
         (folder / name).write_bytes(held)
 
 
+@pytest.mark.slow
 @EACH
 def test_what_is_loaded_is_the_model_again(case: Case, folder: Path, tmp_path: Path) -> None:
     fitted = case.fit()

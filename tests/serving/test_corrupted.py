@@ -133,6 +133,7 @@ def swap(first: Path, second: Path) -> None:
     second.write_bytes(held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_damaged_file_is_named(folders: Any, kind: str, tmp_path: Path) -> None:
     original, _, _ = folders[kind]

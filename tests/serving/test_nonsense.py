@@ -217,6 +217,7 @@ if hasattr(xgb.Booster, "get_categories"):  # from 3.1 on XGBoost remembers them
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @each("make, words", REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_exported(make: Any, words: str, tmp_path: Path) -> None:
     fitted = make()
@@ -273,6 +274,7 @@ def test_arrays_that_a_served_model_refuses(tmp_path: Path) -> None:
         model.predict([["a"] * 4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("handle", ["error", "common"])
 def test_a_segment_that_fit_did_not_see(handle: str, tmp_path: Path) -> None:
     fitted = qwk("lightgbm", CAT, [1, 2, 3], segment="site", handle_unknown=handle)

@@ -146,6 +146,7 @@ def outputs(session: Any, rows: Any) -> dict[str, Any]:
     return dict(zip(names, session.run(names, {"X": rows}), strict=True))
 
 
+@pytest.mark.slow
 @each("name", list(models()))
 def test_a_graph_predicts_what_the_model_does(name, tmp_path):
     model, extras = models()[name]
@@ -207,6 +208,7 @@ def test_a_category_is_its_number(own, tmp_path):
     assert features[4]["categories"] == list("abcdefgh")
 
 
+@pytest.mark.slow
 @each("kind", ["number", "word"])
 def test_segments_are_shifted(kind, tmp_path):
     segment = np.arange(400) % 3

@@ -183,6 +183,7 @@ def draw_rare(
     return y, score**3 if seed % 2 else score
 
 
+@pytest.mark.slow
 def test_rare_outer_classes_are_not_given_up() -> None:
     """60 cases; before there was a second start, plug-in gave up 10 of such, and curved 14."""
     rng = np.random.default_rng(24)
@@ -201,6 +202,7 @@ def test_rare_outer_classes_are_not_given_up() -> None:
     assert behind.max() < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SEARCHES)
 def test_no_search_ends_in_one_class_where_there_are_better_thresholds(method: str) -> None:
     for seed in range(30):

@@ -148,6 +148,7 @@ def test_label_prior_zero_means_that_the_rows_do_not_exist():
     )
 
 
+@pytest.mark.slow
 def test_simulated_table():
     """Facts, section 5, first row: 4 equal classes, correlation 0.5, 100 rows, 30 draws.
 
@@ -365,6 +366,7 @@ def test_functions_of_scikit_learn_get_the_weights_by_name() -> None:
         optimize_thresholds(y, (score > 0.1).astype(int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [400, 5000])
 @pytest.mark.parametrize("seed", range(3))

@@ -97,11 +97,13 @@ def missed_by(metric: str, spread: float) -> np.ndarray:
     return np.array(gaps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", EXACT)
 def test_no_decisions_of_nine_rows_are_better(metric) -> None:
     assert missed_by(metric, 1.0).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_how_often_the_best_matthews_is_found() -> None:
     """It has local optima; a search from two starts found 49 of 60."""
     gaps = np.array([missed_by("matthews", spread) for spread in (0.5, 0.7, 1.0, 2.0)])
@@ -154,6 +156,7 @@ def test_symmetric_costs_of_three_classes_have_a_rule() -> None:
         assert optimize_decisions(P, metric).apply(P).tolist() == decide(P, metric).tolist()
 
 
+@pytest.mark.slow
 @each("metric", SKLEARN)
 def test_on_new_rows_it_beats_the_most_probable_class(metric) -> None:
     """Overconfident and shifted probabilities: calibration undoes them. The gain that is reported
@@ -172,6 +175,7 @@ def test_on_new_rows_it_beats_the_most_probable_class(metric) -> None:
     assert value == pytest.approx(best, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_error_of_the_gain_is_that_of_repeated_draws() -> None:
     gains, errors = [], []
     for seed in range(60):
@@ -186,6 +190,7 @@ def test_the_error_of_the_gain_is_that_of_repeated_draws() -> None:
 PRIORS = (0.6, 0.2, 0.12, 0.05, 0.03), (0.25, 0.2, 0.25, 0.2, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SKLEARN)
 def test_in_another_population_it_is_as_good_as_a_rule_fitted_there(metric) -> None:
     """And correcting twice is worse: the rule holds the correction."""

@@ -79,6 +79,7 @@ def test_errors_are_those_of_rows_that_are_left_out(rng, n, G, k) -> None:
         assert found.errors[i] == pytest.approx(y[i] - Z[i] @ c, rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)  # each leaves out every row for every k
 @given(some_rows, st.integers(30, 80), st.integers(2, 6))
 def test_the_choice_is_that_of_rows_that_are_left_out(rng, n, G) -> None:
