@@ -105,7 +105,8 @@ def flat_labels(labels: Any) -> Any:
 def read(name: str, value: Any, fits: bool = False) -> Any:
     """An argument with numbers in this machine's byte order; of labels one column, of which
     scikit-learn wants an estimator's ``fit`` itself to warn."""
-    return native(flat_labels(value) if name in OF_LABELS and not fits else value)
+    flat = name in OF_LABELS and not (fits and name == "y")
+    return native(flat_labels(value) if flat else value)
 
 
 def native(value: Any) -> Any:
