@@ -214,7 +214,8 @@ def _start_remedy(training: Training, best: float | None) -> str:
     )
     if best is not None and (library is None or library.takes_start):
         value = float(training.transform.inverse(np.array(best))) if training.transform else best
-        remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
+        to = " to XGBoost" * (library is None)
+        remedy = f"pass base_score={value:.6g}{to}, or {remedy}"
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     return remedy

@@ -145,7 +145,7 @@ class ClassMetric(Metric):
         return np.arange(low, high + 1) if order is None else order
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        y = whole_numbers("y_true", y_true)
+        y = whole_numbers("y_true", y_true, kappa.OF_FRACTIONS)
         check_one_score(self.name, y_pred)
         p = _checks.as_array("y_pred", y_pred)
         scores = p.dtype.kind not in "biu" or self.thresholds is not None

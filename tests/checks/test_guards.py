@@ -205,7 +205,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "eval_init_score is given, .*by row use gbdt_objectives.adapters.lightgbm.train"),
     ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0, "engine": "Spark",
                                "library": XGBOOST},
-     "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
+     ": pass base_score=2, or import .* from gbdt_objectives.distributed.spark, which"),
     ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
     ("earlier_margins_are_read", {"earlier": Earlier("init_model", averages=True)},
