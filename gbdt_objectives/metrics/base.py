@@ -350,11 +350,11 @@ def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
     """The training whose library calls a metric, in this form."""
     library = _registry.BY_NAME.get(caller_of(stack) or "")
     asks = form.cannot_stop_alone and not _workers.workers()
-    return Training(
-        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
-        alone=_calls.free_network(stack) if asks else None, directions=directed(metric, stack),
-        predictions=predictions_of(stack, metric.link),
-    )  # fmt: skip
+    return _calls.metric_called({
+        "name": metric.name, "metric": metric, "link": metric.link, "library": library,
+        "form": form, "alone": _calls.free_network(stack) if asks else None,
+        "directions": directed(metric, stack), "predictions": predictions_of(stack, metric.link),
+    }, stack)  # fmt: skip
 
 
 def predictions_of(stack: Stack, read: Link | None) -> Link | None:
