@@ -226,9 +226,9 @@ class Sampling(Asked):
     name: str  # of the rate
     thinned: Any  # the class that it thins, which nobody named
     rows_of: tuple[float, float]  # how many rows that class and the others had
-    kept: float  # how many of its rows are left
+    kept: float  # how many of its rows are left, at the rate
     classes: Sequence[Any]  # the two of which it thins the first
     to_name: str  # how to name the class
     weights: Any  # of the rows, above 0
     positive: Any  # which rows have label 1
-    rate: Any  # at which the others were kept, one or of each row
+    rate: Any  # at which they were kept, one or of each row

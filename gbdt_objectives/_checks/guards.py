@@ -25,6 +25,7 @@ from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 _RANDOM = np.random.default_rng
 
 SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
+COMMON = 0.1  # share of events, above any that are rare enough to thin the others below them
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
@@ -553,9 +554,15 @@ def shift_moves_log_odds(model: Model) -> None:
     )
 
 
-@guard(Sampling, "thinned", "rows_of", "kept")
+def implied_share(positive: float, kept: float, rate: float) -> float:
+    """The share of label 1 in the population whose negatives were kept at this rate."""
+    return positive / (positive + kept / rate)
+
+
+@guard(Sampling, "thinned", "rows_of", "kept", "rate")
 def thins_the_frequent_class(sampling: Sampling) -> None:
-    """A rate must thin the frequent class, of which no fewer rows are left than of the other."""
+    """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
+    that one is rare."""
     own, others = sampling.rows_of
     name = f"{sampling.name} drops rows of {sampling.thinned!r}, "
     if own < others:
@@ -563,9 +570,11 @@ def thins_the_frequent_class(sampling: Sampling) -> None:
         if own < others / 4:
             raise ValueError(message)
         warn(message)
-    elif sampling.kept < others - 3 * np.sqrt(others):  # not by chance
+    elif (kept := sampling.kept) < others - 3 * np.sqrt(others) and (  # not by chance
+        implied_share(others, kept, sampling.rate) > COMMON
+    ):
         warn(
-            f"{name}of which {sampling.kept:g} are left, and {others:g} of the other class: raise "
+            f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
             f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
         )
 

@@ -255,9 +255,11 @@ def sampling_offset(
     rows have the same rate r, else (n,), of the rows of weight above 0."""
     r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
     if class_keep_rates is None and np.min(r) < 1:
-        P = float(rows.w @ rows.y)
+        P, negative = float(rows.w @ rows.y), rows.w * (1 - rows.y)
+        kept = float(negative.sum())
         Sampling(
-            name="the rate", thinned=0, rows_of=(np.inf, P), kept=float(rows.w.sum()) - P,
+            name="the rate", thinned=0, rows_of=(np.inf, P), kept=kept,
+            rate=kept / float((negative / r).sum()),
             to_name="pass the rates by name, class_keep_rates={label: rate, other label: 1}",
         )  # fmt: skip
     if isinstance(r, np.ndarray) and (r == r[0]).all():

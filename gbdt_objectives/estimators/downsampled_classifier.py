@@ -313,7 +313,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if rate < 1:
             Sampling(
                 name="negative_keep_rate", thinned=labels[0], rows_of=tuple(count.tolist()),
-                kept=rate * count[0], to_name="pass the name of the class that is meant too, "
+                kept=rate * count[0], rate=rate,
+                to_name="pass the name of the class that is meant too, "
                 f"negative_keep_rate={{{labels[1]!r}: {rate}}} or {{{labels[0]!r}: {rate}}}",
             )  # fmt: skip
         return {labels[0]: rate, labels[1]: 1.0}

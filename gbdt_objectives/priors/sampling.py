@@ -98,8 +98,9 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
     P = int(np.count_nonzero(labels))
     N = len(labels) - P
     if not isinstance(rate, Mapping) and np.min(rate) < 1:
+        mean = float(np.asarray(rate, float).mean())
         Sampling(
-            name=RATE, thinned=0, rows_of=(N, P), kept=float(np.asarray(rate, float).mean()) * N,
+            name=RATE, thinned=0, rows_of=(N, P), kept=mean * N, rate=mean,
             to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",
         )  # fmt: skip
 

@@ -343,7 +343,7 @@ def find_thresholds(
         kept, positives = rows.class_weight
         Sampling(
             name="negative_keep_rate", thinned=rows.labels.tolist()[0], rows_of=(np.inf, positives),
-            kept=kept, to_name="list it first, labels=[negative, positive]",
+            kept=kept, rate=r, to_name="list it first, labels=[negative, positive]",
         )  # fmt: skip
         if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
             own = w if rows.copies is None else w / rows.copies

@@ -227,7 +227,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      ".*delta="),
     ("shift_moves_log_odds", {"shift_by": "shift", "name": "p", "link": LOG}, "p has logs of"),
     ("thins_the_frequent_class", {"name": "rate", "thinned": 0, "rows_of": (19, 81),
-                                  "to_name": "pass 1 - y"},
+                                  "kept": 2, "rate": 0.1, "to_name": "pass 1 - y"},
      "^rate drops rows of 0, the less frequent class, 19 rows to 81: pass 1 - y$"),
 ]  # fmt: skip
 
@@ -297,7 +297,10 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("starts_near_intercept", {"start": 0.5, "intercept": 9.0}),
     ("row_start_is_added", {"library": XGBOOST, "row_start": "base_margin",
                             "start_ends": (2.0, 2.0)}),
-    ("thins_the_frequent_class", {"rows_of": (900, 100), "kept": 90}),  # one to one, by chance
+    ("thins_the_frequent_class",
+     {"rows_of": (900, 100), "kept": 90, "rate": 0.1}),  # one to one, by chance
+    ("thins_the_frequent_class", {"rows_of": (9700, 300), "kept": 97, "rate": 0.01}),  # 3 % events
+    ("thins_the_frequent_class", {"rows_of": (np.inf, 300), "kept": 97, "rate": 0.01}),
     ("weights_leave_the_correction_alone",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
@@ -364,13 +367,17 @@ def test_what_guards_warn_of(name: str, facts: dict[str, Any], message: str) -> 
 
 @each(
     ("facts", "message"),
-    [({"rows_of": (40, 60)}, "drops rows of 0, the less frequent .* 40 rows to 60: name it"),
-     ({"rows_of": (900, 100), "kept": 60}, "drops rows of 0, of which 60 .* 100 .* raise the rate"),
-     ({"rows_of": (np.inf, 100), "kept": 60}, "drops rows of 0, of which 60 .* is rare name it")],
+    [({"rows_of": (40, 60), "kept": 4},
+      "drops rows of 0, the less frequent .* 40 rows to 60: name it"),
+     ({"rows_of": (600, 100), "kept": 60},
+      "drops rows of 0, of which 60 .* 100 .* raise the rate"),
+     # an event of 3 % made label 0, and the frequent label 1 kept at .1
+     ({"rows_of": (np.inf, 97), "kept": 30},
+      "drops rows of 0, of which 30 .* 97 .* is rare name it")],
 )  # fmt: skip
 def test_a_rate_of_the_less_frequent_class_is_told(facts: dict[str, Any], message: str) -> None:
     with pytest.warns(UserWarning, match=message):
-        Sampling(**{"name": "rate", "thinned": 0, "to_name": "name it", "kept": np.inf, **facts})
+        Sampling(**{"name": "rate", "thinned": 0, "to_name": "name it", "rate": 0.1, **facts})
 
 
 def test_a_function_of_labels_that_start_elsewhere_is_told() -> None:
