@@ -428,7 +428,7 @@ def scored(lib: Library, found: Any) -> None:
     words = np.array(["low", "mid", "high"])
     y = (GRADES > 0).astype(int) + (GRADES > 2)
     for classifier, target, scoring in (
-        (False, GRADES, KAPPA), (True, GRADES.astype(int), KAPPA), (False, FAR, KAPPA),
+        (False, GRADES, KAPPA), (True, GRADES.astype(int), KAPPA),
         (True, words[y], make_scorer(go.quadratic_weighted_kappa, labels=["low", "mid", "high"])),
     ):  # fmt: skip
         if lib is XGB and target.dtype.kind == "U":  # which takes none
