@@ -51,7 +51,7 @@ class Named:
 XGBOOST = Named(
     name="xgboost", package="xgboost", alias="xgb", title="XGBoost", floor="2.1",
     prefix="XGB", margin_flag="output_margin", endings=(".json", ".ubj"),
-    rendering="metric.xgboost as custom_metric=",
+    rendering="metric.xgboost as custom_metric= or eval_metric=",
     takes_start=True, no_default="disable_default_eval_metric=True",
     adds_start="give the rows to predict a base_margin too",
     classifier_reads=(2,),

@@ -82,8 +82,9 @@ class ClassMetric(Metric):
         K = high - low + 1
         if K > MOST_CLASSES:
             raise ValueError(
-                f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
-                "those that there are, in ascending order"
+                f"the classes range from {low} to {high}, which makes {K:,}: number those that "
+                "there are, numpy.unique(y, return_inverse=True)[1], or add labels=[...], all of "
+                "them in ascending order, to your own call"
             )
         return self.of_counts(rows.total(kappa.class_counts(rows, low, K)))
 

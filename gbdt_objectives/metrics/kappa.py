@@ -96,6 +96,8 @@ def quadratic_weighted_kappa(
 
 def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
     """Rows that count, of classes that are whole numbers, or of their positions in the order."""
+    if hasattr(y_pred, "get_label"):
+        raise TypeError(f"a booster calls quadratic_weighted_kappa with scores: {OF_SCORES}")
     if order is None:
         y = whole_numbers("y_true", y_true, OF_FRACTIONS)
         check_one_score("quadratic_weighted_kappa", y_pred)
