@@ -523,7 +523,7 @@ def start_stays_in_the_model(training: Training) -> None:
     """A start that is the same in all rows must be in the model."""
     start, library = training.lost_start, training.library
     said = float(training.transform.inverse(np.array(start))) if training.transform else start
-    kept = [value for _, name, value in training.parameters if name == "base_score"]
+    kept = [value for _, name, value in training.parameters or () if name == "base_score"]
     if not (kept and kept[0] is not None and np.isclose(float(kept[0]), said)):
         by_score = f"leave it out and pass base_score={said:.6g}, or " * library.takes_start
         warn(
