@@ -29,6 +29,7 @@ class Named:
     rendering: str = ""  # the form of a metric that it takes, and as which argument
     wants_triple: bool = False  # whether its estimators want (name, value, direction) of a metric
     takes_start: bool = False  # whether a number that it starts at stays in the model: base_score
+    no_default: str = ""  # what turns off the metric that it measures where nobody names one
     adds_start: str = ""  # how predictions get a start that differs by row
     classifier_reads: tuple[int, ...] = ()  # for how many classes its own classifier reads margins
     classifier_misreads: str = ""  # what its own classifier does with all others
@@ -50,8 +51,9 @@ class Named:
 XGBOOST = Named(
     name="xgboost", package="xgboost", alias="xgb", title="XGBoost", floor="2.1",
     prefix="XGB", margin_flag="output_margin", endings=(".json", ".ubj"),
-    rendering="metric.xgboost as custom_metric=",
-    takes_start=True, adds_start="give the rows to predict a base_margin too",
+    rendering="metric.xgboost as custom_metric= or eval_metric=",
+    takes_start=True, no_default="disable_default_eval_metric=True",
+    adds_start="give the rows to predict a base_margin too",
     classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
@@ -60,7 +62,7 @@ LIGHTGBM = Named(
     name="lightgbm", package="lightgbm", alias="lgb", title="LightGBM", floor="4.2",
     prefix="LGBM", margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    adds_start="add it to predict(X, raw_score=True)",
+    no_default='metric="None"', adds_start="add it to predict(X, raw_score=True)",
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.experimental.dask, passing its objective and callbacks",

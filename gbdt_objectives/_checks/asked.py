@@ -144,6 +144,10 @@ class Training(Asked):
     # What is measured.
     metric: Any  # ours
     others: Sequence[Any]  # what else is measured: names, functions
+    unnamed: Sequence[str]  # the library's own metrics that it measures, and nobody has named
+    ignored: Mapping[str, str]  # metrics that the library leaves out, and what to write instead
+    orders: Collection[str]  # its own metrics that read nothing of margins but their order
+    watched: Collection[str]  # the metrics that early stopping looks at, by name
     predicts_by: Link  # how the library makes what its own metrics get of margins
     readers: Collection[str] | None  # its own metrics that can read this; None: it knows itself
     predictions: Link | None  # how it made what ours gets; None if that are margins
@@ -155,6 +159,7 @@ class Training(Asked):
     guesses: Sequence[bool]  # the directions in which it would
 
     # Its rows.
+    parameters: Sequence[tuple[str, str, Any]]  # (as it is written, its main name, value)
     data: Any  # the training rows
     sets: Sequence[tuple[Any, str]]  # evaluation sets and their names
     labels: Any  # (k) -> the labels of such a set, or (None) of the training rows
@@ -163,6 +168,7 @@ class Training(Asked):
     row_start: str  # the argument that starts each row
     sets_with_start: Mapping[str, bool]
     start_ends: tuple[float, float]  # the least and the greatest of these starts
+    lost_start: float  # the one start of all rows, which the model will not hold
     earlier: Earlier
 
     # Its first round.

@@ -214,10 +214,18 @@ def _start_remedy(training: Training, best: float | None) -> str:
     )
     if best is not None and (library is None or library.takes_start):
         value = float(training.transform.inverse(np.array(best))) if training.transform else best
-        remedy += f", or pass base_score={value:.6g}" + " to XGBoost" * (library is None)
+        to = " to XGBoost" * (library is None)
+        remedy = f"pass base_score={value:.6g}{to}, or {remedy}"
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     return remedy
+
+
+def _refuse(training: Training, name: str, message: str) -> None:
+    """Raise for a metric that misreads; warn where it is known that nothing stops on it."""
+    if training.watched is asked.UNKNOWN or name in training.watched:
+        raise ValueError(message)
+    warn(message)
 
 
 @guard(Training, "metric", "objective")
@@ -232,13 +240,11 @@ def metric_reads_link(training: Training) -> None:
         fitting = link.metric
         if fits and reads is not None and not link.is_of_objective:
             fitting = 'make it with input_space="margin"'
-        raise ValueError(
-            f"{name} takes probabilities, but boosters pass margins under a custom objective: "
-            f"{fitting}"
-        )
-    if not fits:
+        passed = "boosters pass margins under a custom objective"
+        _refuse(training, metric.name, f"{name} takes probabilities, but {passed}: {fitting}")
+    elif not fits:
         takes = f"{name} takes {reads.margins}, but {objective!r} trains"
-        raise ValueError(f"{takes} {link.margins}: {link.metric}")
+        _refuse(training, metric.name, f"{takes} {link.margins}: {link.metric}")
     own = getattr(metric, "objective", objective) if link.is_of_objective else objective
     if type(own.equations) is not type(objective.equations):
         wrong = f"is that of {own!r}, which would misread the margins of"
@@ -283,16 +289,54 @@ def metric_reads_built_in(training: Training) -> None:
 def own_metrics_read_margins(training: Training) -> None:
     """A metric of the library's own would misread margins, or what it makes of them."""
     names = [m for m in training.others if isinstance(m, str) and m.lower() != "none"]
+    names += [m for m in training.unnamed or () if m in training.watched]
+    orders = training.orders or ()
+    names = [m for m in names if m not in orders and m.partition("@")[0] not in orders]
     link = IDENTITY if training.objective is None else training.objective.link
     if training.readers and link.reads(training.predicts_by):
         names = [m for m in names if m.partition("@")[0] not in training.readers]
     elif not link.is_of_objective and (not link.is_transformed or link.reads(training.predicts_by)):
         return
-    if names:
+    for name in names:
+        _refuse(
+            training, name,
+            f"eval_metric {name!r} is {training.library.title}'s own, which would misread "
+            f"{link.margins} under a custom objective: {link.metric}, a metric of gbdt_objectives",
+        )  # fmt: skip
+
+
+@guard(Training, "ignored", "library")
+def metrics_are_known(training: Training) -> None:
+    """A name of a metric must not be left out without a word."""
+    for name, remedy in training.ignored.items():
         raise ValueError(
-            f"eval_metric {names[0]!r} is {training.library.title}'s own, which would misread "
-            f"{link.margins} under a custom objective: {link.metric}, a metric of gbdt_objectives"
+            f"eval_metric {name!r} is not a metric of {training.library.title}, which would ignore "
+            f"it and measure its default alone: {remedy}"
         )
+
+
+@guard(Training, "metric", "unnamed", "watched", "library")
+def stops_on_ours_alone(training: Training) -> None:
+    """A metric that nobody has named must not stop a training beside one of ours."""
+    for name in training.unnamed:
+        if training.metric is not None and name in training.watched:
+            warn(
+                f"early stopping looks at {name!r} too, {training.library.title}'s default, and "
+                f"ends where either of them stops improving: pass {training.library.no_default}"
+            )
+
+
+@guard(Training, "objective", "parameters", "library")
+def class_weights_are_heeded(training: Training) -> None:
+    """Parameters that weigh or draw the rows of classes do nothing beside a function."""
+    for written, name, value in training.parameters:
+        neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
+        if name in REWEIGHTING and not (value is None or neutral):
+            raise ValueError(
+                f"{written}={value!r} does nothing under a custom objective: leave it out; rows "
+                "are weighed by weight= of the data, or sample_weight= of fit, and sampled before "
+                "training"
+            )
 
 
 @guard(Training, "others", "objective", "labels")
@@ -474,6 +518,21 @@ def row_start_is_added(training: Training) -> None:
     )
 
 
+@guard(Training, "objective", "library", "lost_start", "row_start")
+def start_stays_in_the_model(training: Training) -> None:
+    """A start that is the same in all rows must be in the model."""
+    start, library = training.lost_start, training.library
+    said = float(training.transform.inverse(np.array(start))) if training.transform else start
+    kept = [value for _, name, value in training.parameters or () if name == "base_score"]
+    if not (kept and kept[0] is not None and np.isclose(float(kept[0]), said)):
+        by_score = f"leave it out and pass base_score={said:.6g}, or " * library.takes_start
+        warn(
+            f"{training.row_start} is {start:.6g} in all rows, and the model does not hold it, so "
+            f"that predict leaves it out: {by_score}import train or the estimator from "
+            f"gbdt_objectives.adapters.{library.name}, which keep a start in the model"
+        )
+
+
 @guard(Training, "earlier", "link")
 def earlier_margins_are_read(training: Training) -> None:
     """Margins of an earlier model must be its predictions', of the same meaning."""
@@ -606,6 +665,25 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
             "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
             "were sampled twice"
         )
+
+
+@guard(Training, "loss", "rows")
+def rate_is_of_the_frequent_class(training: Training) -> None:
+    """The rate of an objective must thin the frequent class, label 0."""
+    rows, kept = training.rows, training.loss.keep_rate
+    if kept is None or not len(rows):
+        return
+    rate, y = kept(rows), to_host(rows.y)
+    w = np.ones(len(y)) if rows.w is None else to_host(rows.w)
+    positive = float(w @ y)
+    negative = float(w.sum()) - positive
+    if np.ndim(rate) and negative > 0:  # the one that keeps as many
+        rate = negative / float(((w - w * y) / rate).sum())
+    if negative > 0 and rate < 1:
+        Sampling(
+            name="negative_keep_rate", thinned=0, rows_of=(np.inf, positive), kept=negative,
+            rate=rate, to_name="make it label 1: y == event (words are in alphabetical order)",
+        )  # fmt: skip
 
 
 @guard(Training, "loss", "rows")

@@ -297,8 +297,8 @@ CALLS = {
     "compare_performance": "it takes two estimators, first and second",
     "focal_objective": "other libraries have alpha first: by position it takes gamma only",
     "cv": "others go on to the library by name, such as folds= and nfold=",
-    "quadratic_weighted_kappa": "boosters call qwk_metric(), scikit-learn "
-    "make_scorer(quadratic_weighted_kappa)",
+    "quadratic_weighted_kappa": "boosters, and scikit-learn's scoring=, take qwk_metric(); of "
+    "classes that are words scoring= takes make_scorer(quadratic_weighted_kappa, labels=[...])",
 }
 """What to add where a call of one function does not fit its signature."""
 

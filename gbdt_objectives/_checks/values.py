@@ -414,15 +414,15 @@ def kind_hint(y: Array) -> str:
     return INTEGER_HINT
 
 
-def whole_numbers(name: str, values: ArrayLike) -> Array:
-    """Classes that are numbers without fraction, (n,)."""
+def whole_numbers(name: str, values: ArrayLike, remedy: str = "") -> Array:
+    """Classes that are numbers without fraction, (n,). ``remedy``: what to do about fractions."""
     y = as_array(name, values)
     if y.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {y.dtype}: {kind_hint(y)}")
     if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
         return y
     y = vector(name, y)
-    remedy = f"round scores or apply thresholds first, or {INTEGER_HINT}"
+    remedy = remedy or f"round scores or apply thresholds first, or {INTEGER_HINT}"
     arrays.each(name, y, y == np.rint(y), "must hold classes", remedy)
     return y
 

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 from gbdt_objectives import _registry
 from gbdt_objectives._checks import Layout, Stack, Training, column_names
 from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._checks.tables import by_rows
-from gbdt_objectives._links import Link
+from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._rows import workers as _workers
 
 TRAINS = ("update", "boost")
@@ -104,12 +105,48 @@ def check_fits(stack: Stack) -> None:
                     Layout(columns=column_names(table), trained_on=own, name=name, of="X")
 
 
+_read: WeakSet[Any] = WeakSet()  # boosters and what cv trains, whose calls were read
+DOORS = "gbdt_objectives.adapters"  # of trainings that know all this, and have asked
+
+
+def read_call(room: str, owner: Any, estimator: object, name: str, stack: Stack) -> dict[str, Any]:
+    """What the library's train or cv that calls us was given, once: nothing of a worker, which sees
+    its own rows only, or of a training of our own, which has asked before. ``name`` is the
+    objective of the booster."""
+    if owner in _read or _workers.engine() or _workers.workers():
+        return {}
+    _read.add(owner)
+    seen: dict[str, Any] = {}
+    fit: dict[str, Any] = {}
+    for at, frame in stack:
+        function = frame.f_code.co_name
+        if at == room and function in ("train", "cv") and not seen:
+            seen = frame.f_locals
+        elif at == room and function == "fit" and estimator is not None:
+            fit = frame.f_locals
+            break
+    callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(estimator).__mro__)
+    if not seen or any(kind.__module__.startswith(DOORS) for kind in callers):
+        return {}
+    library = _registry.library(room)
+    return library.earlier_facts(seen) | library.read_call(seen, fit, name)
+
+
+def ask(facts: dict[str, Any]) -> Training:
+    """The training of these facts, each of whose metrics of ours is asked, too."""
+    metrics = facts.pop("metrics", ())
+    training = Training(**facts)
+    for metric in metrics:
+        training.part(metric=metric)
+    return training
+
+
 def objective_called(
-    name: str, link: Link, caller: str | None, booster: Any, stack: Stack
+    objective: Any, caller: str | None, booster: Any, owner: Any, stack: Stack
 ) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
-    estimator = estimator_above(stack)
-    facts: dict[str, Any] = {"name": name, "link": link, "engine": _workers.engine()}
+    estimator, loss = estimator_above(stack), objective.equations
+    facts: dict[str, Any] = {"name": loss.name, "link": loss.link, "engine": _workers.engine()}
     rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
     known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
     facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
@@ -122,8 +159,17 @@ def objective_called(
         library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)
-        for room, above in stack:
-            if room == caller and above.f_code.co_name in ("train", "cv"):
-                facts |= library.earlier_facts(above.f_locals)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
-    return Training(**facts)
+        facts |= read_call(caller, owner, estimator, facts["named_as"], stack)
+        if not facts["blended"]:
+            facts |= {"objective": objective, "predicts_by": facts["transform"] or IDENTITY}
+    return ask(facts)
+
+
+def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
+    """The training whose library calls a metric, of which these facts are known."""
+    room, frame = call_of(EVALUATES, stack)
+    if frame is not None and room is not None:
+        owner = cross_validation(stack) or frame.f_locals["self"]
+        facts |= read_call(room, owner, estimator_above(stack), "", stack)
+    return ask(facts)

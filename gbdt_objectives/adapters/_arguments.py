@@ -185,6 +185,28 @@ def check_is_metric(metric: object) -> None:
         )
 
 
+def several(value: Any) -> list[Any]:
+    """What may be given alone, in a list or as None, as a list."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple | set) else [value]
+
+
+def metrics_of(
+    own: Sequence[str], functions: Sequence[Any], looked_at: Iterable[Any]
+) -> dict[str, Any]:
+    """The facts of a plain call's metrics: the library's own by name, and functions, ours among
+    them. Early stopping looks at these names or functions."""
+    rendered = XGBoostMetric | LightGBMMetric
+    functions = [one.metric if isinstance(one, rendered) else one for one in functions]
+    names = (one if isinstance(one, str) else getattr(one, "name", None) for one in looked_at)
+    return {
+        "metrics": [one for one in functions if isinstance(one, Metric)],
+        "others": [*own, *(one for one in functions if not isinstance(one, Metric))],
+        "watched": {name for name in names if name is not None},
+    }
+
+
 def check_booster(booster: object, kind: type, attribute: str) -> None:
     if not isinstance(booster, kind):
         raise TypeError(

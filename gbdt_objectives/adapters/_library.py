@@ -120,6 +120,9 @@ class OpenLibrary(TrainingLibrary):
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
     measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
+    read_call: Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any]]
+    """(locals of its train or cv, locals of an estimator's fit above it, the booster's objective)
+    -> the facts of a training."""
     earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 

@@ -255,8 +255,10 @@ def check_one_score(name: str, y_pred: Any) -> None:
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"{name} takes one score of each row, found shape {shape}: measure "
-            "class_logloss_metric() or loss_metric(objective), train one score, as qwk_objective() "
-            "does, or pass the classes, y_pred.argmax(axis=1)"
+            'class_logloss_metric(input_space="probability"), of margins under an objective of '
+            "yours class_logloss_metric() or loss_metric(objective), train one score, as "
+            "qwk_objective() does, or call it with classes, y_pred.argmax(axis=1); a function that "
+            "XGBoost stops on must return what falls, such as 1 - kappa, or that of metric.loss"
         )
 
 
@@ -348,11 +350,11 @@ def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
     """The training whose library calls a metric, in this form."""
     library = _registry.BY_NAME.get(caller_of(stack) or "")
     asks = form.cannot_stop_alone and not _workers.workers()
-    return Training(
-        name=metric.name, metric=metric, link=metric.link, library=library, form=form,
-        alone=_calls.free_network(stack) if asks else None, directions=directed(metric, stack),
-        predictions=predictions_of(stack, metric.link),
-    )  # fmt: skip
+    return _calls.metric_called({
+        "name": metric.name, "metric": metric, "link": metric.link, "library": library,
+        "form": form, "alone": _calls.free_network(stack) if asks else None,
+        "directions": directed(metric, stack), "predictions": predictions_of(stack, metric.link),
+    }, stack)  # fmt: skip
 
 
 def predictions_of(stack: Stack, read: Link | None) -> Link | None:

@@ -82,8 +82,9 @@ class ClassMetric(Metric):
         K = high - low + 1
         if K > MOST_CLASSES:
             raise ValueError(
-                f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
-                "those that there are, in ascending order"
+                f"the classes range from {low} to {high}, which makes {K:,}: number those that "
+                "there are, numpy.unique(y, return_inverse=True)[1], or add labels=[...], all of "
+                "them in ascending order, to your own call"
             )
         return self.of_counts(rows.total(kappa.class_counts(rows, low, K)))
 
@@ -145,7 +146,7 @@ class ClassMetric(Metric):
         return np.arange(low, high + 1) if order is None else order
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        y = whole_numbers("y_true", y_true)
+        y = whole_numbers("y_true", y_true, kappa.OF_FRACTIONS)
         check_one_score(self.name, y_pred)
         p = _checks.as_array("y_pred", y_pred)
         scores = p.dtype.kind not in "biu" or self.thresholds is not None

@@ -17,9 +17,18 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows.parts import check_column, vectors
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows.rows import FLOAT64, Rows
-from gbdt_objectives.metrics.base import Metric, counted_rows
+from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 from gbdt_objectives.objectives import qwk_objective
 
+OF_FRACTIONS = (
+    f"{IDENTITY.metric}, which take labels with fractions; where both columns are classes, add "
+    "labels=[...], all classes from lowest to highest, to your own call"
+)
+"""What to do about labels that are no whole numbers."""
+OF_SCORES = (
+    "qwk_metric() takes scores for their nearest classes: pass it to the booster, or as scoring=, "
+    "or call it, qwk_metric()(y_true, y_pred)"
+)
 POWERS = np.vander(np.arange(64), 3, increasing=True)  # 1, k and k^2 of as many classes as counted
 
 
@@ -87,8 +96,12 @@ def quadratic_weighted_kappa(
 
 def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
     """Rows that count, of classes that are whole numbers, or of their positions in the order."""
+    if hasattr(y_pred, "get_label"):
+        raise TypeError(f"a booster calls quadratic_weighted_kappa with scores: {OF_SCORES}")
     if order is None:
-        y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
+        y = whole_numbers("y_true", y_true, OF_FRACTIONS)
+        check_one_score("quadratic_weighted_kappa", y_pred)
+        p = whole_numbers("y_pred", y_pred, OF_SCORES)
     else:
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     return counted_rows(y, p, sample_weight)

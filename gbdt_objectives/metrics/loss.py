@@ -219,7 +219,7 @@ class ClassProbabilityMetric(MeanMetric):
         y = _checks.as_array("y_true", y_true)
         if y.dtype.kind not in "biuf":
             raise TypeError(f"y_true has dtype {y.dtype}: {ENCODE}")
-        y = _checks.whole_numbers("y_true", y)
+        y = _checks.whole_numbers("y_true", y, ENCODE)
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
         K = p.shape[1]

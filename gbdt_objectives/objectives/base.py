@@ -293,7 +293,10 @@ class Objective(Shown):
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
         """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
-            return self.measured_on(read_labels(self, y_true, sample_weight))
+            rows = read_labels(self, y_true, sample_weight)
+            found = self.measured_on(rows)
+        Training(loss=found.equations, rows=rows)
+        return found
 
     def measured_on(self, rows: Rows) -> Objective:
         """A copy with what depends on labels filled in, from rows that an engine reads."""
@@ -372,9 +375,10 @@ class Objective(Shown):
             Layout(name="", rows=rows)
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
-        token, loss = TOLD.set(told_by(_calls.cross_validation(stack) or booster)), self.equations
+        owner = _calls.cross_validation(stack) or booster
+        token = TOLD.set(told_by(owner))
         try:
-            training = _calls.objective_called(loss.name, loss.link, library, booster, stack)
+            training = _calls.objective_called(self, library, booster, owner, stack)
             found = self._compute(booster, b if native else None, y, f, w, stack, training)
         finally:
             TOLD.reset(token)

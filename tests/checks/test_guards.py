@@ -78,6 +78,16 @@ SETS = [("held out", "v"), ("rows", "t")]
 LABELS = {0: [1, 2], 1: [3, 4], None: [1, 2]}
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("metrics_are_known", {"library": LIGHTGBM, "ignored": {"qwk": "pass qwk_metric()"}},
+     "eval_metric 'qwk' is not a metric of LightGBM, .*: pass qwk_metric"),
+    ("class_weights_are_heeded",
+     {"objective": QWK, "library": LIGHTGBM,
+      "parameters": [("unbalance", "is_unbalance", True)]},
+     "unbalance=True does nothing under a custom objective: leave it out"),
+    ("own_metrics_read_margins",
+     {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "others": [],
+      "unnamed": ["rmse"], "watched": {"rmse"}},
+     "eval_metric 'rmse' is XGBoost's own, which would misread log-odds"),
     ("classes_count_alike",
      {"name": "m", "parameters": [("a__scale_pos_weight", "scale_pos_weight", 3)],
       "weighing": "which is ignored"},
@@ -205,7 +215,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "eval_init_score is given, .*by row use gbdt_objectives.adapters.lightgbm.train"),
     ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0, "engine": "Spark",
                                "library": XGBOOST},
-     "from gbdt_objectives.distributed.spark, .*or pass base_score=2$"),
+     ": pass base_score=2, or import .* from gbdt_objectives.distributed.spark, which"),
     ("starts_near_intercept", {"start": 0.0, "pull": 1.0, "engine": "Ray", "library": XGBOOST},
      "any good constant.*gbdt_objectives.adapters.xgboost, "),
     ("earlier_margins_are_read", {"earlier": Earlier("init_model", averages=True)},
@@ -232,6 +242,20 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
+    ("metrics_are_known", {"library": LIGHTGBM, "ignored": {}}),
+    ("class_weights_are_heeded",
+     {"objective": QWK, "library": LIGHTGBM,
+      "parameters": [("scale_pos_weight", "scale_pos_weight", 1), ("eta", "eta", 0.1)]}),
+    ("own_metrics_read_margins",  # which nobody has named, and nothing stops on
+     {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "unnamed": ["rmse"],
+      "others": ["auc", "ndcg@5"], "orders": {"auc", "ndcg"}, "watched": set()}),
+    ("stops_on_ours_alone", {"metric": KAPPA, "library": LIGHTGBM, "unnamed": ["l2"],
+                             "watched": {"qwk"}}),
+    ("start_stays_in_the_model",
+     {"objective": QWK, "library": XGBOOST, "row_start": "base_margin", "lost_start": 2.0,
+      "parameters": [("base_score", "base_score", "2")]}),
+    *(("rate_is_of_the_frequent_class", {"loss": loss.equations, "rows": Rows(EVENTS * 1.0)})
+      for loss in (QWK, go.weighted_logloss_objective(1), go.offset_logloss_objective(0.9))),
     ("estimator_reads_margins", {"link": IDENTITY, "estimator_of": XGBOOST, "role": "Regressor"}),
     ("estimator_reads_margins", {"link": LOGIT, "estimator_of": XGBOOST, "role": "Classifier"}),
     ("estimator_reads_margins", {"link": UNDECLARED, "estimator_of": LIGHTGBM,
@@ -324,6 +348,23 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
 
 
 WARNED: list[tuple[str, dict[str, Any], str]] = [
+    ("own_metrics_read_margins",  # of which nothing but the print is wrong
+     {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "others": ["logloss"],
+      "watched": set()}, "eval_metric 'logloss' is XGBoost's own, which would misread log-odds"),
+    ("metric_reads_link", {"objective": LOGLOSS, "metric": KAPPA, "watched": set()},
+     "'qwk' takes scores in label units, but .* trains log-odds"),
+    ("stops_on_ours_alone", {"metric": KAPPA, "library": LIGHTGBM, "unnamed": ["l2"],
+                             "watched": {"l2", "qwk"}},
+     "looks at 'l2' too, LightGBM's default, .*: pass metric=\"None\""),
+    ("start_stays_in_the_model",
+     {"objective": LOGLOSS, "library": XGBOOST, "row_start": "base_margin", "lost_start": 0.0,
+      "transform": LOGIT}, "base_margin is 0 in all rows, .* pass base_score=0.5, or import train"),
+    ("start_stays_in_the_model",
+     {"objective": QWK, "library": LIGHTGBM, "row_start": "init_score", "lost_start": 2.0},
+     "init_score is 2 in all rows, .* leaves it out: import train"),
+    ("rate_is_of_the_frequent_class",
+     {"loss": go.offset_logloss_objective(0.1).equations,
+      "rows": Rows(np.repeat([0.0, 1.0], [26, 74]))}, "drops rows of 0, of which 26 .*label 1"),
     ("starts_near_intercept", {"start": 0.0, "intercept": 2.0, "tolerance": 1.0},
      "starts at 0, far from .* 2, .*base_score=2"),
     ("starts_near_intercept", {"start": 0.0, "pull": 0.9, "start_by": "base_score",

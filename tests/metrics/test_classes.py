@@ -168,7 +168,7 @@ test_refusals = refusals(
     (lambda: go.metrics.threshold_metric(go.qwk_metric((0, 3), thresholds=[0.5, 1.5, 2.5]), (0, 5)),
      "pass thresholds= for the new one"),
     (lambda: go.metrics.threshold_metric("accuracy")([0, 300_000], [0, 300_000]),
-     "which makes 300,001: pass labels="),
+     "which makes 300,001: number those .* or add labels="),
     (lambda: go.qwk_metric()([0, 1, 2], [0, 1, 1], [1e-170] * 3),
      "products of such weights are lost in rounding"),
     *((lambda other=other, ours=ours: go.metrics.threshold_metric(other),

@@ -19,7 +19,7 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
-from gbdt_objectives.adapters.lightgbm import _train, parameters as table
+from gbdt_objectives.adapters.lightgbm import _train, calls, parameters as table
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
@@ -57,7 +57,8 @@ class Fitting(_estimators.Fitting):
         named = [metric for some in listed for metric in some]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
-        _check_names([*(m for m in self.metrics if m not in renamed), *named])
+        names = calls.names_in([*(m for m in self.metrics if m not in renamed), *named])
+        self.training.know(ignored=calls.ignored(names))
         if not self.is_ours:
             return
         if isinstance(self.given.get("eval_set"), tuple):
@@ -177,16 +178,6 @@ def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
         alias: own for alias, own in named.items()
         if alias != own and found[alias] is not None and found.get(own) == DEFAULTS[own]
     }  # fmt: skip
-
-
-def _check_names(names: list[Any]) -> None:
-    """Raise for a name that LightGBM would drop without a word, to stop on its default alone."""
-    for one in ",".join(name for name in names if isinstance(name, str)).split(","):
-        if not table.knows_metric(one.strip()):
-            raise ValueError(
-                f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                f"measure its default alone: {_estimators.sounding_like(one, 'metric')}"
-            )
 
 
 @drop_in(Fitting)

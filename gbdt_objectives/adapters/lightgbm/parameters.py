@@ -175,8 +175,8 @@ def check(
     TABLE.check(params, here | (REFUSED_STOPPING if stops_early else {}), KNOWN.__contains__)
 
 
-NOT_MEASURED_HERE = {
-    "", "none", "null", "na", "custom",  # they measure nothing, and say so
+NO_METRIC = {"", "none", "null", "na", "custom"}  # they measure nothing, and say so
+NOT_MEASURED_HERE = NO_METRIC | {
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
     "multi_error", "auc_mu",  # on several outputs only
 }  # fmt: skip

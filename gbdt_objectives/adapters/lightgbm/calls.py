@@ -1,0 +1,60 @@
+"""What the locals of ``lightgbm.train`` and ``lightgbm.cv`` say of the training that calls us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives.adapters._arguments import metrics_of, several
+from gbdt_objectives.adapters._estimators import sounding_like
+from gbdt_objectives.adapters.lightgbm import _train, parameters
+
+ORDERS = {"auc", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank",
+          "multi_error", "auc_mu"}  # fmt: skip
+"""LightGBM's own metrics for which margins are as good as what is made of them."""
+MAIN = {alias: main for main, names in parameters.ALIASES.items() for alias in names}
+
+
+def names_in(metrics: Sequence[Any]) -> list[str]:
+    """The names of LightGBM's own metrics among all that are given."""
+    return [name.strip() for one in metrics if isinstance(one, str) for name in one.split(",")]
+
+
+def ignored(names: Sequence[str]) -> dict[str, str]:
+    """The names that LightGBM would drop without a word, and what to write instead."""
+    unknown = (one for one in names if not parameters.knows_metric(one))
+    return {one: sounding_like(one, "metric") for one in unknown}
+
+
+def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The facts of a training; ``fit`` are the locals of an estimator's fit above it."""
+    params, functions = seen["params"], several(seen.get("feval"))
+    said = fit["self"].get_params() if fit else params
+    own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
+    own = [*several(fit.get("eval_metric")), *own]
+    own = [one for one in names_in(own) if one.lower() not in parameters.NO_METRIC]
+    measured = [one for one in several(params.get("metric")) if fit and isinstance(one, str)]
+    unnamed = [one for one in measured if not said.keys() & parameters.NAMES["metric"]
+               and one not in several(fit.get("eval_metric"))]  # fmt: skip
+    stops = [c for c in seen["callbacks_set"] if _train.stops_by_name(c)]
+    first = [*own, *unnamed][:1]
+    looks_at_all = any(not c.first_metric_only for c in stops) or not first
+    functions = [getattr(one, "func", one) for one in functions]  # as estimators wrap them
+    looked_at = [*own, *unnamed, *functions] if looks_at_all else first
+    facts = metrics_of(own, functions, looked_at if stops else ()) | {
+        "parameters": [(key, MAIN.get(key, key), value) for key, value in params.items()],
+        "orders": ORDERS, "unnamed": unnamed, "ignored": ignored(own),
+    }  # fmt: skip
+    if "valid_sets" in seen:
+        named = zip(seen["name_valid_sets"], seen["reduced_valid_sets"], strict=False)
+        starts = {"train_set": seen["train_set"], **dict(named)}
+        K = int(parameters.TABLE.value(params, "num_class") or 1)
+        scores = {its: _train.init_score(one, K) for its, one in starts.items()}
+        has = {its: score is not None for its, score in scores.items()}
+        facts |= {"row_start": "init_score", "sets_with_start": has}
+        own_start = scores["train_set"]
+        if fit and own_start is not None and np.ptp(own_start) == 0:
+            facts["lost_start"] = float(own_start[0])
+    return facts

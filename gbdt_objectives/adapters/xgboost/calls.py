@@ -1,0 +1,50 @@
+"""What the locals of ``xgboost.train`` and ``xgboost.cv`` say of the training that calls us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+
+from gbdt_objectives.adapters._arguments import metrics_of, several
+
+ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
+"""XGBoost's own metrics for which margins are as good as what is made of them."""
+DEFAULTS = {
+    "reg:squarederror": "rmse", "binary:logistic": "logloss", "multi:softprob": "mlogloss",
+}  # fmt: skip
+"""What is measured where nobody names a metric, by the booster's objective."""
+
+
+def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The facts of a training; ``fit`` are the locals of an estimator's fit above it, and ``name``
+    is the booster's objective."""
+    given, sets = seen["params"], seen.get("evals") or ()
+    pairs = [*(given.items() if isinstance(given, Mapping) else given)]
+    own = [one for key, value in pairs if key == "eval_metric" for one in several(value)]
+    own += several(seen.get("metrics"))  # of cv, which has taken them out of the parameters
+    functions = several(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
+    functions = [one for one in functions if callable(one)]
+    default = DEFAULTS.get(name)
+    measures = default and (sets or "cvfolds" in seen) and not own
+    if not measures or dict(pairs).get("disable_default_eval_metric") in (True, 1, "1", "true"):
+        default = None
+    measured = [*own, *([default] if default else []), *functions]
+    stops = [c for c in seen["callbacks"] if isinstance(c, xgb.callback.EarlyStopping)]
+    looked_at = [c.metric_name or measured[-1] for c in stops if c.metric_name or measured]
+    facts = metrics_of(own, functions, looked_at) | {
+        "parameters": [(key, key, value) for key, value in pairs], "orders": ORDERS,
+        "unnamed": [default] if default else [],
+    }  # fmt: skip
+    if "dtrain" in seen and "cvfolds" not in seen:
+        facts |= {"sets": sets, "data": seen["dtrain"], "looks_at": [c.data for c in stops]}
+        starts = {"dtrain": seen["dtrain"]} | {its: matrix for matrix, its in sets}
+        margins = {its: one.get_float_info("base_margin") for its, one in starts.items()}
+        has = {its: len(margin) > 0 for its, margin in margins.items()}
+        facts |= {"row_start": "base_margin", "sets_with_start": has}
+        own_start = margins["dtrain"]
+        if len(own_start) and np.ptp(own_start) == 0:
+            facts["lost_start"] = float(own_start[0])
+    return facts
