@@ -170,7 +170,9 @@ def objective_called(
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     """The training whose library calls a metric, of which these facts are known."""
     room, frame = call_of(EVALUATES, stack)
-    if frame is not None and room is not None and not _workers.engine():
-        owner = cross_validation(stack) or frame.f_locals["self"]
+    booster = None if frame is None else frame.f_locals["self"]
+    if room is not None and booster not in _read and not _workers.engine():
+        owner = cross_validation(stack) or booster
         facts |= read_call(room, owner, estimator_above(stack), "", stack)
+        _read.add(booster)  # one of several folds
     return ask(facts)
