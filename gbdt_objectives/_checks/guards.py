@@ -669,6 +669,21 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
         )
 
 
+@guard(Sampling, "weights", "positive", "rate")
+def weights_are_not_balanced(sampling: Sampling) -> None:
+    """Weights by which both classes count the same must not stand beside a rate."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
+    i, j = int(positive.argmax()), int(positive.argmin())
+    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N / (w[i] * P) - 1) > SAME_WEIGHT:
+        return
+    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
+        warn(
+            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
+            "which both count the same, and no rate undoes that: leave the weights out"
+        )
+
+
 @guard(Training, "loss", "rows")
 def rate_is_of_the_frequent_class(training: Training) -> None:
     """The rate of an objective must thin the frequent class, label 0."""
