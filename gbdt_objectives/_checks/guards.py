@@ -677,15 +677,16 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
             "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
             "were sampled twice"
         )
-        return
-    if abs(times - 1) <= SAME_WEIGHT or np.min(r) == 1:
-        return
-    if abs(w[positive].sum() / w.sum() - 0.5) <= SAME_WEIGHT:
-        if np.ptp(w * np.where(positive, times, 1.0)) <= SAME_WEIGHT * w[j]:
-            warn(
-                "sample_weight makes both classes weigh the same, as if every other row were an "
-                "event, which the rate does not undo: leave sample_weight out"
-            )
+    elif (
+        abs(times - 1) > SAME_WEIGHT
+        and np.min(r) < 1
+        and abs(w[positive].sum() / w.sum() - 0.5) <= SAME_WEIGHT
+        and np.ptp(w * np.where(positive, times, 1.0)) <= SAME_WEIGHT * w[j]
+    ):
+        warn(
+            "sample_weight makes both classes weigh the same, as if every other row were an "
+            "event, which the rate does not undo: leave sample_weight out"
+        )
 
 
 @guard(Training, "loss", "rows")
