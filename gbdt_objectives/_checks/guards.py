@@ -294,6 +294,8 @@ def own_metrics_read_margins(training: Training) -> None:
     names += [m for m in training.unnamed or () if m in training.watched]
     orders = training.orders or ()
     names = [m for m in names if m not in orders and m.partition("@")[0] not in orders]
+    if not names:
+        return
     link = IDENTITY if training.objective is None else training.objective.link
     if training.readers and link.reads(training.predicts_by):
         names = [m for m in names if m.partition("@")[0] not in training.readers]

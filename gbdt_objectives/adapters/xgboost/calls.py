@@ -24,7 +24,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     given, sets = seen["params"], seen.get("evals") or ()
     pairs = [*(given.items() if isinstance(given, Mapping) else given)]
     own = [one for key, value in pairs if key == "eval_metric" for one in several(value)]
-    own += several(seen.get("metrics"))  # of cv, which has taken them out of the parameters
+    own += seen.get("metrics", ())  # of cv, which has taken them out of the parameters
     functions = several(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
     functions = [one for one in functions if callable(one)]
     default = DEFAULTS.get(name)
