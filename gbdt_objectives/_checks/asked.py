@@ -165,7 +165,7 @@ class Training(Asked):
     row_start: str  # the argument that starts each row
     sets_with_start: Mapping[str, bool]
     start_ends: tuple[float, float]  # the least and the greatest of these starts
-    lost_start: float  # the one start of all rows, which the model will not hold
+    lost_start: Any  # the one start of all rows, of K outputs (K,), which the model will not hold
     earlier: Earlier
 
     # Its first round.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives.adapters._arguments import metrics_of, several
+from gbdt_objectives.adapters._train import starts_of_sets
 
 ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
 """XGBoost's own metrics for which margins are as good as what is made of them."""
@@ -39,12 +39,13 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         "unnamed": [default] if default else [],
     }  # fmt: skip
     if "dtrain" in seen and "cvfolds" not in seen:
-        facts |= {"sets": sets, "data": seen["dtrain"], "looks_at": [c.data for c in stops]}
-        starts = {"dtrain": seen["dtrain"]} | {its: matrix for matrix, its in sets}
-        margins = {its: one.get_float_info("base_margin") for its, one in starts.items()}
-        has = {its: len(margin) > 0 for its, margin in margins.items()}
-        facts |= {"row_start": "base_margin", "sets_with_start": has}
-        own_start = margins["dtrain"]
-        if len(own_start) and np.ptp(own_start) == 0:
-            facts["lost_start"] = float(own_start[0])
+        own = seen["dtrain"]
+        facts |= {
+            "sets": sets, "data": own, "looks_at": [c.data for c in stops],
+            "labels": lambda k: (own if k is None else sets[k][0]).get_label(),
+        }  # fmt: skip
+        margins = {its: one.get_float_info("base_margin") for one, its in [(own, "dtrain"), *sets]}
+        facts |= starts_of_sets(
+            "base_margin", {its: one if len(one) else None for its, one in margins.items()}
+        )
     return facts
