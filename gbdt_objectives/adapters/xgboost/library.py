@@ -231,7 +231,7 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    read_call=calls.read_call,
+    read_call=calls.read_call, note=calls.note,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
