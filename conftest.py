@@ -74,12 +74,15 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Leave out what disturbed last bits would break by what it claims, and name the group of a
-    test at the end of its id, where pytest-xdist looks for it.
+    """Let no example warn. Leave out what disturbed last bits would break by what it claims, and
+    name the group of a test at the end of its id, where pytest-xdist looks for it.
 
     Its own processes do so only if --dist is an argument, and from pytest 9.2 on not even then
     (pytest-dev/pytest-xdist#1386).
     """
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.filterwarnings("error::UserWarning"))
     if config.option.last_bits is not None:
         for item in items:
             for mark in item.iter_markers("one_route"):

@@ -155,12 +155,13 @@ LOG = Link(
 LOGIT = Link(
     "logit", "log-odds of label 1", _sigmoid, _log_odds, n_classes=2,
     xgboost="binary:logistic", lightgbm="binary sigmoid:1", refits="binary",
-    metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
+    metric="pass weighted_logloss_metric(rate), of rate 1 if no negatives were dropped",
+    lowest=0.0, highest=1.0,
 )  # fmt: skip
 UNDECLARED = Link("undeclared", "margins of a function whose link is not declared")
 _SOFTMAX = Link(
     "softmax", "margins of a softmax", formulas.softmax, xgboost="multi:softprob",
-    lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric(...)",
+    lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric()",
     lowest=0.0, highest=1.0,
 )  # fmt: skip
 

@@ -55,6 +55,8 @@ class Asked:
 
     def __init_subclass__(cls) -> None:
         cls.guards, cls._of = [], {}
+        for name in cls.__annotations__:
+            setattr(cls, name, UNKNOWN)
 
     def __init__(self, **facts: Any) -> None:
         self._asked = set()
@@ -84,11 +86,6 @@ class Asked:
         own = type(self).__new__(type(self))
         vars(own).update(vars(self), _asked=set(self._asked))
         return own.know(**facts)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return UNKNOWN
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in vars(self).items() if name not in self.heavy}
@@ -170,7 +167,7 @@ class Training(Asked):
     row_start: str  # the argument that starts each row
     sets_with_start: Mapping[str, bool]
     start_ends: tuple[float, float]  # the least and the greatest of these starts
-    lost_start: float  # the one start of all rows, which the model will not hold
+    lost_start: Any  # the one start of all rows, of K outputs (K,), which the model will not hold
     earlier: Earlier
 
     # Its first round.

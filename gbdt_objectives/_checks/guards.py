@@ -218,6 +218,8 @@ def _start_remedy(training: Training, best: float | None) -> str:
         remedy = f"pass base_score={value:.6g}{to}, or {remedy}"
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
+    if any((training.sets_with_start or {}).values()):  # else base_score has no effect
+        remedy = f"leave {training.row_start} out, and {remedy}"
     return remedy
 
 
@@ -292,16 +294,22 @@ def own_metrics_read_margins(training: Training) -> None:
     names += [m for m in training.unnamed or () if m in training.watched]
     orders = training.orders or ()
     names = [m for m in names if m not in orders and m.partition("@")[0] not in orders]
+    if not names:
+        return
     link = IDENTITY if training.objective is None else training.objective.link
     if training.readers and link.reads(training.predicts_by):
         names = [m for m in names if m.partition("@")[0] not in training.readers]
     elif not link.is_of_objective and (not link.is_transformed or link.reads(training.predicts_by)):
         return
     for name in names:
+        remedy = f"{link.metric}, a metric of gbdt_objectives"
+        if name in (training.unnamed or ()):
+            alone = set(training.watched) <= {*training.unnamed}
+            remedy = f"{remedy}, and " * alone + f"pass {training.library.no_default}"
         _refuse(
             training, name,
             f"eval_metric {name!r} is {training.library.title}'s own, which would misread "
-            f"{link.margins} under a custom objective: {link.metric}, a metric of gbdt_objectives",
+            f"{link.margins} under a custom objective: {remedy}",
         )  # fmt: skip
 
 
@@ -334,12 +342,12 @@ def class_weights_are_heeded(training: Training) -> None:
         if name in REWEIGHTING and not (value is None or neutral):
             raise ValueError(
                 f"{written}={value!r} does nothing under a custom objective: leave it out; rows "
-                "are weighed by weight= of the data, or sample_weight= of fit, and sampled before "
-                "training"
+                "are weighed by weight= of the data, or sample_weight= of fit, and drawn before "
+                "training, by negative_downsample(y, rate)"
             )
 
 
-@guard(Training, "others", "objective", "labels")
+@guard(Training, "others", "objective", "labels", unless=("unnamed",))  # of a plain call, asked now
 def functions_read_margins(training: Training) -> None:
     """A user's function, unless it looks at their order alone, must not be given margins."""
     link = IDENTITY if training.objective is None else training.objective.link
@@ -545,16 +553,21 @@ def row_start_is_added(training: Training) -> None:
 @guard(Training, "objective", "library", "lost_start", "row_start")
 def start_stays_in_the_model(training: Training) -> None:
     """A start that is the same in all rows must be in the model."""
-    start, library = training.lost_start, training.library
-    said = float(training.transform.inverse(np.array(start))) if training.transform else start
-    kept = [value for _, name, value in training.parameters if name == "base_score"]
-    if not (kept and kept[0] is not None and np.isclose(float(kept[0]), said)):
-        by_score = f"leave it out and pass base_score={said:.6g}, or " * library.takes_start
-        warn(
-            f"{training.row_start} is {start:.6g} in all rows, and the model does not hold it, so "
-            f"that predict leaves it out: {by_score}import train or the estimator from "
-            f"gbdt_objectives.adapters.{library.name}, which keep a start in the model"
-        )
+    start, library, by_score = np.asarray(training.lost_start), training.library, ""
+    if start.ndim and training.objective.link.takes_several and np.ptp(start) == 0:
+        return  # no probability depends on it
+    if library.takes_start and not start.ndim:
+        said = float(training.transform.inverse(start) if training.transform else start)
+        kept = [value for _, name, value in training.parameters or () if name == "base_score"]
+        if kept and kept[0] is not None and np.isclose(float(kept[0]), said):
+            return
+        by_score = f"leave it out and pass base_score={said:.6g}, or "
+    warn(
+        f"{training.row_start} is {', '.join(f'{one:.6g}' for one in start.flat)} in all rows, and "
+        f"the model does not hold it, so that predict leaves it out: {by_score}import train or the "
+        f"estimator from gbdt_objectives.adapters.{library.name}, and leave it out: boosting then "
+        "starts at the best constant, which stays in the model"
+    )
 
 
 @guard(Training, "earlier", "link")
@@ -677,17 +690,43 @@ def one_shift_is_of_named_classes(model: Model) -> None:
 
 @guard(Sampling, "weights", "positive", "rate")
 def weights_leave_the_rate_alone(sampling: Sampling) -> None:
-    """Weights must not undo the sampling at a rate that is given, too."""
+    """Weights must not undo the sampling at a rate that is given, too, or make classes alike."""
     w, positive, r = sampling.weights, sampling.positive, sampling.rate
     i, j = int(positive.argmax()), int(positive.argmin())
     times = w[j] / w[i] if w[i] > 0 else 0.0
-    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
-        return  # most weights, without a look at all of them
-    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
+    if positive[i] == positive[j] or times <= 0:
+        return
+    undoes = times > 1 and abs(times * (r[j] if np.ndim(r) else r) - 1) <= SAME_WEIGHT
+    if undoes and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
         warn(
             f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
             "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
             "were sampled twice"
+        )
+    elif (
+        abs(times - 1) > SAME_WEIGHT
+        and np.min(r) < 1
+        and abs(w[positive].sum() / w.sum() - 0.5) <= SAME_WEIGHT
+        and np.ptp(w * np.where(positive, times, 1.0)) <= SAME_WEIGHT * w[j]
+    ):
+        warn(
+            "sample_weight makes both classes weigh the same, as if every other row were an "
+            "event, which the rate does not undo: leave sample_weight out"
+        )
+
+
+@guard(Sampling, "weights", "positive", "rate")
+def weights_are_not_balanced(sampling: Sampling) -> None:
+    """Weights by which both classes count the same must not stand beside a rate."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
+    i, j = int(positive.argmax()), int(positive.argmin())
+    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N / (w[i] * P) - 1) > SAME_WEIGHT:
+        return
+    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
+        warn(
+            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
+            "which both count the same, and no rate undoes that: leave the weights out"
         )
 
 

@@ -47,8 +47,11 @@ KINDS = {
 }  # fmt: skip
 """What arguments are, as far as it is the same at every callable."""
 
-HOT = {"Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh"}
-"""What boosters call in each round, with arrays of their own."""
+HOT = {
+    "Objective.__call__", "BoundObjective.__call__", "BoundObjective.fresh", "Interval.check",
+    "Rows.count", "Rows.own_sum", "Rows.stretches",
+}  # fmt: skip
+"""What is called in each round, by boosters or by ourselves, with arrays that have no names."""
 SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")

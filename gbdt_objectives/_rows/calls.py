@@ -114,7 +114,7 @@ def read_call(room: str, owner: Any, estimator: object, name: str, stack: Stack)
     """What the library's train or cv that calls us was given, once: nothing of a worker, which sees
     its own rows only, or of a training of our own, which has asked before. ``name`` is the
     objective of the booster."""
-    if owner in _read or _workers.engine() or _workers.workers():
+    if owner in _read or _workers.workers():
         return {}
     _read.add(owner)
     seen: dict[str, Any] = {}
@@ -161,7 +161,8 @@ def objective_called(
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
-        facts |= read_call(caller, owner, estimator, facts["named_as"], stack)
+        if not facts["engine"]:
+            facts |= read_call(caller, owner, estimator, facts["named_as"], stack)
         if not facts["blended"]:
             facts |= {"objective": objective, "predicts_by": facts["transform"] or IDENTITY}
     return ask(facts)
@@ -181,7 +182,9 @@ def note(said: tuple[str, bool, str | None], value: float) -> None:
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     """The training whose library calls a metric, of which these facts are known."""
     room, frame = call_of(EVALUATES, stack)
-    if frame is not None and room is not None:
-        owner = cross_validation(stack) or frame.f_locals["self"]
+    booster = None if frame is None else frame.f_locals["self"]
+    if room is not None and booster not in _read and not _workers.engine():
+        owner = cross_validation(stack) or booster
         facts |= read_call(room, owner, estimator_above(stack), "", stack)
+        _read.add(booster)  # one of several folds
     return ask(facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -65,6 +65,16 @@ def read_starts(
             f"output of the objective, found {given.shape}"
         )
     return given.reshape((n, outputs), order=order)
+
+
+def starts_of_sets(name: str, starts: Mapping[str, Array | None]) -> dict[str, Any]:
+    """The facts of a plain call's starts of rows, of the training set first; None: it has none."""
+    own = next(iter(starts.values()))
+    has = {its: one is not None for its, one in starts.items()}
+    facts: dict[str, Any] = {"row_start": name, "sets_with_start": has}
+    if own is not None and len(own) and len(set(ends_of(own))) == 1:
+        facts["lost_start"] = own[0]
+    return facts
 
 
 def ends_of(starts: Array) -> tuple[float, float]:

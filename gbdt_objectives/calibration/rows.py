@@ -259,7 +259,7 @@ def sampling_offset(
         kept = float(negative.sum())
         Sampling(
             name="the rate", thinned=0, rows_of=(np.inf, P), kept=kept,
-            rate=kept / float((negative / r).sum()),
+            rate=kept / float((negative / r).sum()) if kept else 1.0,
             to_name="pass the rates by name, class_keep_rates={label: rate, other label: 1}",
         )  # fmt: skip
     if isinstance(r, np.ndarray) and (r == r[0]).all():

@@ -544,37 +544,39 @@ class BoundObjective:
 
 
 def check_declared(loss: Loss) -> None:
+    name, intercept = loss.name, loss.intercept
     if not isinstance(loss.labels, Domain):
         raise TypeError(
-            f"labels of {loss.name} must be a Domain, found {_checks.shown(loss.labels)}: write "
+            f"labels of {name} must be a Domain, found {_checks.shown(loss.labels)}: write "
             "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
         )
     if not isinstance(loss.link, Link):
-        raise TypeError(f"link of {loss.name} must be a Link, found {_checks.shown(loss.link)}")
-    _checks.choice(f"hessian of {loss.name}", loss.hessian, get_args(HessianKind))
-    _checks.whole_number(f"outputs of {loss.name}", loss.outputs, 1)
+        raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
+    _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
+    _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
     check_link(loss.link, loss.outputs)
-    held = loss.intercept if isinstance(loss.intercept, tuple) else (loss.intercept,)
-    if loss.intercept is not None and len(held) != loss.outputs:
+    held = intercept if isinstance(intercept, tuple) else (intercept,)
+    if intercept is not None and len(held) != loss.outputs:
         raise ValueError(
-            f"intercept of {loss.name} must hold {loss.outputs} numbers, one an output, found "
-            f"{_checks.shown(loss.intercept)}"
+            f"intercept of {name} must hold {loss.outputs} numbers, one an output, found "
+            f"{_checks.shown(intercept)}"
         )
 
 
 def check_link(link: Link, outputs: int) -> None:
     """Raise if a row cannot have this number of margins under the link."""
-    if link.takes_several and outputs == 1:
+    takes_several = link.takes_several
+    if takes_several and outputs == 1:
         raise ValueError(
             f"link={link.name!r} is for K margins a row, found one: pass outputs=K, the number of "
             'classes, or link="logit" for two classes'
         )
-    if link.takes_several and link.n_classes not in (None, outputs):
+    if takes_several and link.n_classes not in (None, outputs):
         raise ValueError(
             f"link={link.name!r} is for {link.n_classes} classes, found outputs={outputs}: they "
             "must be the same"
         )
-    if outputs > 1 and not link.takes_several and link.is_transformed:
+    if outputs > 1 and not takes_several and link.is_transformed:
         raise ValueError(
             f"link={link.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
             'out, or pass link="softmax" or "identity"'

@@ -363,6 +363,15 @@ def test_arguments_stay_as_they_are(kept, calibrator) -> None:
     np.testing.assert_array_equal(fitted.predict(given[0]), fitted.predict(p.copy()))
 
 
+@each("given", [{"negative_keep_rate": 0.01}, {"keep_rate": np.tile([0.005, 0.02], 200)[:397]}])
+def test_a_rate_that_leaves_more_of_a_rare_event_is_right(given) -> None:
+    y = np.repeat([0, 1], [97, 300])  # of 3 % in the population, and of 2.4 %
+    p = np.clip(0.03 * np.exp(np.random.default_rng(0).normal(y, 1)), 0.001, 0.9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LogitCalibrator().fit(p, y, **given)
+
+
 @each("calibrator", [*BINARY, TemperatureCalibrator()], ids=repr)
 def test_a_rate_of_the_rare_class_is_told_unless_it_is_named(calibrator) -> None:
     _, model, y = population(4000)

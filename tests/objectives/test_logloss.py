@@ -238,3 +238,31 @@ def test_a_rate_of_the_rare_class_is_told(objective) -> None:
         objective.measured(1 - y)
         objective.measured(np.repeat([0, 1], [480, 520]))  # one to one, by chance
         go.weighted_logloss_objective(1.0).measured(y)  # nothing was dropped
+
+
+MIXED = np.tile([0.005, 0.02], 200)[:397]  # rates of rows
+
+
+@each(
+    "objective",
+    [
+        go.offset_logloss_objective(0.01), go.weighted_logloss_objective(0.01),
+        go.offset_logloss_objective(MIXED),
+    ],
+)  # fmt: skip
+def test_a_rate_that_leaves_more_of_a_rare_event_is_right(objective) -> None:
+    y = np.repeat([0, 1], [97, 300])  # of 3 % in the population, and of 2.4 %
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objective.measured(y)
+
+
+def test_a_rate_is_told_from_a_share_of_events_of_a_tenth_on() -> None:
+    y = np.repeat([0, 1], [100, 300])
+    rates = np.where(np.arange(400) % 2, 0.03, 0.05)  # of 2,667 rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        go.offset_logloss_objective(0.036).measured(y)
+    for rate in (0.038, rates):  # of 10.2 %, and of 10.1 %
+        with pytest.warns(UserWarning, match="drops rows of 0, of which 100"):
+            go.offset_logloss_objective(rate).measured(y)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gbdt_objectives.adapters._arguments import metrics_of, several
 from gbdt_objectives.adapters._estimators import sounding_like
+from gbdt_objectives.adapters._train import starts_of_sets
 from gbdt_objectives.adapters.lightgbm import _train, parameters
 
 ORDERS = {"auc", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank",
@@ -19,7 +18,8 @@ MAIN = {alias: main for main, names in parameters.ALIASES.items() for alias in n
 
 def names_in(metrics: Sequence[Any]) -> list[str]:
     """The names of LightGBM's own metrics among all that are given."""
-    return [name.strip() for one in metrics if isinstance(one, str) for name in one.split(",")]
+    names = (name for one in metrics if isinstance(one, str) for name in one.split(","))
+    return [name.strip().lower() for name in names]
 
 
 def ignored(names: Sequence[str]) -> dict[str, str]:
@@ -34,8 +34,11 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     said = fit["self"].get_params() if fit else params
     own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
     own = [*several(fit.get("eval_metric")), *own]
-    own = [one for one in names_in(own) if one.lower() not in parameters.NO_METRIC]
-    measured = [one for one in several(params.get("metric")) if fit and isinstance(one, str)]
+    own = [one for one in names_in(own) if one not in parameters.NO_METRIC]
+    measured = [one for one in several(params.get("metric")) if isinstance(one, str)]
+    if not fit:  # the default of a built-in objective
+        booster = seen.get("booster") or seen["cvbooster"].boosters[0]
+        measured = getattr(booster, "_Booster__name_inner_eval", [])
     unnamed = [one for one in measured if not said.keys() & parameters.NAMES["metric"]
                and one not in several(fit.get("eval_metric"))]  # fmt: skip
     stops = [c for c in seen["callbacks_set"] if _train.stops_by_name(c)]
@@ -48,13 +51,15 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         "orders": ORDERS, "unnamed": unnamed, "ignored": ignored(own),
     }  # fmt: skip
     if "valid_sets" in seen:
-        named = zip(seen["name_valid_sets"], seen["reduced_valid_sets"], strict=False)
-        starts = {"train_set": seen["train_set"], **dict(named)}
+        data, sets = seen["train_set"], seen["reduced_valid_sets"]
+        named = [*zip(sets, seen["name_valid_sets"], strict=False)]
+        facts |= {  # of several, those of other rows stop it
+            "sets": named, "data": data, "looks_at": [None] if stops and len(named) == 1 else [],
+            "labels": lambda k: (data if k is None else sets[k]).get_label(),
+        }  # fmt: skip
         K = int(parameters.TABLE.value(params, "num_class") or 1)
-        scores = {its: _train.init_score(one, K) for its, one in starts.items()}
-        has = {its: score is not None for its, score in scores.items()}
-        facts |= {"row_start": "init_score", "sets_with_start": has}
-        own_start = scores["train_set"]
-        if fit and own_start is not None and np.ptp(own_start) == 0:
-            facts["lost_start"] = float(own_start[0])
+        starts = {its: _train.init_score(one, K) for one, its in [(data, "train_set"), *named]}
+        facts |= starts_of_sets("init_score", starts)
+        if not fit:  # of train, whose users add it to predictions
+            facts.pop("lost_start", None)
     return facts

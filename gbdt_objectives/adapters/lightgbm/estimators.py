@@ -19,7 +19,8 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
-from gbdt_objectives.adapters.lightgbm import _train, calls, parameters as table
+from gbdt_objectives.adapters.lightgbm import _train, parameters as table
+from gbdt_objectives.adapters.lightgbm.calls import ignored, names_in
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
@@ -57,8 +58,8 @@ class Fitting(_estimators.Fitting):
         named = [metric for some in listed for metric in some]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
-        names = calls.names_in([*(m for m in self.metrics if m not in renamed), *named])
-        self.training.know(ignored=calls.ignored(names))
+        names = names_in([*(m for m in self.metrics if m not in renamed), *named])
+        self.training.know(ignored=ignored(names))
         if not self.is_ours:
             return
         if isinstance(self.given.get("eval_set"), tuple):

@@ -17,7 +17,8 @@ from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
-from gbdt_objectives.adapters.lightgbm import _train, calls, estimators, intercept
+from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
+from gbdt_objectives.adapters.lightgbm.calls import read_call
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.objectives import Objective
@@ -195,7 +196,7 @@ def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts, read_call=calls.read_call,
+    evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts, read_call=read_call,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,

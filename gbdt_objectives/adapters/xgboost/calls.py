@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives.adapters._arguments import metrics_of, several
+from gbdt_objectives.adapters._train import starts_of_sets
 from gbdt_objectives.adapters.xgboost.stopping import note as note, watch
 
 ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
@@ -25,7 +25,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     given, sets = seen["params"], seen.get("evals") or ()
     pairs = [*(given.items() if isinstance(given, Mapping) else given)]
     own = [one for key, value in pairs if key == "eval_metric" for one in several(value)]
-    own += several(seen.get("metrics"))  # of cv, which has taken them out of the parameters
+    own += seen.get("metrics", ())  # of cv, which has taken them out of the parameters
     functions = several(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
     functions = [one for one in functions if callable(one)]
     default = DEFAULTS.get(name)
@@ -44,12 +44,13 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         if isinstance(found, xgb.callback.CallbackContainer):
             watch(found, objective, sets, {*own, default, *ORDERS})
     if "dtrain" in seen and "cvfolds" not in seen:
-        facts |= {"sets": sets, "data": seen["dtrain"], "looks_at": [c.data for c in stops]}
-        starts = {"dtrain": seen["dtrain"]} | {its: matrix for matrix, its in sets}
-        margins = {its: one.get_float_info("base_margin") for its, one in starts.items()}
-        has = {its: len(margin) > 0 for its, margin in margins.items()}
-        facts |= {"row_start": "base_margin", "sets_with_start": has}
-        own_start = margins["dtrain"]
-        if len(own_start) and np.ptp(own_start) == 0:
-            facts["lost_start"] = float(own_start[0])
+        own = seen["dtrain"]
+        facts |= {
+            "sets": sets, "data": own, "looks_at": [c.data for c in stops],
+            "labels": lambda k: (own if k is None else sets[k][0]).get_label(),
+        }  # fmt: skip
+        margins = {its: one.get_float_info("base_margin") for one, its in [(own, "dtrain"), *sets]}
+        facts |= starts_of_sets(
+            "base_margin", {its: one if len(one) else None for its, one in margins.items()}
+        )
     return facts
