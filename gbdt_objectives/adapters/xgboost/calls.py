@@ -9,6 +9,7 @@ import xgboost as xgb
 
 from gbdt_objectives.adapters._arguments import metrics_of, several
 from gbdt_objectives.adapters._train import starts_of_sets
+from gbdt_objectives.adapters.xgboost.stopping import note as note, watch
 
 ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
 """XGBoost's own metrics for which margins are as good as what is made of them."""
@@ -38,6 +39,10 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         "parameters": [(key, key, value) for key, value in pairs], "orders": ORDERS,
         "unnamed": [default] if default else [],
     }  # fmt: skip
+    objective = getattr(fit.get("self"), "objective", seen.get("obj"))
+    for found in seen.values():
+        if isinstance(found, xgb.callback.CallbackContainer):
+            watch(found, objective, sets, {*own, default, *ORDERS})
     if "dtrain" in seen and "cvfolds" not in seen:
         own = seen["dtrain"]
         facts |= {
