@@ -40,7 +40,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         "unnamed": [default] if default else [],
     }  # fmt: skip
     objective = getattr(fit.get("self"), "objective", seen.get("obj"))
-    for found in seen.values():
+    for found in seen.values() if stops else ():
         if isinstance(found, xgb.callback.CallbackContainer):
             watch(found, objective, sets, {*own, default, *ORDERS})
     if "dtrain" in seen and "cvfolds" not in seen:
