@@ -50,7 +50,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
             "labels": lambda k: (own if k is None else sets[k][0]).get_label(),
         }  # fmt: skip
         margins = {its: one.get_float_info("base_margin") for one, its in [(own, "dtrain"), *sets]}
-        facts |= starts_of_sets(
-            "base_margin", {its: one if len(one) else None for its, one in margins.items()}
-        )
+        starts = {its: one if len(one) else None for its, one in margins.items()}
+        if any(one is not None for one in starts.values()):
+            facts |= starts_of_sets("base_margin", starts)
     return facts
