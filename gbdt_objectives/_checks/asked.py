@@ -154,6 +154,8 @@ class Training(Asked):
     directions: Sequence[bool]  # whether each early stopping on our metric maximises
     last: Any  # the metric on which XGBoost stops
     guesses: Sequence[bool]  # the directions in which it would
+    greater_is_better: bool  # of its values, as far as they tell
+    returns: str  # the metric of ours that said them; "" if they alone tell
 
     # Its rows.
     parameters: Sequence[tuple[str, str, Any]]  # (as it is written, its main name, value)

@@ -376,10 +376,34 @@ def function_stops_in_its_direction(training: Training) -> None:
         if not right and (training.objective is not None or not unknown):
             raise ValueError(
                 f"XGBoost's early stopping would {'max' if training.guesses[0] else 'min'}imise "
-                f"{name}, a function, which does not say its direction: pass a Metric, such as "
-                "qwk_metric(), or say it, callbacks=[xgboost.callback.EarlyStopping(rounds, "
-                "maximize=...)], instead of early_stopping_rounds="
+                f"{name}, a function, which does not say its direction: {_say_direction('...')}"
             )
+
+
+def _say_direction(up: object) -> str:
+    return (
+        "pass a Metric, such as qwk_metric(), or say it, callbacks=[xgboost.callback.EarlyStopping("
+        f"rounds=..., maximize={up})], instead of early_stopping_rounds="
+    )
+
+
+@guard(Training, "last", "guesses", "greater_is_better", "returns")
+def values_stop_in_their_direction(training: Training) -> None:
+    """XGBoost must not keep the worst round by the values that a user's function returned."""
+    up, of = training.greater_is_better, training.returns
+    if all(guess == up for guess in training.guesses):
+        return
+    why = f"returns {of}: " if of else (
+        "was best in the first round, though the objective's loss fell on the same rows: if its "
+        f"{'greater' if up else 'smaller'} values are better, "
+    )  # fmt: skip
+    message = (
+        f"XGBoost's early stopping would {'min' if up else 'max'}imise {training.last!r}, a "
+        f"function that {why}{_say_direction(up)}, or maximize={up} to train and cv"
+    )
+    if of:
+        raise ValueError(message)
+    warn(message)
 
 
 def _answers(

@@ -7,6 +7,7 @@ will minimise kappa: there frames are inspected. No booster is imported.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from types import FrameType
@@ -165,6 +166,17 @@ def objective_called(
         if not facts["blended"]:
             facts |= {"objective": objective, "predicts_by": facts["transform"] or IDENTITY}
     return ask(facts)
+
+
+def note(said: tuple[str, bool, str | None], value: float) -> None:
+    """Let the early stopping of a library that evaluates us know what a metric of ours said: its
+    name, its direction and the name by which it is recorded, None within a user's function."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name not in EVALUATES:
+        frame = frame.f_back
+    room = "" if frame is None else frame.f_globals["__name__"].partition(".")[0]
+    if room in _registry.NAMES:
+        _registry.library(room).note(said, value, frame)
 
 
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:

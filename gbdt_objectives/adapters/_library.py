@@ -123,6 +123,8 @@ class OpenLibrary(TrainingLibrary):
     read_call: Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any]]
     """(locals of its train or cv, locals of an estimator's fit above it, the booster's objective)
     -> the facts of a training."""
+    note: Callable[[tuple[str, bool, str | None], float, Any], None] = lambda *given: None
+    """Let early stopping know what a metric of ours said, if it does not itself."""
     earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
     """What is known of an earlier model among the locals of a training."""
 

@@ -89,7 +89,9 @@ class Metric(Shown):
             Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
         scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred)
-        return self.score(y_true, y_pred, sample_weight)
+        value = self.score(y_true, y_pred, sample_weight)
+        _calls.note((self.name, self.greater_is_better, None), value)
+        return value
 
     @property
     def response_method(self) -> str:
@@ -137,9 +139,11 @@ class Metric(Shown):
         if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
+        name = free_name(self, stack)
+        _calls.note((self.name, self.greater_is_better, name if caller_of(stack) else None), value)
         if form.wants_triple:
-            return free_name(self, stack), value, self.greater_is_better
-        return (free_name(self, stack), value) if of_data else value
+            return name, value, self.greater_is_better
+        return (name, value) if of_data else value
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.parts import check_column, vectors
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, STRETCH, dot
 from gbdt_objectives._rows.rows import FLOAT64, Rows
@@ -91,7 +92,9 @@ def quadratic_weighted_kappa(
     else:
         order = check_order(labels, refuse=False)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
-    return kappa_of_parts(vectors(lambda **given: moments(class_rows(order, **given)), columns))
+    kappa = kappa_of_parts(vectors(lambda **given: moments(class_rows(order, **given)), columns))
+    _calls.note(("quadratic_weighted_kappa", True, None), kappa)
+    return kappa
 
 
 def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:

@@ -143,7 +143,10 @@ def cv(
 
 def kappa(scores: Any, y: Any = GRADES) -> float:
     """Of the nearest grades."""
-    y = y[TEST]
+    return kappa_of(y[TEST], scores)
+
+
+def kappa_of(y: Any, scores: Any) -> float:
     nearest = np.clip(np.rint(scores), y.min(), y.max()).astype(int)
     return float(cohen_kappa_score(y.astype(int), nearest, weights="quadratic"))
 
@@ -620,6 +623,41 @@ def directions() -> None:
             lambda m, call=call: stops(call(by=ours(m, "train"))), name=metric.name)  # fmt: skip
 
 
+def functions_that_stop() -> None:
+    """A user's function that returns a metric of ours, or another of which greater is better, and
+    a loss by whose name XGBoost maximises it."""
+    says = (r"pass a Metric, such as (?P<name>\w+)\(\), or say it, callbacks=\[xgboost\.callback\."
+            r"EarlyStopping\(rounds=\.\.\., maximize=(?P<up>\w+)\)\], instead of "
+            r"early_stopping_rounds=, or maximize=(?P=up) to train and cv")  # fmt: skip
+    for of, name in ((KAPPA, "ours"), (lambda y, p: kappa_of(y, p), "kappa"),
+                     (lambda y, p: float(np.mean((y - p) ** 2)), "precise_loss")):  # fmt: skip
+
+        def in_train(of: Any = of, name: str = name, **given: Any) -> Trained:
+            return train(
+                XGB, NEAR, QWK, lambda p, d: (name, of(d.get_label(), p)), stop=8, **given
+            )  # fmt: skip
+
+        def in_fit(maximize: bool | None, of: Any = of, name: str = name) -> None:
+            def function(y: Any, p: Any) -> float:
+                return float(of(y, p))
+
+            function.__name__ = name
+            stop = xgb.callback.EarlyStopping(rounds=8, maximize=maximize)
+            model = fit(XGB, NEAR, function, objective=QWK, callbacks=[stop])
+            assert model.best_iteration > 2
+
+        typed = (
+            lambda m: stops(train(XGB, NEAR, QWK, getattr(go, m["name"])(), stop=8)),
+            lambda m, call=in_train: stops(call(maximize=m["up"] == "True")),
+            lambda m, call=in_fit: call(m["up"] == "True"),
+        )
+        row("values_stop_in_their_direction", says, lambda call=in_train: call(maximize=None),
+            *typed, name=f"train {name}")  # fmt: skip
+        row("values_stop_in_their_direction", says,
+            lambda call=in_fit: suppressed(lambda: call(None)), *typed,
+            name=f"XGBRegressor {name}")  # fmt: skip
+
+
 def earlier_models() -> None:
     """In LightGBM, whose ``init_model`` may be anything."""
     data = partial(lgb.Dataset, X[TRAIN])
@@ -1075,6 +1113,7 @@ for one in LIBRARIES:
         rows_of(one)
 a_rare_start()
 directions()
+functions_that_stop()
 earlier_models()
 lightgbms_names()
 

@@ -9,6 +9,7 @@ import xgboost as xgb
 
 from gbdt_objectives.adapters._arguments import metrics_of, several
 from gbdt_objectives.adapters._train import starts_of_sets
+from gbdt_objectives.adapters.xgboost.stopping import note as note, watch
 
 ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
 """XGBoost's own metrics for which margins are as good as what is made of them."""
@@ -38,6 +39,10 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
         "parameters": [(key, key, value) for key, value in pairs], "orders": ORDERS,
         "unnamed": [default] if default else [],
     }  # fmt: skip
+    objective = getattr(fit.get("self"), "objective", seen.get("obj"))
+    for found in seen.values() if stops else ():
+        if isinstance(found, xgb.callback.CallbackContainer):
+            watch(found, objective, sets, {*own, default, *ORDERS})
     if "dtrain" in seen and "cvfolds" not in seen:
         own = seen["dtrain"]
         facts |= {
@@ -45,7 +50,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
             "labels": lambda k: (own if k is None else sets[k][0]).get_label(),
         }  # fmt: skip
         margins = {its: one.get_float_info("base_margin") for one, its in [(own, "dtrain"), *sets]}
-        facts |= starts_of_sets(
-            "base_margin", {its: one if len(one) else None for its, one in margins.items()}
-        )
+        starts = {its: one if len(one) else None for its, one in margins.items()}
+        if any(one is not None for one in starts.values()):
+            facts |= starts_of_sets("base_margin", starts)
     return facts

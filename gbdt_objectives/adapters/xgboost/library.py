@@ -17,7 +17,7 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LT, MEMBER, Trees
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
-from gbdt_objectives.adapters.xgboost.calls import read_call
+from gbdt_objectives.adapters.xgboost.calls import note, read_call
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
 from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
 
@@ -232,7 +232,7 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    read_call=read_call,
+    read_call=read_call, note=note,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,11 @@ import xgboost as xgb
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Training, label_weight
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import MARK, corrected_rate, warn_if_few
-from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics import Metric, loss_metric
 from gbdt_objectives.objectives import Objective
 
 
@@ -53,6 +58,8 @@ def forget(callback: xgb.callback.EarlyStopping) -> None:
 
 
 STOPPING = xgb.callback.EarlyStopping
+PRINTED = 1e-6  # XGBoost prints six decimals
+MANY = 5  # rounds, of which the first is best by chance only if nothing is learned
 
 
 def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None) -> EarlyStopping:
@@ -112,8 +119,12 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
     """Whether early stopping on a metric of this name would maximise it where nobody says that."""
     asked = [c for c in estimator.callbacks or () if any_stops_early([c]) and c.maximize is None]
     names = [None] * (estimator.early_stopping_rounds is not None) + [c.metric_name for c in asked]
-    up = name != "mape" and name.startswith(("auc", "pre", "map", "ndcg"))
-    return tuple(up for looked_at in names if looked_at in (None, name))
+    return tuple(is_maximized(name) for looked_at in names if looked_at in (None, name))
+
+
+def is_maximized(name: str) -> bool:
+    """Whether XGBoost maximises a metric of this name where nobody says that."""
+    return name != "mape" and name.startswith(("auc", "pre", "map", "ndcg"))
 
 
 def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
@@ -225,13 +236,8 @@ class Exact(Complete):
         self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
         if not self.round or not self.names:  # nothing measured
             return
-        folds = np.reshape(self.round, (-1, len(self.names)))  # in cv all sets of a fold in turn
+        self.history.append(restore(evals_log, self.metric.name, self.round))
         self.round = []
-        means, deviations = folds.mean(axis=0).tolist(), folds.std(axis=0).tolist()
-        self.history.append(list(zip(means, deviations, strict=True)))
-        for name, exact in zip(self.names, self.history[-1], strict=True):
-            log = evals_log[name][self.metric.name]
-            log[-1] = exact if isinstance(log[-1], tuple) else exact[0]
 
     def write(self, history: Any) -> None:
         """Means and standard deviations over folds, per round, in what ``xgboost.cv`` returned."""
@@ -243,3 +249,87 @@ class Exact(Complete):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Exact:
         return self
+
+
+def restore(evals_log: Any, metric: str, measured: list[float]) -> list[tuple[float, float]]:
+    """Write what was measured in this round in full precision: in cv all sets of a fold in turn."""
+    logs = [log[metric] for log in evals_log.values() if metric in log]
+    folds = np.reshape(measured, (-1, len(logs)))
+    exact = list(zip(folds.mean(axis=0).tolist(), folds.std(axis=0).tolist(), strict=True))
+    for log, pair in zip(logs, exact, strict=True):
+        log[-1] = pair if isinstance(log[-1], tuple) else pair[0]
+    return exact
+
+
+class Watch(xgb.callback.TrainingCallback):
+    """Stands before early stopping in a plain call: restores the digits of metrics of ours, and
+    asks whether the direction of a user's function is that of what it returned."""
+
+    def __init__(self, callbacks: Sequence[Any], objective: Any, evals: Any, own: Any) -> None:
+        self.stops = [(c, c.maximize) for c in callbacks if any_stops_early([c])]
+        self.objective, self.evals, self.own = objective, evals, own
+        self.said: dict[tuple[str, bool, str | None], list[float]] = {}  # by ours, as of ``note``
+        self.log: Any = {}
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self.log, self.folds = evals_log, len(getattr(model, "cvfolds", "1"))
+        for (_, _, name), said in self.said.items():
+            if name is not None:
+                restore(evals_log, name, said[-self.folds * len(evals_log) :])
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        ours = {*self.own, *(name for _, _, name in self.said)}
+        for stop, maximize in self.stops:
+            its: Any = stop.data or next(reversed(self.log), None)
+            name = stop.metric_name or next(reversed(self.log.get(its, {})), "")
+            values = [np.ravel(value)[0] for value in self.log.get(its, {}).get(name, ())]
+            if name in ours or np.ptp(values or [0.0]) < PRINTED:
+                continue
+            up = is_maximized(name) if maximize is None else maximize
+            known = [(better, of) for (of, better, its_name), said in self.said.items()
+                     if its_name is None and self.is_said(values, its, said)]  # fmt: skip
+            worse = np.subtract(values, values[0]) * (-1 if up else 1)
+            first = maximize is None and len(worse) > MANY and worse.min() >= 0 < worse[-1]
+            if not known and first and self.learns(model, its, len(values)):
+                known = [(not up, "")]
+            for better, of in known:
+                Training(last=name, guesses=[up], greater_is_better=better, returns=of)
+        return model
+
+    def is_said(self, values: list[float], its: str, said: list[float]) -> bool:
+        """Whether each value of a set is one that ours said of it: no minus or 1 - kappa is."""
+        shape = len(values), self.folds, len(self.log)
+        if len(said) % math.prod(shape):
+            return False
+        means = np.reshape(said, (*shape, -1)).mean(axis=1)[:, [*self.log].index(its)]
+        return bool((np.abs(means.T - values) < PRINTED).any(axis=0).all())
+
+    def learns(self, model: Any, its: str, rounds: int) -> bool:
+        """Whether the objective's loss of a set is less than after the first of these rounds."""
+        fell = 0.0
+        folds = [(fold.bst, fold.watchlist) for fold in getattr(model, "cvfolds", ())]
+        with suppress(Exception):  # it may have none, or none of these rows
+            for booster, sets in folds or [(model, self.evals)]:
+                data = next(data for data, name in sets if name == its)
+                for sign, end in ((1, booster.num_boosted_rounds() - rounds + 1), (-1, 0)):
+                    f = booster.predict(data, output_margin=True, iteration_range=(0, end))
+                    y, w = label_weight(data)
+                    fell += sign * loss_metric(self.objective).score(y, f, w)
+        return fell > 0
+
+
+def watch(container: Any, objective: Any = None, evals: Any = (), own: Any = ()) -> Watch | None:
+    """What watches the callbacks of a plain call, if it stops early, on one machine."""
+    known = next((c for c in container.callbacks if isinstance(c, Watch | Complete)), None)
+    if known is None and not _workers.workers() and any_stops_early(container.callbacks):
+        known = Watch(container.callbacks, objective, evals, own)
+        container.callbacks = [known, *container.callbacks]
+    return known if isinstance(known, Watch) else None  # else ours has asked before
+
+
+def note(said: tuple[str, bool, str | None], value: float, frame: FrameType | None) -> None:
+    while frame and not isinstance(frame.f_locals.get("self"), xgb.callback.CallbackContainer):
+        frame = frame.f_back
+    if frame and (found := watch(frame.f_locals["self"])):
+        found.said.setdefault(said, []).append(value)
