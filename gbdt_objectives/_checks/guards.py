@@ -690,28 +690,17 @@ def one_shift_is_of_named_classes(model: Model) -> None:
 
 @guard(Sampling, "weights", "positive", "rate")
 def weights_leave_the_rate_alone(sampling: Sampling) -> None:
-    """Weights must not undo the sampling at a rate that is given, too, or make classes alike."""
+    """Weights must not undo the sampling at a rate that is given, too."""
     w, positive, r = sampling.weights, sampling.positive, sampling.rate
     i, j = int(positive.argmax()), int(positive.argmin())
     times = w[j] / w[i] if w[i] > 0 else 0.0
-    if positive[i] == positive[j] or times <= 0:
-        return
-    undoes = times > 1 and abs(times * (r[j] if np.ndim(r) else r) - 1) <= SAME_WEIGHT
-    if undoes and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
+    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
+        return  # most weights, without a look at all of them
+    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
         warn(
             f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
             "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
             "were sampled twice"
-        )
-    elif (
-        abs(times - 1) > SAME_WEIGHT
-        and np.min(r) < 1
-        and abs(w[positive].sum() / w.sum() - 0.5) <= SAME_WEIGHT
-        and np.ptp(w * np.where(positive, times, 1.0)) <= SAME_WEIGHT * w[j]
-    ):
-        warn(
-            "sample_weight makes both classes weigh the same, as if every other row were an "
-            "event, which the rate does not undo: leave sample_weight out"
         )
 
 

@@ -51,6 +51,7 @@ X = rng.random((N, 4))
 GRADES = np.digitize(X[:, :3].sum(1) + rng.normal(0, 0.3, N), [0.9, 1.3, 1.7, 2.1]).astype(float)
 RARE = (rng.random(N) < 0.02).astype(float)
 EVENTS = (rng.random(N) < expit(4 * X[:, 0] - 2)).astype(float)
+ALIKE = np.where(RARE == 1, (RARE[TRAIN] == 0).sum() / RARE[TRAIN].sum(), 1.0)
 HEAVY = np.where(GRADES > 2, 20.0, 1.0)
 
 
@@ -63,6 +64,10 @@ class Call:
     weight: Array | None = None
     metric: Any = None
     stops: bool = False
+    default: bool = False  # whether a plain call leaves on what its library measures by default
+    on_own: bool = False  # whether evaluation is of the rows that are trained on
+    start: Array | None = None  # of each row
+    lone: bool = False  # whether the rows of evaluation have none
     rate: float = 0.1
     rounds: int = 60
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by library
@@ -70,6 +75,14 @@ class Call:
     order: Any = None  # of the labels, where decisions are placed
     is_class: bool = False
     outputs: int = 1
+
+    @property
+    def held(self) -> slice:
+        return TRAIN if self.on_own else TEST
+
+    @property
+    def measures(self) -> bool:
+        return self.metric is not None or self.stops
 
     def of(self, library: str) -> dict[str, Any]:
         return dict(self.params.get(library, {}))
@@ -112,11 +125,16 @@ def flat(values: Any) -> Array:
     return p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
 
 
+def start_at(call: Call, at: slice) -> Array | None:
+    return None if call.start is None or (call.lone and at.start) else call.start[at]
+
+
 def rows_of(library: str, call: Call, at: slice, reference: Any = None) -> Any:
-    w = None if call.weight is None else call.weight[at]
+    w, start = None if call.weight is None else call.weight[at], start_at(call, at)
     if library == "xgboost":
-        return xgb.DMatrix(X[at], call.y[at], weight=w)
-    return lgb.Dataset(X[at], call.y[at], weight=w, reference=reference, free_raw_data=False)
+        return xgb.DMatrix(X[at], call.y[at], weight=w, base_margin=start)
+    return lgb.Dataset(X[at], call.y[at], weight=w, init_score=start, reference=reference,
+                       free_raw_data=False)  # fmt: skip
 
 
 def several(call: Call) -> dict[str, int]:
@@ -128,7 +146,7 @@ def our_train(library: str, call: Call) -> Outcome:
     params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     given: dict[str, Any] = {}
     if call.metric is not None:
-        given["evals"] = [(rows_of(library, call, TEST, data), "held_out")]
+        given["evals"] = [(rows_of(library, call, call.held, data), "held_out")]
         given["metric"] = call.metric
     if call.stops:
         given["early_stopping_rounds"] = 20
@@ -157,38 +175,50 @@ def our_cv(library: str, call: Call) -> Outcome:
     return Outcome(best=len(means) - 1)
 
 
+def plain(library: str, call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of the library's own train or cv, and what it takes beside them."""
+    named, given = isinstance(call.metric, str), {}
+    function = None if named else call.metric
+    if library == "xgboost":
+        params = {**XGB, "eta": call.rate, **several(call), **call.of(library)}
+        params |= {"eval_metric": call.metric} if named else {}
+        given = {"obj": call.objective, "custom_metric": function, "verbose_eval": False}
+        given |= {"early_stopping_rounds": 20} if call.stops else {}
+        return params, given
+    params = {**LGB, "learning_rate": call.rate, "objective": call.objective,
+              **({} if call.default else {"metric": call.metric if named else "None"}),
+              **several(call), **call.of(library)}  # fmt: skip
+    given = {"feval": function}
+    given["callbacks"] = [lgb.early_stopping(20, verbose=False)] if call.stops else []
+    return params, given
+
+
 def native(library: str, call: Call) -> Outcome:
     """The library's own train."""
-    data = rows_of(library, call, TRAIN)
-    held_out = rows_of(library, call, TEST, data)
+    data, (params, given) = rows_of(library, call, TRAIN), plain(library, call)
+    held_out = rows_of(library, call, call.held, data)
+    if call.earlier is not None:
+        given["xgb_model" if library == "xgboost" else "init_model"] = call.earlier(library)
     if library == "xgboost":
-        given: dict[str, Any] = {}
-        if call.metric is not None:
-            given = {"custom_metric": call.metric, "evals": [(held_out, "v")]}
-        if call.stops:
-            given["early_stopping_rounds"] = 20
-        if call.earlier is not None:
-            given["xgb_model"] = call.earlier(library)
-        params = {**XGB, "eta": call.rate, **several(call), **call.of(library)}
-        booster = xgb.train(params, data, call.rounds, obj=call.objective, verbose_eval=False,
-                            **given)  # fmt: skip
+        given |= {"evals": [(held_out, "v")]} if call.measures else {}
+        booster = xgb.train(params, data, call.rounds, **given)
         margin = booster.predict(xgb.DMatrix(X), output_margin=True)
         return Outcome(natural_of(call, margin), booster.best_iteration if call.stops else None)
-    params = {**LGB, "learning_rate": call.rate, "objective": call.objective, "metric": "None",
-              **several(call), **call.of(library)}  # fmt: skip
-    callbacks = [lgb.early_stopping(20, verbose=False)] if call.stops else []
-    model = call.earlier(library) if call.earlier else None
-    booster = lgb.train(
-        params,
-        data,
-        call.rounds,
-        feval=call.metric,
-        callbacks=callbacks,
-        init_model=model,
-        valid_sets=[held_out] if call.metric else None,
-    )
+    given |= {"valid_sets": [held_out]} if call.measures else {}
+    booster = lgb.train(params, data, call.rounds, **given)
     best = booster.best_iteration - 1 if call.stops else None
     return Outcome(natural_of(call, booster.predict(X, raw_score=True)), best)
+
+
+def native_cv(library: str, call: Call) -> Outcome:
+    """The library's own cv."""
+    data, (params, given) = rows_of(library, call, TRAIN), plain(library, call)
+    if library == "xgboost":
+        history = xgb.cv(params, data, call.rounds, nfold=3, as_pandas=False, **given)
+    else:
+        history = lgb.cv(params, data, call.rounds, nfold=3, stratified=False, **given)
+    means = [values for name, values in history.items() if name.endswith("-mean")]
+    return Outcome(best=len(means[-1]) - 1 if means else None)
 
 
 def natural_of(call: Call, margin: Any) -> Array:
@@ -197,8 +227,8 @@ def natural_of(call: Call, margin: Any) -> Array:
     return np.asarray(margin) if link is None else flat(link.inverse(np.asarray(margin, float)))
 
 
-def estimator(ours: bool, library: str, call: Call) -> Outcome:
-    role = "Classifier" if call.is_class and ours else "Regressor"
+def estimator(ours: bool, library: str, call: Call, role: str = "Regressor") -> Outcome:
+    role = "Classifier" if call.is_class and ours else role
     home = OURS[library] if ours else {"xgboost": xgb, "lightgbm": lgb}[library]
     kind = getattr(home, ("XGB" if library == "xgboost" else "LGBM") + role)
     parameters: dict[str, Any] = {"learning_rate": call.rate, "n_estimators": call.rounds,
@@ -210,16 +240,22 @@ def estimator(ours: bool, library: str, call: Call) -> Outcome:
     given: dict[str, Any] = {}
     y = call.y.astype(int) if role == "Classifier" and np.isfinite(call.y).all() else call.y
     w = None if call.weight is None else call.weight[TRAIN]
-    if call.metric is not None:
-        given["eval_set"] = [(X[TEST], y[TEST])]
+    starts = ("base_margin", "base_margin_eval_set")
+    starts = starts if library == "xgboost" else ("init_score", "eval_init_score")
+    if call.measures:
+        given["eval_set"] = [(X[call.held], y[call.held])]
+    if call.start is not None:
+        given[starts[0]] = start_at(call, TRAIN)
+    if call.measures and (held := start_at(call, call.held)) is not None:
+        given[starts[1]] = [held]
     if library == "xgboost":
         parameters |= {"max_depth": 3, "verbosity": 0}
         parameters |= {} if call.metric is None else {"eval_metric": call.metric}
         parameters |= {"early_stopping_rounds": 20} if call.stops else {}
-        given |= {"verbose": False} if given else {}
+        given |= {"verbose": False} if call.measures else {}
     else:
         parameters |= {"num_leaves": 7, "verbose": -1, "min_child_samples": 5}
-        parameters |= {} if ours else {"metric": "None"}
+        parameters |= {} if ours or call.default else {"metric": "None"}
         given |= {} if call.metric is None else {"eval_metric": call.metric}
         if call.stops:
             given["callbacks"] = [lgb.early_stopping(20, verbose=False)]
@@ -454,7 +490,9 @@ DOORS = [
           ("train", "train", our_train), ("cv", "cv", our_cv),
           ("our-estimator", "estimator", partial(estimator, True)),
           ("native", "native", native),
+          ("native-cv", "native-cv", native_cv),
           ("own-estimator", "native-estimator", partial(estimator, False)),
+          ("own-classifier", "native-classifier", partial(estimator, False, role="Classifier")),
           ("QWKClassifier", "wrapped-numbers", qwk_classifier),
           ("DownsampledClassifier", "wrapped-classes", downsampled_classifier),
           ("shift_intercept", "edit", shifted), ("load", "served", served),
@@ -516,7 +554,8 @@ def level(tolerance: float) -> Callable[[Outcome, Call], bool]:
     """The mean prediction of the training rows is their mean label, weighted as they are."""
 
     def right(found: Outcome, call: Call) -> bool:
-        assert found.natural is not None
+        if found.natural is None:  # of cv
+            return False
         mean = np.average(call.y[TRAIN], weights=taken(call.weight))
         return bool(abs(np.average(found.natural[TRAIN], weights=taken(call.weight)) - mean)
                     < tolerance)  # fmt: skip
@@ -595,21 +634,26 @@ def forest(library: str) -> lgb.Booster:
     return lgb.train({**params, "objective": "regression"}, lgb.Dataset(X, GRADES), 50)
 
 
-TRAINS = {"train", "estimator", "native", "native-estimator"}
+PLAIN = {"native", "native-cv", "native-estimator", "native-classifier"}
+"""The library's own train, cv, regressor and classifier."""
+TRAINS = {"train", "estimator", *PLAIN} - {"native-cv"}
+CV = {"cv", "native-cv"}
 OF_WRAPPED = "the wrapped estimator is trained by our fit, whose cell is the estimator's"
 NO_TRAINING = "no booster is trained there"
 NO_EDIT = "a trained model is edited there"
 NO_PREDICTION = "cv gives no model whose predictions could be looked at; it shares train's checks"
 THEIRS = "a function, name or parameter of the library's own in its own call: nobody asks us"
 NOT_PROBED = dict.fromkeys(
-    ("native", "native-estimator"),
+    PLAIN,
     "a plain call does not ask a function where it would start, nor what it does with weights",
 )
 ELSEWHERE = {
     "wrapped-numbers": OF_WRAPPED, "wrapped-classes": OF_WRAPPED, "decisions": NO_TRAINING,
     "sampling": NO_TRAINING, "edit": NO_EDIT, "served": NO_TRAINING, "command": NO_TRAINING,
 }  # fmt: skip
-NO_CV = {**ELSEWHERE, "cv": NO_PREDICTION}
+NO_CV = {**ELSEWHERE, **dict.fromkeys(CV, NO_PREDICTION)}
+NOT_OURS = {**ELSEWHERE, **dict.fromkeys(PLAIN, THEIRS)}
+NAN_IS_0 = "a Dataset has replaced NaN by 0 before anybody is asked"
 ORDER_ONLY = {kind: "it takes no order of labels" for kind in KINDS}
 START = "^boosting starts at"
 QWK = go.qwk_objective()
@@ -623,55 +667,100 @@ OF_LABEL_1 = {
 
 GUARDS = [
     Guard("start: grades far from 0", Call(GRADES + 20, QWK, rounds=3, rate=0.01), level(1.0),
-          TRAINS, NO_CV, warns=START),
+          TRAINS | {"native-cv"}, NO_CV, warns=START),
     Guard("start: rare events", Call(RARE, go.weighted_logloss_objective(1.0), rounds=5,
-                                     rate=0.02, is_class=True), level(0.01), TRAINS, NO_CV,
-          warns=START),
+                                     rate=0.02, is_class=True), level(0.01),
+          TRAINS | {"native-cv"}, NO_CV, warns=START),
     Guard("start: a function of the user's",
           Call(GRADES * 3 + 60, go.objective(lambda y, f, w: (np.where(f >= y, 0.5, -0.5),
                                                               np.ones_like(f)))), level(4.0),
-          TRAINS, NO_CV, warns=START),
+          TRAINS | {"native-cv"}, NO_CV, warns=START,
+          unless={"lightgbm-own-classifier": "it gets five margins of a row, and is of one"}),
     Guard("start: a function of the user's as it is", Call(GRADES * 3 + 1000, unweighted),
           level(4.0), {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}, warns=START),
+          NOT_OURS, warns=START),
     Guard("labels: predictions in their place", Call(GRADES, swapped), level(0.5),
           {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+          NOT_OURS),
     Guard("labels: beyond the classes of a softmax",
           Call(GRADES + 1, OF_CLASSES, rounds=3, is_class=True, outputs=5), never,
-          TRAINS | {"cv"}, ELSEWHERE),
+          TRAINS | CV, ELSEWHERE),
     Guard("labels: 1 and 2 under log-odds",
           Call(EVENTS + 1, go.objective(logistic, loss=logistic_loss, link="logit"),
                rounds=10, is_class=True), share_of_the_second,
-          TRAINS | {"cv"}, ELSEWHERE),
+          TRAINS | CV, ELSEWHERE),
     Guard("labels: NaN", Call(np.where(np.arange(N) == 7, np.nan, GRADES), QWK, rounds=3), never,
-          TRAINS | {"cv"} | {"wrapped-numbers", "decisions"},
+          TRAINS | CV | {"wrapped-numbers", "decisions"},
           {"wrapped-classes": OF_WRAPPED, "sampling": "labels are whole numbers there",
            "edit": NO_EDIT, "served": NO_TRAINING,
            "command": "a file's empty cells have their own row"}, unless={
-              "lightgbm-native": "a Dataset has replaced NaN by 0 before anybody is asked"}),
+              "lightgbm-native": NAN_IS_0, "lightgbm-native-cv": NAN_IS_0}),
     Guard("metric: of probabilities, under margins",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
                metric=go.weighted_logloss_metric(1.0, input_space="probability")),
-          reports_margins, {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+          reports_margins, TRAINS | CV, ELSEWHERE, warns="takes probabilities, but boosters"),
     Guard("metric: of log-odds, under grades",
           Call(EVENTS, QWK, rounds=5, metric=go.weighted_logloss_metric(1.0)), never,
-          {"train", "cv", "estimator"}, {**ELSEWHERE, "native": THEIRS,
-                                         "native-estimator": THEIRS}),
+          TRAINS | CV, ELSEWHERE, warns="takes log-odds of label 1, but QWKObjective"),
     Guard("metric: its direction", Call(GRADES, go.qwk_objective(GRADES), metric=go.qwk_metric(),
                                         stops=True, params={
               "xgboost": {"base_score": 1.8}}, rounds=100), finished,
-          TRAINS | {"cv"}, ELSEWHERE),
+          TRAINS | CV, ELSEWHERE),
     Guard("metric: the direction of a function",
           Call(GRADES, QWK, metric=plain_kappa, stops=True, rounds=100), finished,
           {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS},
+          NOT_OURS,
           ("xgboost",), "a function in LightGBM's form says its direction"),
     Guard("metric: the library's own, by name, of margins",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
-               metric="rmse"), reports_probabilities, {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+               metric="rmse"), reports_probabilities, TRAINS | CV, ELSEWHERE,
+          warns="'rmse' is .* own, which would misread"),
+    Guard("metric: the library's default, of margins, where training stops",
+          Call(EVENTS, go.weighted_logloss_objective(1.0), stops=True, default=True, rounds=30,
+               is_class=True, params={"xgboost": {"base_score": 0.5}}), never,
+          {"estimator", *PLAIN},
+          {**ELSEWHERE, "train": "it stops on metric= alone",
+           "cv": "it stops on ours alone, the loss by default"}, OLD,
+          "these estimators stop on the loss that is trained",
+          unless={"xgboost-own-classifier": "its booster is named for log-odds, which its default "
+                  "metric reads"}),
+    Guard("metric: the library's default beside ours, where training stops",
+          Call(GRADES, QWK, metric=go.qwk_metric(), stops=True, default=True), never,
+          {"native-estimator", "native-classifier"},
+          {**ELSEWHERE, **dict.fromkeys(("train", "cv", "estimator"), "ours alone is measured"),
+           **dict.fromkeys(("native", "native-cv"), "LightGBM has no default under a function")},
+          ("lightgbm",), "XGBoost looks at the last metric, which is ours",
+          warns="early stopping looks at 'l2' too"),
+    Guard("metric: a name of ours", Call(GRADES, QWK, metric="qwk", rounds=3), never,
+          TRAINS | CV, ELSEWHERE),
+    Guard("metric: of log-odds, under the library's own objective",
+          Call(EVENTS, None, metric=go.weighted_logloss_metric(1.0), rounds=3, is_class=True,
+               params={"xgboost": {"objective": "binary:logistic"},
+                       "lightgbm": {"objective": "binary"}}), never, {"estimator", *PLAIN},
+          {**ELSEWHERE, **dict.fromkeys(("train", "cv"), "objective= is ours there")}, OLD,
+          "their built-in losses are in the estimators' own tests"),
+    Guard("stops: on the rows that are trained on",
+          Call(GRADES, go.qwk_objective(GRADES), metric=go.qwk_metric(), stops=True, on_own=True,
+               params={"xgboost": {"base_score": 1.8}}), never, TRAINS,
+          {**ELSEWHERE, **dict.fromkeys(CV, "its folds are rows that it holds out")}, OLD,
+          "the rows of evaluation are in the estimators' own tests",
+          warns="stops too late; pass held-out rows"),
+    Guard("start: of each row, of those that are trained on alone",
+          Call(GRADES, QWK, metric=go.extended_qwk_metric(), rounds=3, start=2 * X[:, 0],
+               lone=True), never, TRAINS,
+          {**ELSEWHERE, **dict.fromkeys(CV, "all folds are parts of one data set")}, OLD,
+          "they have a start of rows under other names"),
+    Guard("start: of each row, the same in all, that the model does not hold",
+          Call(GRADES + 20, QWK, start=np.full(N, 22.0)), level(1.0), TRAINS, NO_CV, OLD,
+          "they have a start of rows under other names", warns="and the model does not hold",
+          unless={"lightgbm-native": "adding it to predictions is what users of train do"}),
+    Guard("rates: beside labels whose rare event is 0",
+          Call(1 - RARE, go.offset_logloss_objective(0.5), rounds=3, is_class=True), never,
+          TRAINS | CV, ELSEWHERE, warns="make it label 1: y == event"),
+    Guard("weights: that make classes alike beside an objective that corrects",
+          Call(RARE, go.offset_logloss_objective(0.1), ALIKE, rounds=3, is_class=True), never,
+          TRAINS, {**ELSEWHERE, **dict.fromkeys(CV, "a fold has other shares of the classes")},
+          warns="by which both count the same"),
     Guard("weights: of rows", Call(GRADES, go.objective(squared_error, link="identity"), HEAVY),
           level(0.05), TRAINS, NO_CV),
     Guard("weights: of rows, in decisions", Call(GRADES, None, HEAVY), heavy_grades_count,
@@ -679,10 +768,10 @@ GUARDS = [
           {kind: "its cell is in the row above" for kind in KINDS}),
     Guard("weights: a function that takes none", Call(GRADES, unweighted, HEAVY), level(0.15),
           {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS}),
+          NOT_OURS),
     Guard("weights: of 1/rate beside an objective that corrects for it",
           Call(RARE, go.offset_logloss_objective(0.1), np.where(RARE == 1, 1.0, 10.0), rounds=3,
-               is_class=True), never, {*TRAINS, "cv"}, ELSEWHERE, warns="undoes the sampling"),
+               is_class=True), never, TRAINS | CV, ELSEWHERE, warns="undoes the sampling"),
     Guard("weights: a function that takes and ignores them",
           Call(GRADES, go.objective(ignores_weights, link="identity"), HEAVY, rounds=3),
           level(0.05), {"train", "cv", "estimator"}, {**ELSEWHERE, **NOT_PROBED}),
@@ -709,15 +798,14 @@ GUARDS = [
           unless={"catboost-QWKClassifier": "its regressor's own objectives take these labels"}),
     Guard("parameters: what the library would ignore",
           Call(EVENTS, go.weighted_logloss_objective(1.0), rounds=5, is_class=True,
-               params=OF_LABEL_1), never, {"train", "cv", "estimator"},
-          {**ELSEWHERE, "native": THEIRS, "native-estimator": THEIRS},
+               params=OF_LABEL_1), never, TRAINS | CV, ELSEWHERE,
           unless={"sklearn-our-estimator": "scikit-learn makes row weights of class_weight"}),
     Guard("parameters: an objective of the library's that reads margins in its own way",
           Call(GRADES, go.qwk_objective(GRADES), rounds=10,
                params={"xgboost": {"objective": "survival:cox", "base_score": 1.8}}), level(0.5),
-          {"train", "cv", "native"},
-          {**ELSEWHERE, "estimator": "objective= is ours there, and no other can be named",
-           "native-estimator": "objective= is ours there, and no other can be named"},
+          {"train", "cv", "native", "native-cv"},
+          {**ELSEWHERE, **dict.fromkeys(("estimator", "native-estimator", "native-classifier"),
+                                        "objective= is ours there, and no other can be named")},
           ("xgboost",), "LightGBM has one objective, in params"),
     Guard("earlier model: a forest", Call(GRADES, QWK, rounds=1, rate=1e-9, earlier=forest),
           level(0.5), TRAINS, NO_CV, ("lightgbm",), "XGBoost adds up its forests' trees"),

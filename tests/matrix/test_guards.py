@@ -70,7 +70,26 @@ BROKEN = [
         "labels: more than the library's own objective takes",
         "lightgbm-QWKClassifier",
     ),
-]
+    ("metric_reads_link", "metric: of log-odds, under grades", "lightgbm-own-estimator"),
+    ("own_metrics_read_margins", "metric: the library's own, by name, of margins",
+     "lightgbm-native-cv"),
+    ("own_metrics_read_margins", "metric: the library's default, of margins, where training stops",
+     "xgboost-native-cv"),
+    ("stops_on_ours_alone", "metric: the library's default beside ours, where training stops",
+     "lightgbm-own-estimator"),
+    ("metrics_are_known", "metric: a name of ours", "lightgbm-native-cv"),
+    ("stops_on_held_out", "stops: on the rows that are trained on", "lightgbm-native"),
+    ("rows_start_alike", "start: of each row, of those that are trained on alone",
+     "xgboost-own-estimator"),
+    ("start_stays_in_the_model", "start: of each row, the same in all, that the model does not "
+     "hold", "xgboost-native"),
+    ("class_weights_are_heeded", "parameters: what the library would ignore",
+     "xgboost-own-classifier"),
+    ("rate_is_of_the_frequent_class", "rates: beside labels whose rare event is 0",
+     "xgboost-native-cv"),
+    ("weights_are_not_balanced", "weights: that make classes alike beside an objective that "
+     "corrects", "xgboost-own-classifier"),
+]  # fmt: skip
 
 
 @each(("name", "guard", "door"), BROKEN)

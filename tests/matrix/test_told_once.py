@@ -21,7 +21,7 @@ from tests.strangers.many_grades import NEEDS, grades_are_few
 MANY = np.rint(150 * X[:, 0])
 CALL = Call(MANY, go.qwk_objective(), rounds=4)
 STOPS = replace(CALL, metric=go.extended_qwk_metric(), stops=True)
-TRAIN = {"train", "cv", "estimator", "native", "native-estimator"}
+TRAIN = {"train", "cv", "estimator", "native", "native-cv", "native-estimator"}
 OPEN = [door for door in DOORS if door.kind in TRAIN and door.library != "catboost"]
 """CatBoost trains no objective that needs all rows."""
 

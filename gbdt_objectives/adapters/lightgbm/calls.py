@@ -24,7 +24,7 @@ def names_in(metrics: Sequence[Any]) -> list[str]:
 
 def ignored(names: Sequence[str]) -> dict[str, str]:
     """The names that LightGBM would drop without a word, and what to write instead."""
-    unknown = (one for one in names if not parameters.knows_metric(one))
+    unknown = (one for one in names if not parameters.names_of_metric(one))
     return {one: sounding_like(one, "metric") for one in unknown}
 
 
@@ -35,12 +35,12 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
     own = [*several(fit.get("eval_metric")), *own]
     own = [one for one in names_in(own) if one not in parameters.NO_METRIC]
-    measured = [one for one in several(params.get("metric")) if isinstance(one, str)]
-    if not fit:  # the default of a built-in objective
-        booster = seen.get("booster") or seen["cvbooster"].boosters[0]
-        measured = getattr(booster, "_Booster__name_inner_eval", [])
-    unnamed = [one for one in measured if not said.keys() & parameters.NAMES["metric"]
-               and one not in several(fit.get("eval_metric"))]  # fmt: skip
+    booster = seen.get("booster") or seen["cvbooster"].boosters[0]
+    unnamed = []
+    if not said.keys() & parameters.NAMES["metric"]:
+        written = {its for one in own for its in parameters.names_of_metric(one)}
+        measured = getattr(booster, "_Booster__name_inner_eval", ())
+        unnamed = [its for its in measured if its not in written]
     stops = [c for c in seen["callbacks_set"] if _train.stops_by_name(c)]
     first = [*own, *unnamed][:1]
     looks_at_all = any(not c.first_metric_only for c in stops) or not first

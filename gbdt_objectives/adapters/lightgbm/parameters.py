@@ -183,14 +183,15 @@ NOT_MEASURED_HERE = NO_METRIC | {
 
 
 @cache
-def knows_metric(name: str) -> bool:
-    """Whether the installed LightGBM has a metric of this name: it is asked."""
+def names_of_metric(name: str) -> tuple[str, ...]:
+    """What the installed LightGBM calls its metric of this name, which may be an alias; nothing if
+    it has none: it is asked."""
     if name.lower() in NOT_MEASURED_HERE:
-        return True
+        return (name,)
     quiet = {"verbosity": -1, "num_threads": 1}
     data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
     try:
         booster = lgb.Booster({**quiet, "objective": "none", "metric": name}, data)
     except lgb.basic.LightGBMError:  # known, and for other data
-        return True
-    return bool(booster.eval_train())
+        return (name,)
+    return tuple(result[1] for result in booster.eval_train())
