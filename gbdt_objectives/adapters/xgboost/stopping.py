@@ -60,6 +60,7 @@ def forget(callback: xgb.callback.EarlyStopping) -> None:
 STOPPING = xgb.callback.EarlyStopping
 PRINTED = 1e-6  # XGBoost prints six decimals
 MANY = 5  # rounds, of which the first is best by chance only if nothing is learned
+LEARNED = 0.9  # of the loss: in noise, or with a rate of 1, less may fall while error rates rise
 
 
 def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None) -> EarlyStopping:
@@ -306,17 +307,18 @@ class Watch(xgb.callback.TrainingCallback):
         return bool((np.abs(means.T - values) < PRINTED).any(axis=0).all())
 
     def learns(self, model: Any, its: str, rounds: int) -> bool:
-        """Whether the objective's loss of a set is less than after the first of these rounds."""
-        fell = 0.0
+        """Whether the objective's loss of a set has clearly fallen since the first round."""
         folds = [(fold.bst, fold.watchlist) for fold in getattr(model, "cvfolds", ())]
+        losses = [0.0, 0.0]
         with suppress(Exception):  # it may have none, or none of these rows
             for booster, sets in folds or [(model, self.evals)]:
                 data = next(data for data, name in sets if name == its)
-                for sign, end in ((1, booster.num_boosted_rounds() - rounds + 1), (-1, 0)):
+                for k, end in enumerate((booster.num_boosted_rounds() - rounds + 1, 0)):
                     f = booster.predict(data, output_margin=True, iteration_range=(0, end))
                     y, w = label_weight(data)
-                    fell += sign * loss_metric(self.objective).score(y, f, w)
-        return fell > 0
+                    losses[k] += loss_metric(self.objective).score(y, f, w)
+            return losses[1] < LEARNED * losses[0]
+        return False
 
 
 def watch(container: Any, objective: Any = None, evals: Any = (), own: Any = ()) -> Watch | None:
