@@ -7,7 +7,6 @@ import threading
 import time
 from concurrent.futures import CancelledError
 from functools import partial
-from itertools import islice
 
 import lightgbm as lgb
 import numpy as np
@@ -47,8 +46,8 @@ BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB], ids=["lgb", "xgb"])
 
 def histogram(n_estimators=80, **parameters):
     return drop_in.HistGradientBoostingRegressor(
-        max_iter=n_estimators, learning_rate=0.2, max_leaf_nodes=6, early_stopping=False,
-        random_state=0, **parameters,
+        max_iter=n_estimators, learning_rate=0.2, max_leaf_nodes=6, max_bins=31,
+        early_stopping=False, random_state=0, **parameters,
     )  # fmt: skip
 
 
@@ -64,11 +63,13 @@ def data():
     return made(500)
 
 
-def at_round(model, X, k):
+def by_round(model, X, rounds=80):
+    """The predictions after each round."""
     if isinstance(model, HistGradientBoostingRegressor):
-        return next(islice(model.staged_predict(X), k - 1, None))
-    return model.predict(X, **({"num_iteration": k} if isinstance(model, lgb.LGBMModel)
-                               else {"iteration_range": (0, k)}))  # fmt: skip
+        return [f.copy() for f in model.staged_predict(X)]
+    name = "num_iteration" if isinstance(model, lgb.LGBMModel) else "iteration_range"
+    ends = [k if name == "num_iteration" else (0, k) for k in range(1, rounds + 1)]
+    return [model.predict(X, **{name: end}) for end in ends]
 
 
 def best_round(curves, weights, patience=20):
@@ -83,19 +84,18 @@ def best_round(curves, weights, patience=20):
     return best + 1, k + 1
 
 
-def squared_error(model, X, y, w, k):
-    return mean_squared_error(y, at_round(model, X, k), sample_weight=w)
+def squared_error(model, y, f, w):
+    return mean_squared_error(y, f, sample_weight=w)
 
 
-def qwk_loss(model, X, y, w, k):
+def qwk_loss(model, y, f, w):
     """About the training rows' moments, which the objective holds."""
     loss = extended_qwk_metric(center=model.objective.center, spread=model.objective.spread).loss
-    return loss(y, at_round(model, X, k).clip(0, 3), w)
+    return loss(y, f.clip(0, 3), w)
 
 
-def one_less_kappa(model, X, y, w, k):
-    grade = np.rint(at_round(model, X, k)).clip(0, 3)
-    return 1 - cohen_kappa_score(y, grade, weights="quadratic", sample_weight=w)
+def one_less_kappa(model, y, f, w):
+    return 1 - cohen_kappa_score(y, np.rint(f).clip(0, 3), weights="quadratic", sample_weight=w)
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_all_folds_keep_the_round_of_least_mean_loss(data, booster, objective, c
     found = QWKClassifier(booster(**metric), **how).fit(X, y, w)
     free = QWKClassifier(booster(), early_stopping_rounds=None, **how).fit(X, y, w)
     curves = [
-        [measure(model, X[test], y[test], w[test], k) for k in range(1, 81)]
+        [measure(model, y[test], f, w[test]) for f in by_round(model, X[test])]
         for model, (_, test) in zip(free.estimators_, how["cv"], strict=True)
     ]
     best, seen = best_round(curves, [w[test].sum() for _, test in how["cv"]])
@@ -219,7 +219,7 @@ def test_a_fold_whose_rows_have_no_weight_does_not_count(data, booster) -> None:
     found = QWKClassifier(booster(), cv=folds).fit(X, y, w)
     free = clone(found).set_params(early_stopping_rounds=None).fit(X, y, w)
     curves = [
-        [squared_error(model, X[test], y[test], w[test], k) for k in range(1, 81)]
+        [squared_error(model, y[test], f, w[test]) for f in by_round(model, X[test])]
         for model, (_, test) in list(zip(free.estimators_, folds, strict=True))[1:]
     ]
     best, _ = best_round(curves, [w[test].sum() for _, test in folds[1:]])

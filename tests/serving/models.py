@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import runpy
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -412,9 +411,22 @@ CASES = list(cases())
 # What a folder does by itself.
 
 
+@cache
+def compiled(source: str) -> Any:
+    """The code of a predict.py, compiled once."""
+    return compile(source, "predict.py", "exec")
+
+
+def run_path(path: Path, name: str = "predict") -> dict[str, Any]:
+    """The names of a script that has run in a namespace of its own, as ``runpy.run_path``."""
+    names = {"__name__": name, "__file__": str(path)}
+    exec(compiled(path.read_text("utf-8")), names)
+    return names
+
+
 def served(folder: Path) -> Any:
-    """The model of predict.py, in a namespace of its own."""
-    return runpy.run_path(str(folder / "predict.py"))["Model"](folder)
+    """The model of predict.py."""
+    return run_path(folder / "predict.py")["Model"](folder)
 
 
 def run_script(folder: Path, *arguments: str) -> tuple[Any, str]:
@@ -423,7 +435,7 @@ def run_script(folder: Path, *arguments: str) -> tuple[Any, str]:
     sys.argv = ["predict.py", *arguments]
     try:
         with redirect_stdout(out):
-            runpy.run_path(str(folder / "predict.py"), run_name="__main__")
+            run_path(folder / "predict.py", "__main__")
     except SystemExit as end:
         return end.code, out.getvalue()
     finally:

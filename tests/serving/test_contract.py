@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,13 @@ def model_of(fitted: Fitted) -> Any:
     """What the folder stands for: the model, with what belongs to it."""
     is_booster = not hasattr(fitted.model, "get_params")
     return ServedModel(fitted.model, **fitted.extras) if is_booster else fitted.model
+
+
+@cache
+def of_model(case: Case) -> dict[str, Any]:
+    """What the model of a case predicts for new rows."""
+    fitted = case.fit()
+    return expected(model_of(fitted), fitted.new)
 
 
 def expected(model: Any, X: Any) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def close(found: Any, wanted: Any, t: float, note: str) -> None:
 def test_the_folder_predicts_as_the_model(case: Case, folder: Path) -> None:
     fitted = case.fit()
     document = json.loads((folder / "model.json").read_text("utf-8"))
-    t, wanted = tolerance(document), expected(model_of(fitted), fitted.new)
+    t, wanted = tolerance(document), of_model(case)
     assert len(wanted["predict"]) == NEW_ROWS > len(np.load(folder / "check.npz")["X"]) == 100
     assert {"predict_proba", "predict_score"} & set(wanted)
 
@@ -205,7 +213,7 @@ def test_what_is_loaded_is_the_model_again(case: Case, folder: Path, tmp_path: P
     else:  # the estimator of gbdt_objectives.adapters
         assert isinstance(loaded, type(model))
     found = expected(loaded, fitted.new)
-    for method, values in expected(model, fitted.new).items():
+    for method, values in of_model(case).items():
         if not trained_on_a_function(fitted.model):
             assert found[method].dtype == values.dtype, method
             np.testing.assert_array_equal(found[method], values, method)
@@ -275,9 +283,10 @@ def test_the_script_runs_by_itself(case: Case, folder: Path, tmp_path: Path) -> 
             command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
         )
 
-    assert run("--check").returncode == 0
     out = run(str(tmp_path / "data.csv"))
     predicted = [row[0] for row in csv.reader(out.stdout.splitlines())][1:]
     assert predicted == list(map(str, fitted.model.predict(fitted.new).tolist()))
+    if case.name.startswith("xgb"):  # a process takes seconds, and the code is the same
+        assert run("--check").returncode == 0
     (folder / "check.npz").unlink()
-    assert run("--check").returncode == 1
+    assert run_script(folder, "--check")[0] not in (None, 0)
