@@ -351,6 +351,15 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("weights_leave_the_correction_alone",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
+    ("class_weights_are_heeded",
+     {"objective": QWK, "library": LIGHTGBM, "parameters": [
+         (name, name, value) for name, values in (
+             ("scale_pos_weight", (1, 1.0, "1", np.float32(1), None)),
+             ("is_unbalance", (False, 0, "false", "0")), ("max_depth", (7,)))
+         for value in values]}),
+    *(("start_stays_in_the_model",
+       {"objective": QWK, "library": XGBOOST, "row_start": "base_margin", "lost_start": 2.0,
+        "parameters": [("base_score", "base_score", value)]}) for value in (2, "2.0", [2.0])),
     ("start_stays_in_the_model",  # of margins of a softmax, which their differences make
      {"objective": SOFTMAX, "library": XGBOOST, "row_start": "base_margin",
       "lost_start": np.full(3, 0.5)}),
