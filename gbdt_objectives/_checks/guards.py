@@ -30,11 +30,19 @@ ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all marg
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
 REWEIGHTING = {
-    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
-    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
-    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+    "class_weight": "", "class_weights": "", "auto_class_weights": "", "priors": "",
+    "class_prior": "", "fit_prior": "true 1", "sampling_strategy": "", "scale_pos_weight": "1 1.0",
+    "is_unbalance": "false 0", "pos_bagging_fraction": "1 1.0", "neg_bagging_fraction": "1 1.0",
 }  # fmt: skip
-"""Parameters that weigh or draw the rows of classes; the value, besides None, that does not."""
+"""Parameters that weigh or draw the rows of classes; the values, besides None, that do not."""
+
+
+def _reweighting(parameters: Iterable[tuple[str, str, Any]]) -> Iterator[str]:
+    """Which of these weigh or draw the rows of classes, as they are written."""
+    for written, name, value in parameters:
+        neutral = f"none {REWEIGHTING[name]}".split() if name in REWEIGHTING else ()
+        if neutral and str(value).lower() not in neutral:
+            yield f"{written}={value!r}"
 
 
 @guard(Training, "estimator_of", "role", "link")
@@ -337,14 +345,12 @@ def stops_on_ours_alone(training: Training) -> None:
 @guard(Training, "objective", "parameters", "library")
 def class_weights_are_heeded(training: Training) -> None:
     """Parameters that weigh or draw the rows of classes do nothing beside a function."""
-    for written, name, value in training.parameters:
-        neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
-        if name in REWEIGHTING and not (value is None or neutral):
-            raise ValueError(
-                f"{written}={value!r} does nothing under a custom objective: leave it out; rows "
-                "are weighed by weight= of the data, or sample_weight= of fit, and drawn before "
-                "training, by negative_downsample(y, rate)"
-            )
+    for written in _reweighting(training.parameters):
+        raise ValueError(
+            f"{written} does nothing under a custom objective: leave it out; rows are weighed by "
+            "weight= of the data, or sample_weight= of fit, and drawn before training, by "
+            "negative_downsample(y, rate)"
+        )
 
 
 @guard(Training, "others", "objective", "labels", unless=("unnamed",))  # of a plain call, asked now
@@ -558,9 +564,10 @@ def start_stays_in_the_model(training: Training) -> None:
         return  # no probability depends on it
     if library.takes_start and not start.ndim:
         said = float(training.transform.inverse(start) if training.transform else start)
-        kept = [value for _, name, value in training.parameters or () if name == "base_score"]
-        if kept and kept[0] is not None and np.isclose(float(kept[0]), said):
-            return
+        given = {name: value for _, name, value in training.parameters or ()}
+        with suppress(TypeError, ValueError):  # of a form that is not known here
+            if np.allclose(np.asarray(given.get("base_score"), float), said):
+                return
         by_score = f"leave it out and pass base_score={said:.6g}, or "
     warn(
         f"{training.row_start} is {', '.join(f'{one:.6g}' for one in start.flat)} in all rows, and "
@@ -759,10 +766,8 @@ def one_rate_is_of_named_classes(sampling: Sampling) -> None:
 @guard(Member, "parameters", "weighing")
 def classes_count_alike(member: Member) -> None:
     """A wrapped estimator must not weigh classes where that is ignored, undone or not corrected."""
-    for written, name, value in member.parameters:
-        neutral = np.isscalar(value) and value == REWEIGHTING.get(name)
-        if name in REWEIGHTING and not (value is None or neutral):
-            raise ValueError(f"{member.name} has {written}={value!r}, {member.weighing}")
+    for written in _reweighting(member.parameters):
+        raise ValueError(f"{member.name} has {written}, {member.weighing}")
 
 
 @guard(Member, "parameters", "classes", unless=("library",))

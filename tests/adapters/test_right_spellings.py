@@ -1293,6 +1293,65 @@ def kappa_of_multi_class_boosting() -> None:
     assert history["v"]["qwk"][-1] == pytest.approx(wanted, abs=1e-6)
 
 
+# --- what stops, by other names
+
+
+def stopped_regressor(measured: Any, sets: Any, **given: Any) -> None:
+    """LightGBM's regressor, which stops on a metric of ours, and on what is named beside it."""
+    model = lgb.LGBMRegressor(objective=go.qwk_objective(GRADES - 3), **given, **L)
+    model.fit(X[TRAIN], GRADES[TRAIN] - 3, eval_set=sets, eval_metric=measured,
+              callbacks=[lgb.early_stopping(20, verbose=False)])  # fmt: skip
+    check_grades(model.predict(X[TEST]) + 3)
+
+
+HELD = (X[TEST], GRADES[TEST] - 3)
+
+
+@spelling
+def an_alias_of_lightgbms_default() -> None:
+    for name in ("l2", "mse", "mean_squared_error", "regression"):
+        stopped_regressor([name, go.qwk_metric()], [HELD])
+
+
+@spelling
+def training_rows_beside_held_out_rows() -> None:
+    own = X[TRAIN].copy(), GRADES[TRAIN] - 3
+    stopped_regressor(go.qwk_metric(), [own, HELD], metric="None")
+    stopped_regressor(go.qwk_metric(), [HELD, own], metric="None")
+
+
+@spelling
+def names_of_metrics_in_capitals() -> None:
+    history: dict[str, Any] = {}
+    booster = lgb.train(
+        {**G, "objective": go.weighted_logloss_objective(1), "metric": "AUC"}, B(EVENTS, TRAIN), 60,
+        valid_sets=[B(EVENTS, TEST)],
+        callbacks=[lgb.early_stopping(10, verbose=False), lgb.record_evaluation(history)],
+    )  # fmt: skip
+    assert booster.best_iteration == rounds_of(history["valid_0"]["auc"])
+
+
+@spelling
+def the_same_start_of_all_logits() -> None:
+    """A softmax does not see it."""
+    hot = np.eye(6)[GRADES - 1]
+
+    def softmax(y: Any, f: Any, w: Any) -> Any:
+        p = np.exp(f - f.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return p - hot[TRAIN], 2 * p * (1 - p)
+
+    def trained(start: Any) -> Any:
+        data = D(GRADES - 1, TRAIN)
+        if start is not None:
+            data.set_base_margin(start)
+        params = {**P, "num_class": 6, "objective": "multi:softprob", "base_score": 0.5}
+        own = go.objective(softmax, link="softmax", outputs=6)
+        return xgb.train(params, data, 5, obj=own).predict(D(rows=TEST))
+
+    np.testing.assert_allclose(trained(np.full((400, 6), 0.7)), trained(None), atol=NEAR)
+
+
 # --- threads, files, copies
 
 

@@ -50,6 +50,7 @@ def known(guard: str, facts: dict[str, Any]) -> Any:
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
 QWK, LOGLOSS, FOCAL = go.qwk_objective(), go.weighted_logloss_objective(1.0), go.focal_objective(2)
 KAPPA, ERROR = go.qwk_metric(), squared_error_metric()
+SOFTMAX = go.objective(lambda y, f, w: (f, f), link="softmax", outputs=3)
 OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")
 
 
@@ -85,9 +86,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
       "parameters": [("unbalance", "is_unbalance", True)]},
      "unbalance=True does nothing under a custom objective: leave it out"),
     ("own_metrics_read_margins",
+     {"objective": LOGLOSS, "library": LIGHTGBM, "predicts_by": IDENTITY, "others": ["auc"],
+      "unnamed": ["l2"], "watched": {"l2", "auc"}, "orders": {"auc"}},
+     "eval_metric 'l2' is LightGBM's own, which would misread .*: pass metric=\"None\"$"),
+    ("own_metrics_read_margins",
      {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "others": [],
       "unnamed": ["rmse"], "watched": {"rmse"}},
-     "eval_metric 'rmse' is XGBoost's own, which would misread log-odds"),
+     "eval_metric 'rmse' is XGBoost's own, which would misread log-odds.*: pass weighted_logloss"
+     ".*, and pass disable_default_eval_metric=True$"),
     ("classes_count_alike",
      {"name": "m", "parameters": [("a__scale_pos_weight", "scale_pos_weight", 3)],
       "weighing": "which is ignored"},
@@ -345,6 +351,18 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("weights_leave_the_correction_alone",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
+    ("class_weights_are_heeded",
+     {"objective": QWK, "library": LIGHTGBM, "parameters": [
+         (name, name, value) for name, values in (
+             ("scale_pos_weight", (1, 1.0, "1", np.float32(1), None)),
+             ("is_unbalance", (False, 0, "false", "0")), ("max_depth", (7,)))
+         for value in values]}),
+    *(("start_stays_in_the_model",
+       {"objective": QWK, "library": XGBOOST, "row_start": "base_margin", "lost_start": 2.0,
+        "parameters": [("base_score", "base_score", value)]}) for value in (2, "2.0", [2.0])),
+    ("start_stays_in_the_model",  # of margins of a softmax, which their differences make
+     {"objective": SOFTMAX, "library": XGBOOST, "row_start": "base_margin",
+      "lost_start": np.full(3, 0.5)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
     ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
     ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
@@ -365,6 +383,10 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
 
 
 WARNED: list[tuple[str, dict[str, Any], str]] = [
+    ("start_stays_in_the_model",
+     {"objective": SOFTMAX, "library": XGBOOST, "row_start": "base_margin",
+      "lost_start": np.array([0.5, -1, 0])},
+     "base_margin is 0.5, -1, 0 in all rows, .* predict leaves it out: import train or the est"),
     ("own_metrics_read_margins",  # of which nothing but the print is wrong
      {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "others": ["logloss"],
       "watched": set()}, "eval_metric 'logloss' is XGBoost's own, which would misread log-odds"),
