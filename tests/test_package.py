@@ -15,8 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 import gbdt_objectives as go
 from gbdt_objectives._names import ROOMS
 from tests.cases import each
