@@ -1,8 +1,11 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
+import getpass
 import os
 import re
 import secrets
+import sys
+import tempfile
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +18,12 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
+
+if sys.dont_write_bytecode:  # so nothing lies beside the sources; but many processes import them
+    folder = Path(tempfile.gettempdir()) / f"gbdt_objectives-compiled-{getpass.getuser()}"
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(folder)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 EXTRAS = {
     "catboost": "gbdt_objectives/adapters/catboost",

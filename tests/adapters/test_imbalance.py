@@ -258,7 +258,7 @@ def test_what_the_docstring_warns_of():
     X_new, y_new, _ = additive(40_000, 5)
     noise = np.random.default_rng(0).random((44_000, 8))
     X, X_new = np.column_stack([X, noise[:4000]]), np.column_stack([X_new, noise[4000:]])
-    model = lgb.LGBMClassifier(n_estimators=200, min_child_samples=1, verbose=-1, n_jobs=1)
+    model = lgb.LGBMClassifier(n_estimators=100, min_child_samples=1, verbose=-1, n_jobs=1)
     model.fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
     p = model.predict_proba(X_new)[:, 1]
     inside, outside = (

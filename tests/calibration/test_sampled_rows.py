@@ -103,7 +103,7 @@ test_other_descriptions_are_refused = refusals_of(
 )  # fmt: skip
 
 
-ROWS = 1_000_000
+ROWS = 400_000
 
 
 @pytest.mark.slow

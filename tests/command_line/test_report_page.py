@@ -55,9 +55,7 @@ def test_it_is_the_page_of_the_function(rows) -> None:
     report(Given(), rows["p"], rows["y"], "own.html", **counted)
     assert run(f"{command} --force".replace("--weight", "--counts")).exit_code == 0
     assert Path("may.html").read_bytes() == Path("own.html").read_bytes()
-    assert run(f"{command} --force").exit_code == 0
     assert "exists" in refused(command)
-    assert run(f"{command} --force").exit_code == 0
 
     result = run("report rows.csv --label word --score s --thresholds t.json --weight w -o g.html")
     assert (result.exit_code, result.stderr) == (0, "wrote g.html (the report)\n")

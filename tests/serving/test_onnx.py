@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.isotonic import IsotonicRegression
@@ -25,7 +27,7 @@ from gbdt_objectives import (
     DownsampledClassifier,
     QWKClassifier,
     ThresholdClassifier,
-    estimators,
+    calibration,
     focal_objective,
     log_odds_shift,
     ordinal_logit_objective,
@@ -65,15 +67,31 @@ def classifiers(**parameters: Any) -> tuple[Any, Any]:
     return on_lgb.LGBMClassifier(**LGB, **parameters), on_xgb.XGBClassifier(**XGB, **parameters)
 
 
-def boosters(lightgbm: str, xgboost: str, y: Any, **parameters: Any) -> tuple[Any, Any]:
-    return (
-        lgb.train({"objective": lightgbm, **QUIET, **parameters}, lgb.Dataset(X, y), 8),
-        xgb.train({"objective": xgboost, "nthread": 1, **parameters}, xgb.DMatrix(X, y), 8),
-    )
+def booster(k: int, objective: str, y: Any) -> Any:
+    if k == 0:
+        return lgb.train({"objective": objective, **QUIET}, lgb.Dataset(X, y), 8)
+    return xgb.train({"objective": objective, "nthread": 1}, xgb.DMatrix(X, y), 8)
 
 
-def calibrated(name: str, own: Any, y: Any) -> Any:
-    return CalibratedClassifier(own, calibrator=getattr(estimators, name)()).fit(X, y)
+Made = tuple[Any, dict[str, Any]]
+"""A fitted model, with what belongs to it."""
+
+
+def fitted(model: Any, y: Any, rows: Any = X, **given: Any) -> Made:
+    return clone(model).fit(rows, y, **given), {}
+
+
+def calibrated(name: str, own: Any, y: Any) -> Made:
+    return fitted(CalibratedClassifier(own, calibrator=getattr(calibration, name)(), cv=2), y)
+
+
+def shifted(k: int) -> Made:
+    logit = booster(k, ("binary", "binary:logistic")[k], event)
+    return logit, {"shift": log_odds_shift(negative_keep_rate=0.01)}
+
+
+def decided(k: int, **extras: Any) -> Made:
+    return booster(k, ("regression", "reg:squarederror")[k], latent), extras
 
 
 CALIBRATORS = (
@@ -82,9 +100,8 @@ CALIBRATORS = (
 )  # fmt: skip
 
 
-@cache
-def models() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Fitted models with what belongs to them, by name; most of both libraries."""
+def models() -> dict[str, Callable[[], Made]]:
+    """Models by name, which are trained when they are asked for; most of both libraries."""
     pairs: dict[str, tuple[Any, Any]] = {
         "ordinal": classifiers(objective=ordinal_logit_objective(4)),
         "focal": classifiers(objective=focal_objective(2)),
@@ -98,39 +115,43 @@ def models() -> dict[str, tuple[Any, dict[str, Any]]]:
                    xgb_regressor(num_parallel_tree=3)),
     }  # fmt: skip
     labels = {"two classes": event, "focal": event, "ordinal": grade, "K classes": grade}
-    found: dict[str, tuple[Any, dict[str, Any]]] = {}
+    found: dict[str, Callable[[], Made]] = {}
     for name, pair in pairs.items():
         for k, own in enumerate(pair):
-            found[f"{name} {k}"] = own.fit(X, labels.get(name, grade)), {}
+            found[f"{name} {k}"] = partial(fitted, own, labels.get(name, grade))
     for k in (0, 1):
         plain = (lgb.LGBMClassifier(**LGB), xgb.XGBClassifier(**XGB))[k]
         for average in ("probability", "log_odds"):
             bags = DownsampledClassifier(
                 plain, negative_keep_rate=0.5, n_bags=2, average=average, calibrate=False
             )
-            found[f"bags {average} {k}"] = bags.fit(X, event), {}
+            found[f"bags {average} {k}"] = partial(fitted, bags, event)
         for name in CALIBRATORS:
-            found[f"{name} {k}"] = calibrated(name, plain, event), {}
-        found[f"temperature {k}"] = calibrated("TemperatureCalibrator", plain, grade), {}
-        logit = boosters("binary", "binary:logistic", event)[k]
-        number = boosters("regression", "reg:squarederror", latent)[k]
-        found[f"shift {k}"] = logit, {"shift": log_odds_shift(negative_keep_rate=0.01)}
-        found[f"thresholds {k}"] = number, {"thresholds": Thresholds([-0.5, 0.5], [0.5, 1, 7])}
+            found[f"{name} {k}"] = partial(calibrated, name, plain, event)
+        found[f"temperature {k}"] = partial(calibrated, "TemperatureCalibrator", plain, grade)
+        found[f"shift {k}"] = partial(shifted, k)
+        cut = Thresholds([-0.5, 0.5], [0.5, 1, 7])
+        found[f"thresholds {k}"] = partial(decided, k, thresholds=cut)
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(latent, event)
-        found[f"isotonic {k}"] = number, {"calibrator": isotonic}
+        found[f"isotonic {k}"] = partial(decided, k, calibrator=isotonic)
         own = (lgb_regressor(), xgb_regressor())[k]
-        found[f"qwk {k}"] = QWKClassifier(own, cv=2).fit(X, grade + 3), {}
-    found["Venn-Abers 0"] = calibrated("VennAbersCalibrator", lgb.LGBMClassifier(**LGB), event), {}
+        found[f"qwk {k}"] = partial(fitted, QWKClassifier(own, cv=2), grade + 3)
+    lightgbm = lgb.LGBMClassifier(**LGB)
+    found["Venn-Abers 0"] = partial(calibrated, "VennAbersCalibrator", lightgbm, event)
     ranged = QWKClassifier(on_lgb.LGBMRegressor(objective=qwk_objective((0, 3)), **LGB), cv=2)
-    found["range"] = ranged.fit(X, grade), {}
+    found["range"] = partial(fitted, ranged, grade)
     both = [("l", lgb_regressor()), ("x", xgb_regressor())]
     blend = QWKClassifier(both, cv=2, labels=["bad", "fair", "good", "top"], ensemble=False)
-    found["blend"] = blend.fit(X, words), {}
-    found["one leaf"] = lgb_regressor(min_split_gain=1e9).fit(X, grade), {}
+    found["blend"] = partial(fitted, blend, words)
+    found["one leaf"] = partial(fitted, lgb_regressor(min_split_gain=1e9), grade)
     stopped = xgb.XGBRegressor(n_estimators=30, early_stopping_rounds=2, learning_rate=1.0)
-    found["stopped"] = stopped.fit(X, grade, eval_set=[(X[:50], grade[::-1][:50])], verbose=0), {}
-    found["scores"] = ThresholdClassifier().fit(latent, grade), {}
+    evaluated = {"eval_set": [(X[:50], grade[::-1][:50])], "verbose": 0}
+    found["stopped"] = partial(fitted, stopped, grade, **evaluated)
+    found["scores"] = partial(fitted, ThresholdClassifier(), grade, latent)
     return found
+
+
+MODELS = models()
 
 
 def written(model: Any, path: Any, rows: Any = X, **extras: Any) -> Any:
@@ -147,9 +168,9 @@ def outputs(session: Any, rows: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@each("name", list(models()))
+@each("name", MODELS)
 def test_a_graph_predicts_what_the_model_does(name, tmp_path):
-    model, extras = models()[name]
+    model, extras = MODELS[name]()
     given = latent[:, None] if name == "scores" else X
     found = outputs(written(model, tmp_path, given, dtype="float64", **extras), given)
     own = model if hasattr(model, "predict_proba") and not extras else None
@@ -173,8 +194,7 @@ def test_a_graph_predicts_what_the_model_does(name, tmp_path):
 
 
 def test_small_probabilities_keep_their_digits(tmp_path):
-    booster, _ = boosters("binary", "binary:logistic", event)
-    model = serving.ServedModel(booster, shift=LogOddsShift(-19.0))
+    model = serving.ServedModel(booster(0, "binary", event), shift=LogOddsShift(-19.0))
     p = outputs(written(model, tmp_path, dtype="float64"), X)["score"]
     assert p.max() < 1e-6
     np.testing.assert_allclose(p, model.predict_score(X), rtol=1e-13, atol=0)
@@ -284,7 +304,7 @@ def test_what_has_no_graph_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["two classes 0", "two classes 1", "thresholds 0", "K classes 1"])
 def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
-    model, extras = models()[name]
+    model, extras = MODELS[name]()
     own = graphs.of_library
 
     def off(model: Any) -> Any:
