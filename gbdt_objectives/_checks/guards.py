@@ -649,11 +649,6 @@ def shift_moves_log_odds(model: Model) -> None:
     )
 
 
-def implied_share(positive: float, kept: float, rate: float) -> float:
-    """The share of label 1 in the population whose negatives were kept at this rate."""
-    return positive / (positive + kept / rate)
-
-
 @guard(Sampling, "thinned", "rows_of", "kept", "rate")
 def thins_the_frequent_class(sampling: Sampling) -> None:
     """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
@@ -665,9 +660,9 @@ def thins_the_frequent_class(sampling: Sampling) -> None:
         if own < others / 4:
             raise ValueError(message)
         warn(message)
-    elif (kept := sampling.kept) < others - 3 * np.sqrt(others) and (  # not by chance
-        implied_share(others, kept, sampling.rate) > COMMON
-    ):
+        return
+    kept, by_chance = sampling.kept, 3 * np.sqrt(others)
+    if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
         warn(
             f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
             f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
@@ -712,21 +707,6 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
         warn(
             "sample_weight makes both classes weigh the same, as if every other row were an "
             "event, which the rate does not undo: leave sample_weight out"
-        )
-
-
-@guard(Sampling, "weights", "positive", "rate")
-def weights_are_not_balanced(sampling: Sampling) -> None:
-    """Weights by which both classes count the same must not stand beside a rate."""
-    w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
-    i, j = int(positive.argmax()), int(positive.argmin())
-    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N / (w[i] * P) - 1) > SAME_WEIGHT:
-        return
-    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
-        warn(
-            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
-            "which both count the same, and no rate undoes that: leave the weights out"
         )
 
 
