@@ -182,7 +182,7 @@ class Fitting:
 
     def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
-        y, w = one_column(self.given["y"]), self.given.get("sample_weight")
+        y, w = flat_labels(np.asarray(self.given["y"])), self.given.get("sample_weight")
         w = None if w is None else np.asarray(w)
         of_class = getattr(self.estimator, "class_weight", None)
         of_class = self.parameters.get("class_weight", of_class)
@@ -330,7 +330,7 @@ class Fitting:
         """The classes that a score is trained on, in their order: any two, or 0 to K-1."""
         if objective.n_classes is not None and objective.n_classes > 2:
             return np.arange(objective.n_classes)
-        target = one_column(self.given["y"])
+        target = flat_labels(np.asarray(self.given["y"]))
         if target.dtype.kind == "f":
             _checks.finite("y", target)
         check_classification_targets(target)  # no fractions
@@ -558,15 +558,9 @@ def read_metric(value: object) -> Any:
     return value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
 
 
-def one_column(y: ArrayLike) -> Array:
-    """Labels (n,) or (n, 1) as (n,)."""
-    target = np.asarray(y)
-    return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
-
-
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
     remedy = f"encode the classes, in their order, as 0 to {len(classes) - 1}"
-    target = one_column(y)
+    target = flat_labels(np.asarray(y))
     if np.shape(target) == (0,):  # of a worker without rows
         return np.empty(0, np.intp)
     return _checks.positions(name, target, classes, "the classes", remedy).astype(np.intp)

@@ -147,7 +147,13 @@ class Metric(Shown):
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        metric_called(self, form, stack)
+        library = _registry.BY_NAME.get(caller_of(stack) or "")
+        asks = form.cannot_stop_alone and not _workers.workers()
+        _calls.metric_called({
+            "name": self.name, "metric": self, "link": self.link, "library": library,
+            "form": form, "alone": _calls.free_network(stack) if asks else None,
+            "directions": directed(self, stack),
+        }, stack)  # fmt: skip
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
@@ -348,26 +354,6 @@ def free_name(metric: Any, stack: Stack) -> str:
     names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
     given.append((metric, next(name for name in names if name not in taken)))
     return str(given[-1][1])
-
-
-def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
-    """The training whose library calls a metric, in this form."""
-    library = _registry.BY_NAME.get(caller_of(stack) or "")
-    asks = form.cannot_stop_alone and not _workers.workers()
-    return _calls.metric_called({
-        "name": metric.name, "metric": metric, "link": metric.link, "library": library,
-        "form": form, "alone": _calls.free_network(stack) if asks else None,
-        "directions": directed(metric, stack), "predictions": predictions_of(stack, metric.link),
-    }, stack)  # fmt: skip
-
-
-def predictions_of(stack: Stack, read: Link | None) -> Link | None:
-    """The link by which a booster made a metric's predictions; None if they are margins, or what
-    ``read`` describes."""
-    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
-    if caller is None or frame is None:
-        return None
-    return _registry.library(caller).evaluated_as(frame.f_locals, read)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -196,7 +196,7 @@ def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts, read_call=read_call,
+    evaluated_as=evaluated_as, read_call=read_call,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
