@@ -712,12 +712,14 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
 
 @guard(Training, "loss", "rows")
 def rate_is_of_the_frequent_class(training: Training) -> None:
-    """The rate of an objective must thin the frequent class, label 0."""
+    """The rate of an objective must thin the frequent class, label 0, and weights not undo it."""
     rows, kept = training.rows, training.loss.keep_rate
     if kept is None or not len(rows):
         return
     rate, y = kept(rows), to_host(rows.y)
     w = np.ones(len(y)) if rows.w is None else to_host(rows.w)
+    if rows.w is not None:
+        Sampling(weights=w, positive=y == 1, rate=rate)
     positive = float(w @ y)
     negative = float(w.sum()) - positive
     if np.ndim(rate) and negative > 0:  # the one that keeps as many
@@ -727,15 +729,6 @@ def rate_is_of_the_frequent_class(training: Training) -> None:
             name="negative_keep_rate", thinned=0, rows_of=(np.inf, positive), kept=negative,
             rate=rate, to_name="make it label 1: y == event (words are in alphabetical order)",
         )  # fmt: skip
-
-
-@guard(Training, "loss", "rows")
-def weights_leave_the_correction_alone(training: Training) -> None:
-    """Weights must not undo the sampling for which the objective corrects."""
-    rows, kept = training.rows, training.loss.keep_rate
-    if kept is not None and rows.w is not None and len(rows):
-        y, w = to_host(rows.y), to_host(rows.w)
-        Sampling(weights=w, positive=y == 1, rate=kept(rows))
 
 
 @guard(Sampling, "classes")

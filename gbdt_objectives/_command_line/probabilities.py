@@ -298,8 +298,7 @@ def check_of(
         "tests": tests,
         "segments": [
             {key: getattr(found, name)[k] for key, name in OF_SEGMENTS.items()}
-            | {"p_value_adjusted": adjusted[2 + k]}
-            for k in range(len(rest_p))
+            | {"p_value_adjusted": adjusted[2 + k]} for k in range(len(rest_p))
         ],
     }  # fmt: skip
 

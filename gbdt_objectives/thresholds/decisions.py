@@ -246,10 +246,7 @@ class DecisionRule(_json.SavedAsJSON):
         **dict.fromkeys(("weights", "costs"), _json.read_numbers),
         "temperature": _json.read_number,
         "biases": _json.read_numbers,
-        **dict.fromkeys(
-            ("gain", "gain_error"),
-            lambda key, value: None if value is None else _json.read_number(key, value),
-        ),
+        **dict.fromkeys(("gain", "gain_error"), _json.read_number_or_none),
     }
 
     def __post_init__(self) -> None:

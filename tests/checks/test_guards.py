@@ -343,7 +343,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
      {"rows_of": (900, 100), "kept": 90, "rate": 0.1}),  # one to one, by chance
     ("thins_the_frequent_class", {"rows_of": (9700, 300), "kept": 97, "rate": 0.01}),  # 3 % events
     ("thins_the_frequent_class", {"rows_of": (np.inf, 300), "kept": 97, "rate": 0.01}),
-    ("weights_leave_the_correction_alone",
+    ("rate_is_of_the_frequent_class",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
@@ -417,7 +417,7 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("weights_leave_the_rate_alone",
      {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
      "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
-    ("weights_leave_the_correction_alone",
+    ("rate_is_of_the_frequent_class",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
     ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},
