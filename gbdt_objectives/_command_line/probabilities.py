@@ -92,8 +92,7 @@ def shift(o: SimpleNamespace) -> None:
     files.write_model(go.shift_intercept(files.read_model(o.model), delta), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
-    text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"
-    reports.tell(report, text, o.style)
+    reports.tell(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
     reports.told(o.output, "the corrected model")
 
 

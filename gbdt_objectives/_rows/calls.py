@@ -180,8 +180,7 @@ def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     facts["predictions"] = None  # are margins, or what it reads
     if room is not None and frame is not None:
         booster = frame.f_locals["self"]
-        evaluated_as = _registry.library(room).evaluated_as
-        facts["predictions"] = evaluated_as(frame.f_locals, facts["link"])
+        facts["predictions"] = _registry.library(room).evaluated_as(frame.f_locals, facts["link"])
         if booster not in _read and not _workers.engine():
             above = training_above(stack)
             if above[0] == room:

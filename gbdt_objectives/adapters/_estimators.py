@@ -358,8 +358,7 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
 
             return available_if(fitting.margins_decide)(ask) if name in OF_MARGINS else ask
 
-        kind.fit = fit
-        kind.export = Exported.export
+        kind.fit, kind.export = fit, Exported.export
         request_rows(kind)
         answers = {"predict": fitting.most_probable, "predict_proba": lambda self, p: p}
         answers = answers if issubclass(kind, ClassifierMixin) else {}

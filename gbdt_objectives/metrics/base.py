@@ -303,8 +303,7 @@ class RenderedMetric:
         return self.metric.__name__
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        form = _registry.BY_NAME[self.library]
-        return self.metric._answer(form, frames(), a, b, sample_weight)
+        return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)
 
 
 class XGBoostMetric(RenderedMetric):

@@ -475,5 +475,4 @@ def measure_gain(
         value[k] = target.of_counts(C)
         g += sign * row_losses(target.of_counts, C)[y, chosen]
     direction = 1 if target.greater_is_better else -1
-    error = float(np.sqrt((w * g) @ (w * g)) / w.sum())
-    return direction * float(value[0] - value[1]), error
+    return direction * float(value[0] - value[1]), float(np.sqrt((w * g) @ (w * g)) / w.sum())

@@ -135,8 +135,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             yield [first_round]
         finally:
             for dataset, score in zip(datasets, had, strict=False):
-                dataset._predictor = None
-                dataset.init_score = score
+                dataset._predictor, dataset.init_score = None, score
                 if _constructed(dataset):
                     dataset.set_field("init_score", score)
 

@@ -182,8 +182,7 @@ def read_trees(booster: lgb.Booster) -> Trees:
 def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
     feature, missing = int(node["split_feature"]), node["missing_type"]
     if node["decision_type"] == "==":
-        codes = [float(code) for code in str(node["threshold"]).split("||")]
-        return feature, MEMBER, codes, False
+        return feature, MEMBER, [float(code) for code in str(node["threshold"]).split("||")], False
     threshold = float(node["threshold"])
     if missing == "Zero":
         raise ValueError("the model has zero_as_missing=True, which ONNX has no operator for: "

@@ -316,8 +316,7 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
         return booster
     if trained not in OF_XGBOOST:
         raise start_at_margins(f"was trained on {trained!r}, whose base_score has its own unit")
-    numbers = np.atleast_1d(json.loads(shape["base_score"]))
-    margins = OF_XGBOOST[trained].forward(numbers)
+    margins = OF_XGBOOST[trained].forward(np.atleast_1d(json.loads(shape["base_score"])))
     base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
         base_score = float(link.inverse(margins)[0])
