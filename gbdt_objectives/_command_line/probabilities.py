@@ -333,8 +333,7 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         "normalized entropy": {"value": report["normalized_entropy"]},
     }  # fmt: skip
     measures = {"all rows": list(lines)} | {
-        head: texts(lines.values(), key)
-        for head, key in {
+        head: texts(lines.values(), key) for head, key in {
             "": "value", "low": "low", "high": "high", "p-value": "p_value",
             "adjusted": "p_value_adjusted",
         }.items()

@@ -49,8 +49,7 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
 
 
-FAR = 10
-"""Standard deviations of the labels from which a function's start is far from their centre."""
+FAR = 10  # standard deviations of labels, from which a function's start is far from their centre
 
 
 class Fitting:

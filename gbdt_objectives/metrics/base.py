@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from itertools import chain, count
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeVar, cast
 from weakref import finalize
 
@@ -249,9 +250,7 @@ class MetricLoss(Metric):
     def name(self) -> str:  # type: ignore[override]  # the one whose name depends on a field
         return f"{self.metric.name}_loss"
 
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]  # depends on a field
-        return self.metric.link
+    link = property(attrgetter("metric.link"))  # that of a field
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         self.metric._refuse_unclear(y_true, y_pred)

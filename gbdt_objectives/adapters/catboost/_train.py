@@ -214,8 +214,7 @@ LINKS = {
 """What margins of models of CatBoost's objectives are."""
 
 
-LINK = "gbdt_objectives_link"
-"""Where a model, and its file, name the link of an objective of ours."""
+LINK = "gbdt_objectives_link"  # where a model, and its file, name the link of an objective of ours
 OF_FILES: dict[str, Link] = {**BY_NAME, "score": Link.score(np.asarray, None)}
 
 

@@ -99,11 +99,6 @@ def names_of(model: Any) -> list[str] | None:
     return None if names == [f"Column_{k}" for k in range(len(names))] else names
 
 
-def same_names(own: list[str], given: list[str]) -> bool:
-    """Whether the model was trained on these columns; LightGBM writes spaces as underscores."""
-    return own == [name.replace(" ", "_") for name in given]
-
-
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
     known = list(booster_of(model).pandas_categorical or [])
     wanted = len(own) - own.count(None)
@@ -222,7 +217,8 @@ LIBRARY = OpenLibrary(
     misreads_newer=False, reader=reader, link_of=link_of, names_of=names_of, margin=margin,
     count_outputs=lambda model: int(booster_of(model).num_model_per_iteration()),
     count_features=lambda model: int(booster_of(model).num_feature()),
-    same_names=same_names, categories_of=categories_of,
+    same_names=lambda own, given: own == [name.replace(" ", "_") for name in given],  # as it writes
+    categories_of=categories_of,
     write=lambda model, path: booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     open_booster=open_booster, restore=restore, trees=read_trees,
