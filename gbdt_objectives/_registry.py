@@ -52,9 +52,8 @@ XGBOOST = Named(
     name="xgboost", package="xgboost", alias="xgb", title="XGBoost", floor="2.1",
     prefix="XGB", margin_flag="output_margin", endings=(".json", ".ubj"),
     rendering="metric.xgboost as custom_metric= or eval_metric=",
-    takes_start=True, no_default="disable_default_eval_metric=True",
+    takes_start=True, no_default="disable_default_eval_metric=True", classifier_reads=(2,),
     adds_start="give the rows to predict a base_margin too",
-    classifier_reads=(2,),
     classifier_misreads="would take the logistic function or softmax of a margin for the "
     "probability of",
 )  # fmt: skip

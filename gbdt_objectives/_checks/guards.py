@@ -656,11 +656,6 @@ def shift_moves_log_odds(model: Model) -> None:
     )
 
 
-def implied_share(positive: float, kept: float, rate: float) -> float:
-    """The share of label 1 in the population whose negatives were kept at this rate."""
-    return positive / (positive + kept / rate)
-
-
 @guard(Sampling, "thinned", "rows_of", "kept", "rate")
 def thins_the_frequent_class(sampling: Sampling) -> None:
     """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
@@ -672,9 +667,9 @@ def thins_the_frequent_class(sampling: Sampling) -> None:
         if own < others / 4:
             raise ValueError(message)
         warn(message)
-    elif (kept := sampling.kept) < others - 3 * np.sqrt(others) and (  # not by chance
-        implied_share(others, kept, sampling.rate) > COMMON
-    ):
+        return
+    kept, by_chance = sampling.kept, 3 * np.sqrt(others)
+    if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
         warn(
             f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
             f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
@@ -711,29 +706,16 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
         )
 
 
-@guard(Sampling, "weights", "positive", "rate")
-def weights_are_not_balanced(sampling: Sampling) -> None:
-    """Weights by which both classes count the same must not stand beside a rate."""
-    w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
-    i, j = int(positive.argmax()), int(positive.argmin())
-    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N / (w[i] * P) - 1) > SAME_WEIGHT:
-        return
-    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
-        warn(
-            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
-            "which both count the same, and no rate undoes that: leave the weights out"
-        )
-
-
 @guard(Training, "loss", "rows")
 def rate_is_of_the_frequent_class(training: Training) -> None:
-    """The rate of an objective must thin the frequent class, label 0."""
+    """The rate of an objective must thin the frequent class, label 0, and weights not undo it."""
     rows, kept = training.rows, training.loss.keep_rate
     if kept is None or not len(rows):
         return
     rate, y = kept(rows), to_host(rows.y)
     w = np.ones(len(y)) if rows.w is None else to_host(rows.w)
+    if rows.w is not None:
+        Sampling(weights=w, positive=y == 1, rate=rate)
     positive = float(w @ y)
     negative = float(w.sum()) - positive
     if np.ndim(rate) and negative > 0:  # the one that keeps as many
@@ -743,15 +725,6 @@ def rate_is_of_the_frequent_class(training: Training) -> None:
             name="negative_keep_rate", thinned=0, rows_of=(np.inf, positive), kept=negative,
             rate=rate, to_name="make it label 1: y == event (words are in alphabetical order)",
         )  # fmt: skip
-
-
-@guard(Training, "loss", "rows")
-def weights_leave_the_correction_alone(training: Training) -> None:
-    """Weights must not undo the sampling for which the objective corrects."""
-    rows, kept = training.rows, training.loss.keep_rate
-    if kept is not None and rows.w is not None and len(rows):
-        y, w = to_host(rows.y), to_host(rows.w)
-        Sampling(weights=w, positive=y == 1, rate=kept(rows))
 
 
 @guard(Sampling, "classes")

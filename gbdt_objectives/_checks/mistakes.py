@@ -70,14 +70,11 @@ MOVED = {
         "objectives.delayed_logloss_objective": "experimental.delayed_logloss_objective",
         "priors.DelayDistribution": "experimental.DelayDistribution",
         "priors.delay_distribution": "experimental.delay_distribution",
-        **{
-            f"estimators.{name}": f"calibration.{name}"
-            for name in (
-                "BetaCalibrator", "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator",
-                "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
-                "VennAbersCalibrator", "choose_calibrator",
-            )
-        },
+        **{f"estimators.{name}": f"calibration.{name}" for name in (
+            "BetaCalibrator", "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator",
+            "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
+            "VennAbersCalibrator", "choose_calibrator",
+        )},
     }.items()
 }  # fmt: skip
 """Names that still work at an old place, and the new one."""

@@ -65,44 +65,30 @@ WORDS = {
 """Our names, and those of the same meaning elsewhere: write ours with the same value."""
 
 SENTENCES = each_row({
-    "eval_set": {
-        "write eval_set=[(X_val, y_val)]":
+    "eval_set": {"write eval_set=[(X_val, y_val)]":
             "eval_X eval_y X_val y_val validation_data valid_sets evals",
         "pass the rows themselves, eval_set=[(X_val, y_val)]":
-            "validation_fraction validation_split",
-    },
-    "eval_sample_weight": {
-        "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
-    },
-    "labels": {
-        "write labels=range({})": "n_classes num_class num_classes N K",
+            "validation_fraction validation_split"},
+    "eval_sample_weight": {"write eval_sample_weight=[w_val]":
+            "sample_weight_eval_set sample_weight_val"},
+    "labels": {"write labels=range({})": "n_classes num_class num_classes N K",
         "write labels=, all classes in order":
-            "pos_label label_min label_max min_rating max_rating label_range",
-    },
-    "label_range": {
-        "write label_range=(lowest, highest)": "n_classes num_class num_classes min_rating "
-        "max_rating label_min label_max min_value max_value y_true labels classes",
-    },
-    "n_classes": {
-        "write n_classes=": "num_class num_classes K",
-        "write n_classes=, how many there are": "labels label_range classes",
-    },
+            "pos_label label_min label_max min_rating max_rating label_range"},
+    "label_range": {"write label_range=(lowest, highest)": "n_classes num_class num_classes "
+            "min_rating max_rating label_min label_max min_value max_value y_true labels classes"},
+    "n_classes": {"write n_classes=": "num_class num_classes K",
+        "write n_classes=, how many there are": "labels label_range classes"},
     "outputs": {"write outputs={}": "n_classes num_class num_classes"},
-    "intercept": {
-        "write intercept=, the constant to start at, as a margin": "base_score init_score",
-    },
-    "center": {
-        "write center= for the mean of the labels and spread= for their variance":
-            "a b mean var variance std",
-    },
+    "intercept": {"write intercept=, the constant to start at, as a margin":
+            "base_score init_score"},
+    "center": {"write center= for the mean of the labels and spread= for their variance":
+            "a b mean var variance std"},
     "delta": {"write delta=, what to add to the log-odds": "offset log_odds intercept base_score"},
-    "shift": {
-        "write shift=, what log_odds_shift returned": "delta log_odds offset",
+    "shift": {"write shift=, what log_odds_shift returned": "delta log_odds offset",
         "write shift=log_odds_shift({}=...)":
             "negative_keep_rate train_prior target_prior positive_keep_rate",
         "weights of the classes are no sampling rate; pass shift=imbalance_shift(booster), or "
-        "class_keep_rates= for rows that were copied": "scale_pos_weight class_weight pos_weight",
-    },
+        "class_keep_rates= for rows that were copied": "scale_pos_weight class_weight pos_weight"},
     "negative_keep_rate": {
         "for the weight of a negative that was kept write negative_keep_rate=1 / weight":
             "alpha imbalance_alpha",
@@ -115,37 +101,26 @@ SENTENCES = each_row({
             "scale_pos_weight pos_weight class_weight",
         "it starts at the labels' own log-odds; the sampling rate is negative_keep_rate=":
             "init_score base_score offset shift",
-        "write negative_keep_rate=rates[0], the rate of label 0": "class_keep_rates",
-    },
-    "target_prior": {
-        "as the share of the positives in the population write target_prior=": "prior",
-        "write target_prior={label: probability}, the classes as they should weigh": "class_weight",
-    },
+        "write negative_keep_rate=rates[0], the rate of label 0": "class_keep_rates"},
+    "target_prior": {"as the share of the positives in the population write target_prior=": "prior",
+        "write target_prior={label: probability}, the classes as they should weigh":
+            "class_weight"},
     "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
-    "cv": {
-        "copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
-            "counts",
-    },
-    "alpha": {
-        "as the weights of the classes write alpha=": "weight weights class_weight pos_weight",
-    },
-    "matrix": {
-        "write matrix=, the cost of each true class (rows) and predicted one (columns)":
-            "cost_matrix fp fn cost_fp cost_fn utility",
-    },
-    "cost": {
-        "write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
-            "weights cost_matrix",
-    },
-    "constraints": {
-        "write constraints={'precision': {}}": "min_precision target_precision precision",
+    "cv": {"copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
+            "counts"},
+    "alpha": {"as the weights of the classes write alpha=":
+            "weight weights class_weight pos_weight"},
+    "matrix": {"write matrix=, the cost of each true class (rows) and predicted one (columns)":
+            "cost_matrix fp fn cost_fp cost_fn utility"},
+    "cost": {"write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
+            "weights cost_matrix"},
+    "constraints": {"write constraints={'precision': {}}":
+            "min_precision target_precision precision",
         "write constraints={'recall': {}}": "min_recall target_recall recall",
         "write constraints={'false_positive_rate': {}}": "max_fpr fpr",
-        "write constraints={metric: bound}": "constraint bounds target_level",
-    },
-    "confidence_level": {
-        "as a level of significance write confidence_level=1 - {}": "alpha significance_level",
-    },
+        "write constraints={metric: bound}": "constraint bounds target_level"},
+    "confidence_level": {"as a level of significance write confidence_level=1 - {}":
+            "alpha significance_level"},
     "m": {"as additive smoothing write m=, rows that count as the prior": "alpha laplace"},
     "n_bins": {"write n_bins=, their number": "bins"},
     "input_space": {"write input_space='margin' for log-odds": "logits input_type"},
@@ -153,13 +128,10 @@ SENTENCES = each_row({
     "strategy": {"write strategy='quantile' or 'uniform'": "adaptive equal_intervals"},
     "partition": {"write partition=, the pieces within which rows agree": "bins n_bins"},
     "ensemble": {"write ensemble=False for one model of all rows, which is refit=True": "refit"},
-    "early_stopping_rounds": {
-        "write early_stopping_rounds=, after so many rounds without gain":
-            "early_stopping callbacks",
-    },
-    "function": {
-        "write one function of (y_true, margin, sample_weight) that returns both": "grad hess",
-    },
+    "early_stopping_rounds": {"write early_stopping_rounds=, after so many rounds without gain":
+            "early_stopping callbacks"},
+    "function": {"write one function of (y_true, margin, sample_weight) that returns both":
+            "grad hess"},
     "method": {"write method=, the algorithm's name": "thresholds"},
     "groups": {"groups= keeps rows of one split together; write groups=": "group"},
 })  # fmt: skip
@@ -199,71 +171,55 @@ _ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
 
 _OF_ESTIMATOR = "set early_stopping_rounds of the estimator"
 ARGUMENTS = each_row({
-    "CalibratedClassifier": {
-        _SIGMOID: "method", _WRAPPED: "n_jobs verbose n_estimators",
+    "CalibratedClassifier": {_SIGMOID: "method",
+        _WRAPPED: "n_jobs verbose n_estimators",
         "write cv=KFold(5, shuffle=True, random_state=...) for folds that are drawn":
             "random_state shuffle",
-        "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive",
-    },
+        "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive"},
     "DownsampledClassifier": {_WRAPPED: "n_jobs verbose"},
-    "QWKClassifier": {
-        _ALWAYS_KAPPA: "scoring metric eval_metric",
+    "QWKClassifier": {_ALWAYS_KAPPA: "scoring metric eval_metric",
         "the algorithm that places them is method=": "thresholds",
         "write estimator=, which takes a list too": "estimators",
         "write segment=, the column of X that holds them": "segments",
-        _WRAPPED: "n_estimators learning_rate max_depth",
-    },
+        _WRAPPED: "n_estimators learning_rate max_depth"},
     "CalibratedClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
     "DownsampledClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
     "QWKClassifier.fit": {
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
-        "them": "eval_set early_stopping_rounds callbacks",
-    },
+        "them": "eval_set early_stopping_rounds callbacks"},
     "ThresholdClassifier": {
         "fit finds them; given ones are for apply_thresholds(score, thresholds, labels)":
             "thresholds threshold coef",
         "it takes scores, no estimator: fit(score, y)": "estimator model",
-        "leave it out: kappa is quadratic; others are metric=": "weights",
-    },
+        "leave it out: kappa is quadratic; others are metric=": "weights"},
     "Thresholds": {"write values=, which is the first argument": "thresholds"},
     "VennAbersCalibrator": {
         "give the estimator to CalibratedClassifier(estimator, VennAbersCalibrator(), cv=...)":
-            "estimator inductive n_splits cal_size random_state",
-    },
-    "calibration_ratio": {
-        "one ratio for each group is calibration_ratio_by_segment": "groups segments",
-    },
-    "choose_calibrator": {
-        "leave it out: all candidates are compared by log loss": "methods scoring metric",
-    },
-    "cross_validate_thresholds": {
-        "leave it out: in_sample_score has it": "return_train_score",
-        "leave it out: kappa is quadratic; others are metric=": "weights",
-    },
+            "estimator inductive n_splits cal_size random_state"},
+    "calibration_ratio": {"one ratio for each group is calibration_ratio_by_segment":
+            "groups segments"},
+    "choose_calibrator": {"leave it out: all candidates are compared by log loss":
+            "methods scoring metric"},
+    "cross_validate_thresholds": {"leave it out: in_sample_score has it": "return_train_score",
+        "leave it out: kappa is quadratic; others are metric=": "weights"},
     "cv": {"leave it out: callbacks= sees each booster": "return_cvbooster"},
-    "decide": {
-        "one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
-        "write metric=cost_metric(matrix)": "cost_matrix utility costs",
-    },
+    "decide": {"one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
+        "write metric=cost_metric(matrix)": "cost_matrix utility costs"},
     "export": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
     "export_onnx": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
     "extended_qwk_metric": {
         "write y_true= for the label of each row, target_prior={label: probability} for classes":
-            "labels n_classes num_class num_classes",
-    },
-    "fit_segment_shift": {
-        "write segments=; groups are rows that share a side of a split": "groups group",
-        "write handle_unknown=": "handle_unseen",
-    },
+            "labels n_classes num_class num_classes"},
+    "fit_segment_shift": {"write segments=; groups are rows that share a side of a split":
+            "groups group",
+        "write handle_unknown=": "handle_unseen"},
     "ReliabilityDisplay.from_predictions": {
-        "write probability={name: probability}, of several models too": "name",
-    },
-    "ThresholdDisplay.from_predictions": {
-        "leave it out: the bins of the picture follow the scores": "bins n_bins",
-    },
+        "write probability={name: probability}, of several models too": "name"},
+    "ThresholdDisplay.from_predictions": {"leave it out: the bins of the picture follow the scores":
+            "bins n_bins"},
     "check_objective": {
-        "write y_true= for the labels of rows, n_classes= for how many classes there are": "labels",
-    },
+        "write y_true= for the labels of rows, n_classes= for how many classes there are":
+            "labels"},
     "kappa_objective": {_ROWS_OR_CLASSES: "labels"},
     "qwk_objective": {_ROWS_OR_CLASSES: "labels"},
     "negative_downsample": {"leave X out: it returns the positions of the rows, X[positions]": "X"},
@@ -271,21 +227,15 @@ ARGUMENTS = each_row({
     "optimize_thresholds": {"write metric='macro_f1' or another name of a metric": "average"},
     "quadratic_weighted_kappa": {
         "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "
-        "kappa_cost_metric(matrix)": "weights",
-    },
-    "qwk_metric": {
-        "leave it out: the result has a form for each library as an attribute":
-            " ".join(row.title for row in BY_NAME.values()),
-    },
-    "shift_intercept": {
-        "write shift=log_odds_shift({}=...)": "target_prior train_prior positive_keep_rate",
-        "pass shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance class_weight",
-    },
-    "train": {
-        _ON_THE_DATA: "weight sample_weight class_weight",
+        "kappa_cost_metric(matrix)": "weights"},
+    "qwk_metric": {"leave it out: the result has a form for each library as an attribute":
+            " ".join(row.title for row in BY_NAME.values())},
+    "shift_intercept": {"write shift=log_odds_shift({}=...)":
+            "target_prior train_prior positive_keep_rate",
+        "pass shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance class_weight"},
+    "train": {_ON_THE_DATA: "weight sample_weight class_weight",
         "write evals=[(data, name), ...]": "watchlist valid_sets valid_names eval_set",
-        "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric metrics",
-    },
+        "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric metrics"},
 })  # fmt: skip
 """What one function, class or ``Class.method`` says of a word."""
 
@@ -405,30 +355,22 @@ CATBOOST = (
 """What to do where CatBoost itself is given an objective or a metric."""
 
 OBJECTS = each_row({
-    "Thresholds": {
-        "it is an array itself: thresholds[0], list(thresholds), thresholds.values":
+    "Thresholds": {"it is an array itself: thresholds[0], list(thresholds), thresholds.values":
             "coef_ coef coefficients threshold threshold_ best_threshold_ thresholds_ x",
         "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))": "fun score",
-        "gbdt_objectives.plotting.ThresholdDisplay draws them": "plot",
-    },
+        "gbdt_objectives.plotting.ThresholdDisplay draws them": "plot"},
     "ThresholdStatistics": {"add them, one + other": "merge update combine"},
     "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot"},
     "SegmentRatios": {"to_frame() makes a pandas DataFrame of them": "to_pandas to_dict"},
-    "ServedModel": {
-        "gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
-        "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
-    },
+    "ServedModel": {"gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
+        "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx"},
     "RegressorMixin": {"probabilities are those of the Classifier": "predict_proba"},
-    "Wrapping": {
-        "the fitted members have it, .estimator_ or each of .estimators_":
-            "feature_importances_ best_iteration best_iteration_",
-    },
+    "Wrapping": {"the fitted members have it, .estimator_ or each of .estimators_":
+            "feature_importances_ best_iteration best_iteration_"},
     "Metric": {CATBOOST: "is_max_optimal evaluate get_final_error"},
-    "Objective": {
-        CATBOOST: "calc_ders_range calc_ders_multi",
+    "Objective": {CATBOOST: "calc_ders_range calc_ders_multi",
         "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
-        "its link turns margins into predictions, objective.link.inverse(margin)": "predict",
-    },
+        "its link turns margins into predictions, objective.link.inverse(margin)": "predict"},
 })  # fmt: skip
 """What objects of one class say of an attribute."""
 

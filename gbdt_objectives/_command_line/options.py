@@ -32,21 +32,17 @@ COLUMNS = {
 PHRASES = {
     "pass -score": "give a column of -score",
     r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
-    ", as pilot_keep_rates does": "",
-    r", numpy.repeat\(rows, counts\)": "",
+    ", as pilot_keep_rates does": "", r", numpy.repeat\(rows, counts\)": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
-    " and no such weights": ", and leave --weight out",
-    "not in labels": "not in --labels",
-    r"sorted\(labels.*?\), ": "",
-    "every class in labels": "every class in --labels",
-    "raise its rate": "raise --negative-keep-rate",
-    r" or label_range=.* of threshold_metric": "",
+    " and no such weights": ", and leave --weight out", "not in labels": "not in --labels",
+    r"sorted\(labels.*?\), ": "", "every class in labels": "every class in --labels",
+    "raise its rate": "raise --negative-keep-rate", r" or label_range=.* of threshold_metric": "",
     r"pass 1 - y, or .* it is meant": "swap labels 0 and 1, unless --negative-keep-rate is meant",
     r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",
     r"pass class_keep_rates=.*": "give --train-prior and --target-prior",
     r"delta must have shape .*": "a shift is for models of one output, for label 1",
-}
+}  # fmt: skip
 """What functions call things that are no arguments of a command, and what they are called here."""
 
 

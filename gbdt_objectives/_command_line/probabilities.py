@@ -92,8 +92,7 @@ def shift(o: SimpleNamespace) -> None:
     files.write_model(go.shift_intercept(files.read_model(o.model), delta), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
-    text = f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}"
-    reports.tell(report, text, o.style)
+    reports.tell(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
     reports.told(o.output, "the corrected model")
 
 
@@ -298,8 +297,7 @@ def check_of(
         "tests": tests,
         "segments": [
             {key: getattr(found, name)[k] for key, name in OF_SEGMENTS.items()}
-            | {"p_value_adjusted": adjusted[2 + k]}
-            for k in range(len(rest_p))
+            | {"p_value_adjusted": adjusted[2 + k]} for k in range(len(rest_p))
         ],
     }  # fmt: skip
 
@@ -335,8 +333,7 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         "normalized entropy": {"value": report["normalized_entropy"]},
     }  # fmt: skip
     measures = {"all rows": list(lines)} | {
-        head: texts(lines.values(), key)
-        for head, key in {
+        head: texts(lines.values(), key) for head, key in {
             "": "value", "low": "low", "high": "high", "p-value": "p_value",
             "adjusted": "p_value_adjusted",
         }.items()

@@ -64,18 +64,20 @@ def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     return (at for at in above if at[0] in _registry.NAMES)
 
 
-def estimator_above(stack: Stack) -> object:
-    """The estimator whose ``fit`` trains the booster that calls us; None for other trainings."""
-    trainings = 0
+def training_above(stack: Stack) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The library whose ``train`` or ``cv`` stands above us, its locals, and those of the ``fit``
+    of an estimator that calls it; empty where there is none."""
+    library, seen = "", dict[str, Any]()
     for room, frame in stack:
-        if room not in _registry.NAMES:
+        function = frame.f_code.co_name
+        if room not in _registry.NAMES or function not in ("fit", "train", "cv"):
             continue
-        if frame.f_code.co_name == "fit":
-            return frame.f_locals.get("self")
-        trainings += frame.f_code.co_name in ("train", "cv")
-        if trainings > 1:
-            return None
-    return None
+        if function == "fit":
+            return library, seen, frame.f_locals
+        if library:
+            break
+        library, seen = room, frame.f_locals
+    return library, seen, {}
 
 
 def free_network(stack: Stack) -> _registry.Named | None:
@@ -110,27 +112,19 @@ _read: WeakSet[Any] = WeakSet()  # boosters and what cv trains, whose calls were
 DOORS = "gbdt_objectives.adapters"  # of trainings that know all this, and have asked
 
 
-def read_call(room: str, owner: Any, estimator: object, name: str, stack: Stack) -> dict[str, Any]:
+def read_call(
+    owner: Any, name: str, room: str, seen: dict[str, Any], fit: dict[str, Any]
+) -> dict[str, Any]:
     """What the library's train or cv that calls us was given, once: nothing of a worker, which sees
     its own rows only, or of a training of our own, which has asked before. ``name`` is the
-    objective of the booster."""
+    objective of the booster; the others are those of :func:`training_above`."""
     if owner in _read or _workers.workers():
         return {}
     _read.add(owner)
-    seen: dict[str, Any] = {}
-    fit: dict[str, Any] = {}
-    for at, frame in stack:
-        function = frame.f_code.co_name
-        if at == room and function in ("train", "cv") and not seen:
-            seen = frame.f_locals
-        elif at == room and function == "fit" and estimator is not None:
-            fit = frame.f_locals
-            break
-    callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(estimator).__mro__)
-    if not seen or any(kind.__module__.startswith(DOORS) for kind in callers):
+    callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(fit.get("self")).__mro__)
+    if any(kind.__module__.startswith(DOORS) for kind in callers):
         return {}
-    library = _registry.library(room)
-    return library.earlier_facts(seen) | library.read_call(seen, fit, name)
+    return _registry.library(room).read_call(seen, fit, name)
 
 
 def ask(facts: dict[str, Any]) -> Training:
@@ -146,7 +140,8 @@ def objective_called(
     objective: Any, caller: str | None, booster: Any, owner: Any, stack: Stack
 ) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
-    estimator, loss = estimator_above(stack), objective.equations
+    above, loss = training_above(stack), objective.equations
+    estimator = above[-1].get("self")
     facts: dict[str, Any] = {"name": loss.name, "link": loss.link, "engine": _workers.engine()}
     rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
     known = (*_registry.NAMES, "gbdt_objectives")  # between two of these is a user's function
@@ -161,8 +156,8 @@ def objective_called(
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)
         facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
-        if not facts["engine"]:
-            facts |= read_call(caller, owner, estimator, facts["named_as"], stack)
+        if not facts["engine"] and above[0] == caller:
+            facts |= read_call(owner, facts["named_as"], *above)
         if not facts["blended"]:
             facts |= {"objective": objective, "predicts_by": facts["transform"] or IDENTITY}
     return ask(facts)
@@ -182,9 +177,13 @@ def note(said: tuple[str, bool, str | None], value: float) -> None:
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     """The training whose library calls a metric, of which these facts are known."""
     room, frame = call_of(EVALUATES, stack)
-    booster = None if frame is None else frame.f_locals["self"]
-    if room is not None and booster not in _read and not _workers.engine():
-        owner = cross_validation(stack) or booster
-        facts |= read_call(room, owner, estimator_above(stack), "", stack)
-        _read.add(booster)  # one of several folds
+    facts["predictions"] = None  # are margins, or what it reads
+    if room is not None and frame is not None:
+        booster = frame.f_locals["self"]
+        facts["predictions"] = _registry.library(room).evaluated_as(frame.f_locals, facts["link"])
+        if booster not in _read and not _workers.engine():
+            above = training_above(stack)
+            if above[0] == room:
+                facts |= read_call(cross_validation(stack) or booster, "", *above)
+            _read.add(booster)  # one of several folds
     return ask(facts)

@@ -131,8 +131,7 @@ def check_labels(rows: Rows, domain: Domain) -> None:
     y, w = to_host(rows.y), to_host(rows.w)
     if w is not None and isinstance(domain, Interval):
         _checks.finite("y_true", y)
-        inside = float(np.clip([-1e30, 1e30], domain.low, domain.high).mean())
-        y = np.where(w > 0, y, inside)
+        y = np.where(w > 0, y, float(np.clip([-1e30, 1e30], domain.low, domain.high).mean()))
     domain.check("y_true", y)
 
 

@@ -100,6 +100,10 @@ def read_number(key: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def read_number_or_none(key: str, value: object) -> float | None:
+    return None if value is None else read_number(key, value)
+
+
 def is_finite_number(value: object) -> bool:
     try:
         return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]

@@ -80,8 +80,7 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if objective is None and params.get("objective") is not None:
         _refuse_as_parameter(function, params["objective"])
     check_is_objective(objective)
-    row = EVERY[library.name]
-    request.training.know(library=row, objective=objective, link=objective.link)
+    request.training.know(library=EVERY[library.name], objective=objective, link=objective.link)
     if metric is not None or function == "cv":
         check_is_metric(metric)
         request.training.know(metric=metric)

@@ -49,8 +49,7 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
 
 
-FAR = 10
-"""Standard deviations of the labels from which a function's start is far from their centre."""
+FAR = 10  # standard deviations of labels, from which a function's start is far from their centre
 
 
 class Fitting:
@@ -182,7 +181,7 @@ class Fitting:
 
     def labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
-        y, w = one_column(self.given["y"]), self.given.get("sample_weight")
+        y, w = flat_labels(np.asarray(self.given["y"])), self.given.get("sample_weight")
         w = None if w is None else np.asarray(w)
         of_class = getattr(self.estimator, "class_weight", None)
         of_class = self.parameters.get("class_weight", of_class)
@@ -330,7 +329,7 @@ class Fitting:
         """The classes that a score is trained on, in their order: any two, or 0 to K-1."""
         if objective.n_classes is not None and objective.n_classes > 2:
             return np.arange(objective.n_classes)
-        target = one_column(self.given["y"])
+        target = flat_labels(np.asarray(self.given["y"]))
         if target.dtype.kind == "f":
             _checks.finite("y", target)
         check_classification_targets(target)  # no fractions
@@ -358,8 +357,7 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
 
             return available_if(fitting.margins_decide)(ask) if name in OF_MARGINS else ask
 
-        kind.fit = fit
-        kind.export = Exported.export
+        kind.fit, kind.export = fit, Exported.export
         request_rows(kind)
         answers = {"predict": fitting.most_probable, "predict_proba": lambda self, p: p}
         answers = answers if issubclass(kind, ClassifierMixin) else {}
@@ -558,15 +556,9 @@ def read_metric(value: object) -> Any:
     return value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
 
 
-def one_column(y: ArrayLike) -> Array:
-    """Labels (n,) or (n, 1) as (n,)."""
-    target = np.asarray(y)
-    return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
-
-
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
     remedy = f"encode the classes, in their order, as 0 to {len(classes) - 1}"
-    target = one_column(y)
+    target = flat_labels(np.asarray(y))
     if np.shape(target) == (0,):  # of a worker without rows
         return np.empty(0, np.intp)
     return _checks.positions(name, target, classes, "the classes", remedy).astype(np.intp)

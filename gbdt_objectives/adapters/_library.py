@@ -125,8 +125,6 @@ class OpenLibrary(TrainingLibrary):
     -> the facts of a training."""
     note: Callable[[tuple[str, bool, str | None], float, Any], None] = lambda *given: None
     """Let early stopping know what a metric of ours said, if it does not itself."""
-    earlier_facts: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda seen: {}
-    """What is known of an earlier model among the locals of a training."""
 
     # What parameters did to the intercept.
     read_odds: Callable[[Any, ArrayLike | None], float]

@@ -102,8 +102,7 @@ class StartedObjective:
         shifts: bool = False, given: str = "", lacks: Start = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
-        self.training = training
-        self.shifts, self.lacks = shifts, lacks
+        self.training, self.shifts, self.lacks = training, shifts, lacks
         self.shift: Start = 0.0
         self.anew: Objective | None = None
         self._bound: BoundObjective | None = None

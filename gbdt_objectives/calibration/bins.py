@@ -165,8 +165,7 @@ def expected_calibration_error(
         y_true, probability, sample_weight = rows.y, rows.p, rows.w
     columns = _rows.label_1_columns(y_true, probability, sample_weight) | {"keep_rate": rate}
     bins = make_bins(columns, n_bins, strategy)
-    gap = np.abs(bins.probability - bins.frequency)
-    return float(np.average(gap, weights=bins.weight))
+    return float(np.average(np.abs(bins.probability - bins.frequency), weights=bins.weight))
 
 
 def predicted_class(rows: LabelledRows) -> LabelledRows:
@@ -238,8 +237,7 @@ def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
     else:
         ends = PredictionCounts.of(rows).ends(n_bins, strategy)
     b = np.searchsorted(ends, rows.p)
-    filled = np.bincount(b) > 0
-    return np.asarray((np.cumsum(filled) - 1)[b])
+    return np.asarray((np.cumsum(np.bincount(b) > 0) - 1)[b])
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> int:

@@ -357,8 +357,7 @@ class LogitCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        target = finite_targets(y, z, w)
-        self.slope_, self.intercept_ = fit_logistic([z], target, w, offset=offset)
+        self.slope_, self.intercept_ = fit_logistic([z], finite_targets(y, z, w), w, offset=offset)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 

@@ -55,8 +55,7 @@ def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
 
 def free_gradient(gradient: Array, theta: Array, lowest: Array) -> float:
     """The largest element of the gradient that is not up against a bound."""
-    bound = (theta <= lowest) & (gradient > 0)
-    return float(np.abs(np.where(bound, 0, gradient)).max())
+    return float(np.abs(np.where((theta <= lowest) & (gradient > 0), 0, gradient)).max())
 
 
 def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:

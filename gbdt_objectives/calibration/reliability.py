@@ -126,5 +126,4 @@ def _interval(
     n1, n0 = n1 / effect, n0 / effect
     tail = (1 - level) / 2
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
-    high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
-    return low, high
+    return low, np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)

@@ -472,8 +472,7 @@ def segment_sums(
             pi = np.minimum(true[np.searchsorted(ends, p)] * p, 1.0)
             positive = pi / (pi + (1 - pi) * rate)  # the probability that a kept row is positive
             stands = positive + (1 - positive) / rate**2
-        squares = (w * p) ** 2 * stands
-        return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, squares]
+        return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands]
 
     sums = rows.sums(g, G, terms)
     pairs = np.zeros((6, G)) if owner is None else pair_sums(rows, owner, g, G)
@@ -586,8 +585,7 @@ def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
 def tail(X: Array, N: Array, k: Array) -> Array:
     """The probability of more than X successes in N trials, and half that of X."""
     at_least = np.where(X > 0, betainc(np.maximum(X, TINY), N - X + 1, k), 1.0)
-    above = np.where(X < N, betainc(X + 1, np.maximum(N - X, TINY), k), 0.0)
-    return (at_least + above) / 2
+    return (at_least + np.where(X < N, betainc(X + 1, np.maximum(N - X, TINY), k), 0.0)) / 2
 
 
 def holm(p_value: Array) -> Array:

@@ -133,8 +133,7 @@ def calibration_error_test(
         raise ValueError(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
         )
-    owner = own.owners(groups)
-    bins = sum_bins(own, b, owner)
+    bins = sum_bins(own, b, own.owners(groups))
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
     sampled = bins if np.all(own.rate == 1) else sampled_bins(bins, own, b)
@@ -244,8 +243,7 @@ class SampledBins(BinSums):
     def population_error(self, gap: Array) -> float:
         pi = self.probability(gap)
         n = self.stand(pi)
-        gaps = np.bincount(self.bin, n * (self.cell_p - pi))
-        return float(np.abs(gaps).sum() / n.sum())
+        return float(np.abs(np.bincount(self.bin, n * (self.cell_p - pi))).sum() / n.sum())
 
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
         pi = self.probability(gap)
@@ -342,8 +340,7 @@ def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Ar
     estimated by the products of their residuals. Directions in which it is negative are left out,
     the others shortened to the same trace."""
     sums, alone = group_sums(rows, residual, b, owner)
-    covariance = (sums.T @ sums).toarray() - np.diag(alone)
-    size, direction = np.linalg.eigh(covariance)
+    size, direction = np.linalg.eigh((sums.T @ sums).toarray() - np.diag(alone))
     if size.sum() < 1e-9 * float(rows.copies(residual) @ residual):  # sums round
         return np.zeros((len(alone), 0))
     kept = size > 0
@@ -375,8 +372,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     low = bins.rounded_down(error)
     high = max(error, float(np.median(null))) * (1 + 1e-9) + 1e-12
     least = 1 / (bins.m + 2)  # certain predictions are as uncertain as m rows can tell
-    certain = bins.p * (1 - bins.p) == 0
-    p = np.where(certain, np.clip(bins.p, least, 1 - least), bins.p)
+    p = np.where(bins.p * (1 - bins.p) == 0, np.clip(bins.p, least, 1 - least), bins.p)
     s = np.sqrt(bins.variance(p) + (bins.pairs**2).sum(axis=1)) / bins.W
     step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
 
@@ -384,8 +380,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
 
     def gaps(c: float) -> Array:
         size = np.maximum(np.abs(bins.d) - c * step, 0)
-        wanted = np.where(upward, -size, size)
-        return np.asarray(bins.p - np.clip(bins.p - wanted, 0, 1))
+        return np.asarray(bins.p - np.clip(bins.p - np.where(upward, -size, size), 0, 1))
 
     def simulate(c: float) -> Array:
         return bins.simulate(gaps(c), bins.phi, len(null), seed)

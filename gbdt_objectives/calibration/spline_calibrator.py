@@ -136,8 +136,7 @@ def slope_features(knots: Array, z: Array) -> Array:
 
     if not len(z):
         return np.empty((len(knots) + 1, 0))
-    inside = np.clip(z, knots[0], knots[-1])
-    B = BSpline.design_matrix(inside, full_knots(knots), 3).toarray().T
+    B = BSpline.design_matrix(np.clip(z, knots[0], knots[-1]), full_knots(knots), 3).toarray().T
     H: Array = np.cumsum(B[:0:-1], axis=0)[::-1] * np.diff(greville(knots))[:, None]
     H[0] += np.minimum(z - knots[0], 0)
     H[-1] += np.maximum(z - knots[-1], 0)
@@ -153,8 +152,7 @@ def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, flo
     m = start + from_zero(slopes * np.diff(greville(knots)))
     inner = PPoly.from_spline((full_knots(knots / unit), m, 3)).c[:, 3:-3]
     ends = np.array([[0, 0], [0, 0], slopes[[0, -1]] * unit, m[[0, -1]]])
-    origins = np.append(knots[0], knots)
-    return origins, np.column_stack([ends[:, 0], inner, ends[:, 1]]), unit
+    return np.append(knots[0], knots), np.column_stack([ends[:, 0], inner, ends[:, 1]]), unit
 
 
 def place_knots(z: Array, w: Array, least: float) -> Array:

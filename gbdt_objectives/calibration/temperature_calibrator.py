@@ -249,8 +249,7 @@ def class_offset(
 
 def mean_loss(z: Array, y: Array, w: Array) -> float:
     """The log loss of log-probabilities up to a constant, (n, K)."""
-    own = z[np.arange(len(y)), y]
-    return float(np.average(np.logaddexp.reduce(z, axis=1) - own, weights=w))
+    return float(np.average(np.logaddexp.reduce(z, axis=1) - z[np.arange(len(y)), y], weights=w))
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:

@@ -91,8 +91,7 @@ def check_row_order(probe: Probe) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
     w = probe.w if probe.takes_weights else None
     straight = probe.both(probe.f, w)
-    of_shuffled = None if w is None else w[order]
-    shuffled = probe.of(order).both(probe.f[order], of_shuffled, probe.y[order])
+    shuffled = probe.of(order).both(probe.f[order], None if w is None else w[order], probe.y[order])
     for part, a, b in zip(PARTS, straight, shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(
@@ -230,8 +229,7 @@ def _steps_go_downhill(probe: Probe) -> bool:
 
 def _tolerance(probe: Probe, curvature: Array) -> float:
     """The error of a difference of gradients."""
-    size = max(float(np.abs(curvature).max()), 1e-300)
-    return (2e-3 if probe.float32 else 1e-6) * size
+    return (2e-3 if probe.float32 else 1e-6) * max(float(np.abs(curvature).max()), 1e-300)
 
 
 def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, tolerance: float) -> str:

@@ -69,8 +69,7 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of ``X``, of shape (n,)."""
-        position = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[position])
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
 class Training(NamedTuple):

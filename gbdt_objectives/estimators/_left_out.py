@@ -78,8 +78,7 @@ def fit(
             "lower negative_keep_rate, or calibrate=False"
         )
     calibrator, w = fit_pairs(rows, p, data, counting)
-    center = _averages.find_center(p, w)
-    return {"calibrator_": calibrator, "stretch_": stretch, "center_": center}
+    return {"calibrator_": calibrator, "stretch_": stretch, "center_": _averages.find_center(p, w)}
 
 
 def some(rows: Array, most: int, rng: np.random.Generator) -> Array:

@@ -158,8 +158,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
-        known = self.estimator.classes_ if prefit else None
-        rows = _base.read_rows(self, X, y, groups, known)
+        rows = _base.read_rows(self, X, y, groups, self.estimator.classes_ if prefit else None)
         check_number_of_classes(self.calibrator, rows.classes)
         if not prefit:
             _base.check_told_classes(self.estimator, rows.classes.tolist())
@@ -284,8 +283,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
             model = self._train_one(rows.take(train))
-            predict = partial(predict_probability, model)
-            p[test], own = _base.score_both(predict, rows.X, test, few)
+            p[test], own = _base.score_both(partial(predict_probability, model), rows.X, test, few)
             models += [model] * averages
             of_some.append(own)
         each, few = np.concatenate(of_some), np.concatenate(some)

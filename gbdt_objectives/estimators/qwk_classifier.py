@@ -604,8 +604,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
 def label_thresholds(thresholds: Thresholds) -> Thresholds:
     """Thresholds between class positions, in units of the labels."""
-    cuts = positions_to_labels(thresholds.values, thresholds.labels)
-    return Thresholds(cuts, thresholds.labels)
+    return Thresholds(positions_to_labels(thresholds.values, thresholds.labels), thresholds.labels)
 
 
 def positions_to_labels(t: Array, labels: Array) -> Array:

@@ -196,8 +196,7 @@ def cross_validate_thresholds(
     unit = np.arange(len(y)) if group is None else group
     fits = rows.resampled_fits(chosen, n_bootstrap, unit, rng)
     return ThresholdCrossValidation(
-        methods=chosen, labels=order,
-        greater_is_better=is_greater_better(target),
+        methods=chosen, labels=order, greater_is_better=is_greater_better(target),
         score=np.array([rows.score(p) for p in predicted]),
         fold_score=np.transpose([scores for _, scores in held_out]),
         in_sample_score=np.array([rows.score(rows.classes(cuts)) for cuts in found]),

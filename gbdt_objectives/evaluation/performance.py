@@ -451,8 +451,7 @@ def metric_of_counts(metric: Target, classes: Array, counts: Array) -> float:
 
 def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
     """Variance of the weighted mean of v, where a draw is a unit (row or group)."""
-    deviation = w * (v - np.average(v, weights=w))
-    sums = np.bincount(unit, deviation)
+    sums = np.bincount(unit, w * (v - np.average(v, weights=w)))
     units = np.count_nonzero(np.bincount(unit))
     return float(units / (units - 1) * (sums @ sums) / w.sum() ** 2)
 

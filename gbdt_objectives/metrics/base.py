@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from itertools import chain, count
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeVar, cast
 from weakref import finalize
 
@@ -147,7 +148,13 @@ class Metric(Shown):
 
     def _ask_guards(self, form: _registry.Named, stack: Stack) -> None:
         """Raise if what calls would misread the metric."""
-        metric_called(self, form, stack)
+        library = _registry.BY_NAME.get(caller_of(stack) or "")
+        asks = form.cannot_stop_alone and not _workers.workers()
+        _calls.metric_called({
+            "name": self.name, "metric": self, "link": self.link, "library": library,
+            "form": form, "alone": _calls.free_network(stack) if asks else None,
+            "directions": directed(self, stack),
+        }, stack)  # fmt: skip
 
     def _of_everybody(self, y_true: Any, y_pred: Any, weights: Any) -> float:
         """The metric of the rows of all workers; raises where boosters could not compare it."""
@@ -243,9 +250,7 @@ class MetricLoss(Metric):
     def name(self) -> str:  # type: ignore[override]  # the one whose name depends on a field
         return f"{self.metric.name}_loss"
 
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]  # depends on a field
-        return self.metric.link
+    link = property(attrgetter("metric.link"))  # that of a field
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         self.metric._refuse_unclear(y_true, y_pred)
@@ -297,8 +302,7 @@ class RenderedMetric:
         return self.metric.__name__
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        form = _registry.BY_NAME[self.library]
-        return self.metric._answer(form, frames(), a, b, sample_weight)
+        return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)
 
 
 class XGBoostMetric(RenderedMetric):
@@ -348,26 +352,6 @@ def free_name(metric: Any, stack: Stack) -> str:
     names = chain([metric.name], (f"{metric.name}_{k}" for k in count(2)))
     given.append((metric, next(name for name in names if name not in taken)))
     return str(given[-1][1])
-
-
-def metric_called(metric: Any, form: _registry.Named, stack: Stack) -> Training:
-    """The training whose library calls a metric, in this form."""
-    library = _registry.BY_NAME.get(caller_of(stack) or "")
-    asks = form.cannot_stop_alone and not _workers.workers()
-    return _calls.metric_called({
-        "name": metric.name, "metric": metric, "link": metric.link, "library": library,
-        "form": form, "alone": _calls.free_network(stack) if asks else None,
-        "directions": directed(metric, stack), "predictions": predictions_of(stack, metric.link),
-    }, stack)  # fmt: skip
-
-
-def predictions_of(stack: Stack, read: Link | None) -> Link | None:
-    """The link by which a booster made a metric's predictions; None if they are margins, or what
-    ``read`` describes."""
-    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
-    if caller is None or frame is None:
-        return None
-    return _registry.library(caller).evaluated_as(frame.f_locals, read)
 
 
 def form_of(y_pred: object, stack: Stack) -> _registry.Named | None:

@@ -74,8 +74,7 @@ class ClassMetric(Metric):
         """The metric at each of d+1 cuts, nan where it is 0/0, and the weight that it divides by,
         given the cumulative weights of two classes (2, d+1)."""
         counts = np.stack([C, C[:, -1:] - C], axis=1)
-        found = [self.of_counts(counts[..., i]) for i in range(C.shape[1])]
-        return np.array(found), C[:, -1].sum()
+        return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])]), C[:, -1].sum()
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
         """The metric of checked integer classes y and f in low..high."""
@@ -355,8 +354,7 @@ class ShareMetric(ClassMetric):
         return value
 
     def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        counts = np.stack([C, C[:, -1:] - C], axis=1)
-        return self.of_shares(*shares(counts)), C[:, -1].sum()
+        return self.of_shares(*shares(np.stack([C, C[:, -1:] - C], axis=1))), C[:, -1].sum()
 
 
 @dataclass(frozen=True, kw_only=True)

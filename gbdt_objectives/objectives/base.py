@@ -747,8 +747,7 @@ def read_start(
         return {}  # nearly all calls by hand, at no cost
     low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
     g = np.asarray(to_host(gradient), np.float64).reshape(n, -1 if n else loss.outputs)
-    own = [low, high, np.abs(g).sum(), *g.sum(axis=0)]
-    everybodys = _workers.all_gather(own)
+    everybodys = _workers.all_gather([low, high, np.abs(g).sum(), *g.sum(axis=0)])
     start = float(everybodys[:, 0].min()) + 0.0  # not -0
     if start != everybodys[:, 1].max():
         return {}

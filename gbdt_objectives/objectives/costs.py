@@ -81,8 +81,7 @@ class MatrixCost:
 
     def _expected_pieces(self, labels: Array, pi: Array) -> Array:
         """The coefficients of sum_j pi_j c(j, p) between each two classes, (4, K-1)."""
-        pieces = self.pieces[:, self._positions(labels)]
-        return np.asarray(np.einsum("j,cjk->ck", pi, pieces))
+        return np.asarray(np.einsum("j,cjk->ck", pi, self.pieces[:, self._positions(labels)]))
 
     def candidates(self, labels: Array, pi: Array) -> Array:
         """The classes, those without rows too, the middles between them, and where

@@ -154,8 +154,7 @@ class MulticlassFocalLoss(Loss):
             off = self._log_scores(np.append(z, 0.0)[np.newaxis])[0] - target
             return np.asarray(off[:-1] - off[-1])
 
-        start = (target[:-1] - target[-1]) / (1 + self.gamma)
-        found = root(excess, start, options={"xtol": 1e-12})
+        found = root(excess, (target[:-1] - target[-1]) / (1 + self.gamma), options={"xtol": 1e-12})
         if np.abs(excess(found.x)).max() > 1e-8:
             raise RuntimeError(
                 f"the constant margins of least loss were not found, for classes of weight "

@@ -62,8 +62,7 @@ class LoglossLoss(Loss):
     offset: float = 0.0
     hessian: Hessian = "exact"
     intercept: float | None = None
-    named: Named = ()
-    """The ``offset`` of each row, if it differs."""
+    named: Named = ()  # the ``offset`` of each row, if it differs
 
     def measured(self, rows: Rows) -> LoglossLoss:
         """Fill in the intercept, the constant margin of least loss."""

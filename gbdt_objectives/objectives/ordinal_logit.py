@@ -319,8 +319,7 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
         return found.value(rows)[0] / float(weight)
 
     def slope_and_matrix(theta: Array) -> tuple[Array, Array]:
-        sums = rows.total(threshold_sums(parts, theta, spare))
-        slope, matrix, *_ = derivatives(sums, W, theta)
+        slope, matrix, *_ = derivatives(rows.total(threshold_sums(parts, theta, spare)), W, theta)
         return slope / weight, matrix / weight
 
     found = trust_region(
@@ -389,8 +388,7 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 def with_absent(theta: Array, present: Array) -> Array:
     """Thresholds of all classes, from those between the classes that are present. The two of an
     absent class coincide, or are infinite at the ends."""
-    below = np.cumsum(present)[:-1]
-    return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[below])
+    return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[np.cumsum(present)[:-1]])
 
 
 def log_odds(W: Array) -> Array:

@@ -50,9 +50,7 @@ class RatioLoss(coupled.RatioOfSums):
         if isinstance(self.numerator, MatrixCost):
             low, high = self.numerator.label_range
             return costs.MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
-        if self.link.n_classes == 2:
-            return BINARY
-        return super().labels
+        return BINARY if self.link.n_classes == 2 else super().labels
 
     @property
     def start_tolerance(self) -> float | None:

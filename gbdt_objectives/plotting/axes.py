@@ -91,8 +91,7 @@ def svg(draw: Callable[[Axes], Any]) -> bytes:
 
 def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     """Add a legend inside the axes: beside them it would lie on a neighbouring panel."""
-    usual = {"loc": "best", "fontsize": "small", "title_fontsize": "small"}
-    ax.legend(*args, **(usual | options))
+    ax.legend(*args, **({"loc": "best", "fontsize": "small", "title_fontsize": "small"} | options))
 
 
 def named(count: int) -> list[int]:
@@ -121,5 +120,4 @@ def short_names(labels: Array, width: int) -> list[str]:
 def some(first: int, last: int, count: int, always: Array) -> Array:
     """About ``count`` whole numbers from first to last, and those of ``always`` among them."""
     numbers = np.linspace(first, last, min(count, max(last - first + 1, 0))).round().astype(int)
-    inside = always[(always >= first) & (always <= last)]
-    return np.union1d(numbers, inside)
+    return np.union1d(numbers, always[(always >= first) & (always <= last)])

@@ -76,8 +76,7 @@ class ROCHullDisplay(Display):
 
         hull = roc_convex_hull(y_true, score, sample_weight=sample_weight)
         fpr, tpr, thresholds = roc_curve(y_true, score, sample_weight=sample_weight)
-        corners = np.flatnonzero(np.isin(thresholds, hull.thresholds))
-        shown = some(0, len(fpr) - 1, POINTS, corners)
+        shown = some(0, len(fpr) - 1, POINTS, np.flatnonzero(np.isin(thresholds, hull.thresholds)))
         return cls(hull=hull, fpr=fpr[shown], tpr=tpr[shown], kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:

@@ -143,8 +143,7 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     names, above = axes.short_names(labels, 16), ax.get_xaxis_transform()
     for name, (left, right) in zip(names, pairwise(borders), strict=True):
         if right - left > letter * (len(name) + 0.5):
-            middle = (left + right) / 2
-            ax.text(middle, 1.01, name, transform=above, ha="center", va="bottom")
+            ax.text((left + right) / 2, 1.01, name, transform=above, ha="center", va="bottom")
     beside = ax.transAxes
     ax.text(-0.01, 1.01, "predicted:", transform=beside, ha="right", va="bottom", color="0.35")
 
@@ -180,8 +179,7 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
 
 
 def _borders(labels: Array) -> list[str]:
-    names = axes.short_names(labels, 9)
-    return [f"{below} | {above}" for below, above in pairwise(names)]
+    return [f"{below} | {above}" for below, above in pairwise(axes.short_names(labels, 9))]
 
 
 def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:

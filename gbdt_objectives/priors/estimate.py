@@ -467,8 +467,7 @@ def root(rows: Predictions, pi0: Array, tol: float, max_iter: int) -> tuple[Arra
     z, how = brentq(
         slope, low, high, xtol=tol, rtol=1e-15, maxiter=max_iter, full_output=True, disp=False
     )
-    pi = np.array([expit(-z), expit(z)])
-    return pi, how.iterations, how.converged
+    return np.array([expit(-z), expit(z)]), how.iterations, how.converged
 
 
 def maximize_expectation(

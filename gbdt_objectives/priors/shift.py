@@ -59,9 +59,7 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
 
     _saved: ClassVar[dict[str, _json.Reader]] = {
         "values": read_shift_values,
-        "standard_error": lambda key, value: (
-            None if value is None else _json.read_number(key, value)
-        ),
+        "standard_error": _json.read_number_or_none,
     }
 
     def __post_init__(self) -> None:

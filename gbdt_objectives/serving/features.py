@@ -157,5 +157,4 @@ def cells(X: Any, features: list[Feature]) -> Array:
 def column_of(column: Any, feature: Feature) -> Array:
     if not feature.get("text"):
         return np.asarray(column.astype("float64").to_numpy(), np.float64)
-    values = column.astype(object)
-    return np.asarray(values.where(column.notna(), "nan"), object)
+    return np.asarray(column.astype(object).where(column.notna(), "nan"), object)

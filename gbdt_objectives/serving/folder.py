@@ -176,18 +176,15 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
     ]  # fmt: skip
     libraries = sorted({part.library for part in plan.parts}, key=lambda one: one.name)
     return {
-        "format": f"{FORMAT}/{VERSION}",
-        "kind": tree["class"],
+        "format": f"{FORMAT}/{VERSION}", "kind": tree["class"],
         "versions": {
             "gbdt_objectives": gbdt_objectives.__version__, "numpy": np.__version__,
             "python": ".".join(map(str, sys.version_info[:3])),
             **{one.name: sys.modules[one.name].__version__ for one in libraries},
         },
-        "features": features,
-        "boosters": boosters,
+        "features": features, "boosters": boosters,
         **objects.plan_tree(plan, [feature["name"] for feature in features]),
-        "tolerance": max([one.tolerance for one in libraries], default=1e-9),
-        "model": tree,
+        "tolerance": max([one.tolerance for one in libraries], default=1e-9), "model": tree,
     }  # fmt: skip
 
 
@@ -282,8 +279,7 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     parts = {
         "boosters": boosters, "scores": not boosters,
         "plain": "segment_shift" not in names, "codes": codes, "numbers": boosters and not codes,
-        "named": named, "unnamed": not named,
-        "score": is_score, "proba": not is_score,
+        "named": named, "unnamed": not named, "score": is_score, "proba": not is_score,
         "columns": columns, "positive": not (columns or is_score),
         "thresholds": decides and not rule, "rule": rule, "calibrated": rule and rule._steps,
         "argmax": not (decides or is_score), "number": is_score and not decides,

@@ -87,8 +87,7 @@ def from_dict(value: Tree | None) -> Any:
     name = value["format"].split(".")[-1].split("/")[0]
     if value["format"] == ISOTONIC:
         x, y = (np.array(_json.read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
-        rises = bool(y[0] <= y[-1])
-        return IsotonicRegression(out_of_bounds="clip", increasing=rises).fit(x, y)
+        return IsotonicRegression(out_of_bounds="clip", increasing=bool(y[0] <= y[-1])).fit(x, y)
     if name not in VALUES:
         raise ValueError(f"format {value['format']!r} is none of this package")
     return VALUES[name].from_json(json.dumps(value))

@@ -197,8 +197,7 @@ def search(values: Iterable[float], side: str) -> Trees:
             continue
         middle = (low + high) // 2
         below, above = (low, middle), (middle + 1, high)
-        mode = LT if side == "right" else LEQ
-        nodes[low, high] = (0, mode, x[middle], False, (below, above))
+        nodes[low, high] = (0, LT if side == "right" else LEQ, x[middle], False, (below, above))
         waiting += [below, above]
     found.add(0, nodes, (0, len(x)))
     return found
@@ -294,8 +293,7 @@ class Graph:
 
     def place(self, v: Value, values: Sequence[float], side: str = "right") -> Value:
         """numpy.searchsorted(values, v, side), by a tree: int64 (n,)."""
-        found = self.trees(v[:, None], search(values, side))
-        return self.cast(self.flat(found), np.int64)
+        return self.cast(self.flat(self.trees(v[:, None], search(values, side))), np.int64)
 
     def take(self, values: Any, at: Value, dtype: Any = np.float64) -> Value:
         return self("Gather", self.const(values, dtype), at)
@@ -394,9 +392,7 @@ def converted(g: Graph, model: Any) -> Value:
         return f
     if not is_classifier(model):
         return g("Reshape", f, g.integers(-1))
-    if len(model.classes_) > 2:
-        return f
-    return g.flat(g("Gather", f, g.integers(1), axis=1))
+    return f if len(model.classes_) > 2 else g.flat(g("Gather", f, g.integers(1), axis=1))
 
 
 def convert(model: Any, d: int) -> tuple[Any, Any]:
@@ -445,8 +441,7 @@ def take(values: Any, at: Value, axis: int = 0, mode: str = "raise") -> Any:
 
 def interp(s: Value, x: Any, y: Any) -> Any:
     x, y = np.array(x, float), np.array(y, float)
-    wide = np.diff(x) > 0
-    slope = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=wide)
+    slope = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=np.diff(x) > 0)
     s = s.g("Clip", s, x[0], x[-1])
     at = s.g.place(s, x)
     origin, value, rise = (s.g.take(line, at) for line in ([x[0], *x], [y[0], *y], [0, *slope, 0]))
@@ -493,8 +488,7 @@ def segment_shift(
     known = g.features[k].get("categories")
     places = [float(value if known is None else known.index(value)) for value in segments]
     value = g("Gather", g.rows, g.integers(k), axis=1)
-    same = g.cast(g("Equal", value, places))
-    return s + g.flat(g("MatMul", same, np.reshape(shifts, (-1, 1))))
+    return s + g.flat(g("MatMul", g.cast(g("Equal", value, places)), np.reshape(shifts, (-1, 1))))
 
 
 TRACED["segment_shift"] = segment_shift

@@ -246,10 +246,7 @@ class DecisionRule(_json.SavedAsJSON):
         **dict.fromkeys(("weights", "costs"), _json.read_numbers),
         "temperature": _json.read_number,
         "biases": _json.read_numbers,
-        **dict.fromkeys(
-            ("gain", "gain_error"),
-            lambda key, value: None if value is None else _json.read_number(key, value),
-        ),
+        **dict.fromkeys(("gain", "gain_error"), _json.read_number_or_none),
     }
 
     def __post_init__(self) -> None:
@@ -478,5 +475,4 @@ def measure_gain(
         value[k] = target.of_counts(C)
         g += sign * row_losses(target.of_counts, C)[y, chosen]
     direction = 1 if target.greater_is_better else -1
-    error = float(np.sqrt((w * g) @ (w * g)) / w.sum())
-    return direction * float(value[0] - value[1]), error
+    return direction * float(value[0] - value[1]), float(np.sqrt((w * g) @ (w * g)) / w.sum())

@@ -76,5 +76,4 @@ def additive_cuts(P: Array) -> Array:
 
 def confusion(C: Array, cuts: Array) -> Array:
     """Weights [true, predicted] of the classes that the cuts give."""
-    edges = np.concatenate(([0], cuts, [C.shape[1] - 1]))
-    return np.diff(C[:, edges], axis=1)
+    return np.diff(C[:, np.concatenate(([0], cuts, [C.shape[1] - 1]))], axis=1)

@@ -69,8 +69,7 @@ def exact_cuts(curve: LabelCurve) -> Array:
     c = np.arange(1, len(curve.class_weight))
     best, R = one_class_cuts(curve), 1.0
     while True:
-        t = (c - 0.5) * (1 - R) + R * mu
-        cuts = ends[np.searchsorted(m, t, side="left")]
+        cuts = ends[np.searchsorted(m, (c - 0.5) * (1 - R) + R * mu, side="left")]
         lower = qwk_ratio(curve, cuts)
         if not lower < R:
             return best
@@ -268,8 +267,7 @@ def isotonic_ends(curve: LabelCurve) -> Array:
     ends = ends[prune(N[ends], S[ends])]
     dN, dS = np.diff(N[ends]), np.diff(S[ends])
     m = isotonic_regression(dS / dN, sample_weight=dN)
-    edge = np.flatnonzero(m[1:] > m[:-1]) + 1
-    return ends[np.concatenate(([0], edge, [len(m)]))]
+    return ends[np.concatenate(([0], np.flatnonzero(m[1:] > m[:-1]) + 1, [len(m)]))]
 
 
 def prune(N: Array, S: Array) -> Array:
@@ -334,8 +332,7 @@ def fit_line_of_pools(s: Array, C: Array) -> Fit:
     starts = rising_lines(curve, fit_lines(curve)) if len(s) > 1 else []
     if not starts:
         return Fit(np.full(len(s), S.sum() / W.sum()), 1)
-    line = fit_bounded_line(curve, starts)
-    return Fit(line.position(s).clip(0, C.shape[1] - 1), 2)
+    return Fit(fit_bounded_line(curve, starts).position(s).clip(0, C.shape[1] - 1), 2)
 
 
 def fit_splines(C: Array) -> Iterator[Fit]:

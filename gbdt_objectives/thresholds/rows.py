@@ -87,8 +87,7 @@ class Bins:
         return self._below(self.squares)
 
     def _below(self, sums: Array) -> Array:
-        zero = np.zeros((1, len(self.labels)))
-        return np.cumsum(np.concatenate([zero, sums]), axis=0).T
+        return np.cumsum(np.concatenate([np.zeros((1, len(self.labels))), sums]), axis=0).T
 
 
 def last_of_ties(score: Array) -> Array:
@@ -178,8 +177,7 @@ class ScoredRows:
         below, sums = np.zeros(len(self.score) + 1), np.empty((len(self.labels), len(ends)))
         for k in range(len(sums)):
             row = self.position == k
-            own = row if values is None else values * row
-            np.cumsum(own, dtype=np.float64, out=below[1:])
+            np.cumsum(row if values is None else values * row, dtype=np.float64, out=below[1:])
             sums[k] = below if len(below) == len(ends) else below[ends]
         return sums
 

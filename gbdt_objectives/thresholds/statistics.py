@@ -342,8 +342,7 @@ class ThresholdStatistics:
         _rows.check_several_classes(total, self.labels)
         bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts, self.sums[-1])
         if target_prior is not None:
-            factor = _rows.prior_factors(target_prior, self.labels, total)
-            bins = bins.reweighted_classes(factor)
+            bins = bins.reweighted_classes(_rows.prior_factors(target_prior, self.labels, total))
         return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)
 
 

@@ -754,7 +754,7 @@ def weights(lib: Library) -> None:
     says = "leave one of the two out"
     row("weights_leave_the_rate_alone", says, lambda: suppressed(lambda: on(objective, undo)),
         lambda m: on(objective), lambda m: on(LOGLOSS, undo), name=lib)  # fmt: skip
-    row("weights_leave_the_correction_alone", says, lambda: suppressed(
+    row("rate_is_of_the_frequent_class", says, lambda: suppressed(
         lambda: on(go.weighted_logloss_objective(0.25), undo)),
         lambda m: on(go.weighted_logloss_objective(0.25)), name=lib)  # fmt: skip
     row("weights_are_not_balanced", "both count the same.*leave the weights out",

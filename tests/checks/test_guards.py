@@ -255,7 +255,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
-    *(("weights_are_not_balanced", {"weights": np.array(w), "positive": np.array(e), "rate": rate})
+    *(("weights_leave_the_rate_alone",
+       {"weights": np.array(w), "positive": np.array(e), "rate": rate})
       for w, e, rate in (
           ([1.0, 1, 1, 1], [True, False, True, False], 0.1),  # no weights, of as many rows
           ([2.0, 1, 1], [True, False, False], 1.0),  # nothing is corrected
@@ -348,7 +349,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
      {"rows_of": (900, 100), "kept": 90, "rate": 0.1}),  # one to one, by chance
     ("thins_the_frequent_class", {"rows_of": (9700, 300), "kept": 97, "rate": 0.01}),  # 3 % events
     ("thins_the_frequent_class", {"rows_of": (np.inf, 300), "kept": 97, "rate": 0.01}),
-    ("weights_leave_the_correction_alone",
+    ("rate_is_of_the_frequent_class",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=1.0 + 0.1 * GRADES)}),
     ("class_weights_are_heeded",
@@ -431,14 +432,14 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
                            "looks_at": ["v"]},
      "as many rows as the training data"),
-    ("weights_are_not_balanced",
+    ("weights_leave_the_rate_alone",
      {"weights": np.array([2.0, 2.0, 1, 1, 1, 1]), "rate": 0.1,
       "positive": np.array([True, True, False, False, False, False])},
-     "is 2 in all positives and 1 in all negatives, by .*: leave the weights out"),
+     "sample_weight makes both classes weigh the same, .*: leave sample_weight out"),
     ("weights_leave_the_rate_alone",
      {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
      "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
-    ("weights_leave_the_correction_alone",
+    ("rate_is_of_the_frequent_class",
      {"loss": go.weighted_logloss_objective(0.05).equations,
       "rows": Rows(y=EVENTS * 1.0, f=None, w=20.0 - 19 * EVENTS)}, "is 20 times that of a posi"),
     ("shift_moves_log_odds", {"link": UNDECLARED, "shift_by": "rate", "name": "m"},

@@ -96,16 +96,11 @@ True
     kwargs="""``init_model``, ``verbose`` (10 prints every tenth round), ...""",
 )  # fmt: skip
 def train(
-    params: Mapping[str, Any],
-    data: catboost.Pool,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = _arguments.ABSENT,
-    metric: Metric | None = None,
-    evals: Sequence[tuple[catboost.Pool, str]] = (),
-    early_stopping_rounds: int | None = None,
+    params: Mapping[str, Any], data: catboost.Pool, num_boost_round: int = 100, *,
+    objective: Objective = _arguments.ABSENT, metric: Metric | None = None,
+    evals: Sequence[tuple[catboost.Pool, str]] = (), early_stopping_rounds: int | None = None,
     **kwargs: Any,
-) -> catboost.CatBoost:
+) -> catboost.CatBoost:  # fmt: skip
     """``catboost.train`` that starts, stops and predicts correctly."""
     return _train.train(library("catboost"), Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
@@ -219,8 +214,7 @@ LINKS = {
 """What margins of models of CatBoost's objectives are."""
 
 
-LINK = "gbdt_objectives_link"
-"""Where a model, and its file, name the link of an objective of ours."""
+LINK = "gbdt_objectives_link"  # where a model, and its file, name the link of an objective of ours
 OF_FILES: dict[str, Link] = {**BY_NAME, "score": Link.score(np.asarray, None)}
 
 

@@ -104,8 +104,7 @@ class Fitting(_estimators.Fitting):
             return IDENTITY
         if metric.input_space != "probability":
             return None
-        several = len(np.unique(self.given["y"])) > 2
-        return Link.softmax(None) if several else LOGIT
+        return Link.softmax(None) if len(np.unique(self.given["y"])) > 2 else LOGIT
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of the classes, whose names CatBoost is told."""
@@ -261,8 +260,7 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
     """``catboost.CatBoostRegressor`` for objectives and metrics of this package."""
 
     def _get_default_prediction_type(self) -> Any:
-        is_log = _train.link_of(self) == LOG
-        return "Exponent" if is_log else super()._get_default_prediction_type()
+        return "Exponent" if _train.link_of(self) == LOG else super()._get_default_prediction_type()
 
 
 @drop_in(Fitting)

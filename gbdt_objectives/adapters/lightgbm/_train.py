@@ -49,16 +49,11 @@ WORDS = words_of(
     objective's rate. With the link "score" it has no such name, and LightGBM refuses to refit.""",
 )  # fmt: skip
 def train(
-    params: Mapping[str, Any],
-    data: lgb.Dataset,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = _arguments.ABSENT,
-    metric: Metric | None = None,
-    evals: Sequence[tuple[lgb.Dataset, str]] = (),
-    early_stopping_rounds: int | None = None,
+    params: Mapping[str, Any], data: lgb.Dataset, num_boost_round: int = 100, *,
+    objective: Objective = _arguments.ABSENT, metric: Metric | None = None,
+    evals: Sequence[tuple[lgb.Dataset, str]] = (), early_stopping_rounds: int | None = None,
     **kwargs: Any,
-) -> lgb.Booster:
+) -> lgb.Booster:  # fmt: skip
     """``lightgbm.train`` that starts, stops and predicts correctly."""
     return _train.train(library("lightgbm"), Request(  # type: ignore[no-any-return]
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
@@ -76,15 +71,10 @@ def train(
     inside and the best rounds only.""",
 )  # fmt: skip
 def cv(
-    params: Mapping[str, Any],
-    data: lgb.Dataset,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = _arguments.ABSENT,
-    metric: Metric,
-    early_stopping_rounds: int | None = None,
-    **kwargs: Any,
-) -> dict[str, Any]:
+    params: Mapping[str, Any], data: lgb.Dataset, num_boost_round: int = 100, *,
+    objective: Objective = _arguments.ABSENT, metric: Metric,
+    early_stopping_rounds: int | None = None, **kwargs: Any,
+) -> dict[str, Any]:  # fmt: skip
     """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
     return _train.cv(library("lightgbm"), Request(  # type: ignore[no-any-return]
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
@@ -145,8 +135,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             yield [first_round]
         finally:
             for dataset, score in zip(datasets, had, strict=False):
-                dataset._predictor = None
-                dataset.init_score = score
+                dataset._predictor, dataset.init_score = None, score
                 if _constructed(dataset):
                     dataset.set_field("init_score", score)
 

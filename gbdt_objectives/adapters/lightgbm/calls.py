@@ -46,7 +46,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     looks_at_all = any(not c.first_metric_only for c in stops) or not first
     functions = [getattr(one, "func", one) for one in functions]  # as estimators wrap them
     looked_at = [*own, *unnamed, *functions] if looks_at_all else first
-    facts = metrics_of(own, functions, looked_at if stops else ()) | {
+    facts = _train.earlier_facts(seen) | metrics_of(own, functions, looked_at if stops else ()) | {
         "parameters": [(key, MAIN.get(key, key), value) for key, value in params.items()],
         "orders": ORDERS, "unnamed": unnamed, "ignored": ignored(own),
     }  # fmt: skip

@@ -16,6 +16,7 @@ from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters._arguments import several
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
@@ -53,9 +54,8 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         objective, asked = self.objective, self.estimator.get_params()
-        given = [asked[name] for name in table.TABLE.given(asked, "metric")]
-        listed = (one if isinstance(one, list | tuple | set) else [one] for one in given)
-        named = [metric for some in listed for metric in some]
+        given = table.TABLE.given(asked, "metric")
+        named = [metric for name in given for metric in several(asked[name])]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
         names = names_in([*(m for m in self.metrics if m not in renamed), *named])

@@ -36,8 +36,7 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     if booster.num_trees() == 0:
         raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
     raw = _arguments.read_shift(delta, booster.num_model_per_iteration()) / sigmoid
-    text = booster.model_to_string(num_iteration=-1)
-    moved = lgb.Booster(model_str=add_to_leaves(text, raw))
+    moved = lgb.Booster(model_str=add_to_leaves(booster.model_to_string(num_iteration=-1), raw))
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
     setattr(moved, _train.MARK, getattr(booster, _train.MARK, None))
@@ -236,8 +235,7 @@ def _sigmoid(booster: lgb.Booster) -> float:
         )
     if name not in SHIFTABLE_OBJECTIVES or "sqrt" in settings:
         _arguments.refuse_objective(" ".join(found), _arguments.NO_MARGIN)
-    given = dict(setting.split(":") for setting in settings)
-    return float(given.get("sigmoid", 1))
+    return float(dict(setting.split(":") for setting in settings).get("sigmoid", 1))
 
 
 def _first_margin(booster: lgb.Booster) -> Array:

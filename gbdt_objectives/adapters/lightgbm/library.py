@@ -99,11 +99,6 @@ def names_of(model: Any) -> list[str] | None:
     return None if names == [f"Column_{k}" for k in range(len(names))] else names
 
 
-def same_names(own: list[str], given: list[str]) -> bool:
-    """Whether the model was trained on these columns; LightGBM writes spaces as underscores."""
-    return own == [name.replace(" ", "_") for name in given]
-
-
 def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | None]:
     known = list(booster_of(model).pandas_categorical or [])
     wanted = len(own) - own.count(None)
@@ -182,8 +177,7 @@ def read_trees(booster: lgb.Booster) -> Trees:
 def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
     feature, missing = int(node["split_feature"]), node["missing_type"]
     if node["decision_type"] == "==":
-        codes = [float(code) for code in str(node["threshold"]).split("||")]
-        return feature, MEMBER, codes, False
+        return feature, MEMBER, [float(code) for code in str(node["threshold"]).split("||")], False
     threshold = float(node["threshold"])
     if missing == "Zero":
         raise ValueError("the model has zero_as_missing=True, which ONNX has no operator for: "
@@ -196,7 +190,7 @@ def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, earlier_facts=_train.earlier_facts, read_call=read_call,
+    evaluated_as=evaluated_as, read_call=read_call,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
@@ -223,7 +217,8 @@ LIBRARY = OpenLibrary(
     misreads_newer=False, reader=reader, link_of=link_of, names_of=names_of, margin=margin,
     count_outputs=lambda model: int(booster_of(model).num_model_per_iteration()),
     count_features=lambda model: int(booster_of(model).num_feature()),
-    same_names=same_names, categories_of=categories_of,
+    same_names=lambda own, given: own == [name.replace(" ", "_") for name in given],  # as it writes
+    categories_of=categories_of,
     write=lambda model, path: booster_of(model).save_model(path),
     write_all=lambda booster, path: booster.save_model(path, num_iteration=-1),
     open_booster=open_booster, restore=restore, trees=read_trees,

@@ -48,8 +48,7 @@ REFUSED = by_reason({
     "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
     "to fit": "scale_pos_weight=1 is_unbalance=0 pos_bagging_fraction=1 neg_bagging_fraction=1",
     BUILT_IN + ", or write lambda_l1 if you mean that": "alpha=0.9",
-    BUILT_IN:
-        "fair_c=1 poisson_max_delta_step=0.7 tweedie_variance_power=1.5 reg_sqrt=0 sigmoid=1 "
+    BUILT_IN: "fair_c=1 poisson_max_delta_step=0.7 tweedie_variance_power=1.5 reg_sqrt=0 sigmoid=1 "
         "lambdarank_truncation_level=30 lambdarank_norm=1 "
         "lambdarank_position_bias_regularization=0 label_gain",
     "nothing but metric= is measured; leave it out":
@@ -76,9 +75,8 @@ REFUSED = by_reason({
     PREDICT + "pass raw_score=True to predict()": "predict_raw_score=0",
     PREDICT + "pass pred_leaf=True to predict()": "predict_leaf_index=0",
     PREDICT + "pass pred_contrib=True to predict()": "predict_contrib=0",
-    PREDICT + "pass it to predict()":
-        "predict_disable_shape_check=0 pred_early_stop=0 pred_early_stop_freq=10 "
-        "pred_early_stop_margin=10",
+    PREDICT + "pass it to predict()": "predict_disable_shape_check=0 pred_early_stop=0 "
+        "pred_early_stop_freq=10 pred_early_stop_margin=10",
     PREDICT + "pass decay_rate= to refit()": "refit_decay_rate=0.9",
 })  # fmt: skip
 
@@ -144,9 +142,8 @@ FOREIGN = by_reason({
     "early_stopping_rounds keeps the best round; leave it out": "use_best_model",
     "pass categorical_feature= to the Dataset, or to fit": "cat_features",
     "leave it out: it always uses histograms": "tree_method",
-    "leave it out: it always grows leaf by leaf": "grow_policy",
-    "write max_depth": "depth", "write lambda_l2": "l2_leaf_reg",
-    "write min_gain_to_split": "gamma min_split_loss",
+    "leave it out: it always grows leaf by leaf": "grow_policy", "write max_depth": "depth",
+    "write lambda_l2": "l2_leaf_reg", "write min_gain_to_split": "gamma min_split_loss",
     "write feature_fraction_bynode": "max_features colsample_bylevel",
     "write data_sample_strategy='goss'": "sampling_method",
     "leave it out: it grows one tree per round": "num_parallel_tree",

@@ -254,8 +254,7 @@ def best_round(scores: Sequence[float], tol: float) -> tuple[int, int]:
     best = 0
     for k, score in enumerate(scores):
         best = k if score > scores[best] + tol else best
-    moved = (k for k, score in enumerate(scores) if score != scores[0])
-    return best, next(moved, len(scores)) - 1
+    return best, next((k for k, score in enumerate(scores) if score != scores[0]), len(scores)) - 1
 
 
 def extended(kind: type[Estimator]) -> type[Estimator]:

@@ -59,9 +59,7 @@ def shift_intercept(model: Any, delta: ArrayLike) -> Any:
 
 
 LIBRARY = Library(
-    **vars(SKLEARN),
-    kinds=KINDS, fitting=estimators.Fitting,
-    aliases={"objective": ("loss",)},
+    **vars(SKLEARN), kinds=KINDS, fitting=estimators.Fitting, aliases={"objective": ("loss",)},
     defaults={role: (None, loss) for role, loss in estimators.LOSSES.items()},
     takes={"gamma": (1e-300, np.inf), "poisson": (0.0, np.inf)},
     correctable=(None, "log_loss"), knows_objective=lambda name: False,

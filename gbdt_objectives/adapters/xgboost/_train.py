@@ -49,16 +49,11 @@ WORDS = words_of(
     the best round of all rows together, or all raise.""",
 )  # fmt: skip
 def train(
-    params: Mapping[str, Any],
-    data: xgb.DMatrix,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = _arguments.ABSENT,
-    metric: Metric | None = None,
-    evals: Sequence[tuple[xgb.DMatrix, str]] = (),
-    early_stopping_rounds: int | None = None,
+    params: Mapping[str, Any], data: xgb.DMatrix, num_boost_round: int = 100, *,
+    objective: Objective = _arguments.ABSENT, metric: Metric | None = None,
+    evals: Sequence[tuple[xgb.DMatrix, str]] = (), early_stopping_rounds: int | None = None,
     **kwargs: Any,
-) -> xgb.Booster:
+) -> xgb.Booster:  # fmt: skip
     """``xgboost.train`` that starts, stops and predicts correctly."""
     return _train.train(library("xgboost"), Request(  # type: ignore[no-any-return]
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
@@ -72,15 +67,10 @@ def train(
     "``verbose_eval=True`` prints each round.",
 )  # fmt: skip
 def cv(
-    params: Mapping[str, Any],
-    data: xgb.DMatrix,
-    num_boost_round: int = 100,
-    *,
-    objective: Objective = _arguments.ABSENT,
-    metric: Metric,
-    early_stopping_rounds: int | None = None,
-    **kwargs: Any,
-) -> Any:
+    params: Mapping[str, Any], data: xgb.DMatrix, num_boost_round: int = 100, *,
+    objective: Objective = _arguments.ABSENT, metric: Metric,
+    early_stopping_rounds: int | None = None, **kwargs: Any,
+) -> Any:  # fmt: skip
     """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
     if xgb.collective.is_distributed():
         raise ValueError(
@@ -326,8 +316,7 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
         return booster
     if trained not in OF_XGBOOST:
         raise start_at_margins(f"was trained on {trained!r}, whose base_score has its own unit")
-    numbers = np.atleast_1d(json.loads(shape["base_score"]))
-    margins = OF_XGBOOST[trained].forward(numbers)
+    margins = OF_XGBOOST[trained].forward(np.atleast_1d(json.loads(shape["base_score"])))
     base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
         base_score = float(link.inverse(margins)[0])

@@ -28,21 +28,20 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     own += seen.get("metrics", ())  # of cv, which has taken them out of the parameters
     functions = several(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
     functions = [one for one in functions if callable(one)]
-    default = DEFAULTS.get(name)
-    measures = default and (sets or "cvfolds" in seen) and not own
-    if not measures or dict(pairs).get("disable_default_eval_metric") in (True, 1, "1", "true"):
-        default = None
-    measured = [*own, *([default] if default else []), *functions]
+    unnamed = [DEFAULTS[name]] if name in DEFAULTS and (sets or "cvfolds" in seen) else []
+    if own or dict(pairs).get("disable_default_eval_metric") in (True, 1, "1", "true"):
+        unnamed = []
+    measured = [*own, *unnamed, *functions]
     stops = [c for c in seen["callbacks"] if isinstance(c, xgb.callback.EarlyStopping)]
     looked_at = [c.metric_name or measured[-1] for c in stops if c.metric_name or measured]
     facts = metrics_of(own, functions, looked_at) | {
-        "parameters": [(key, key, value) for key, value in pairs], "orders": ORDERS,
-        "unnamed": [default] if default else [],
+        "parameters": [(key, key, value) for key, value in pairs],
+        "orders": ORDERS, "unnamed": unnamed,
     }  # fmt: skip
     objective = getattr(fit.get("self"), "objective", seen.get("obj"))
     for found in seen.values() if stops else ():
         if isinstance(found, xgb.callback.CallbackContainer):
-            watch(found, objective, sets, {*own, default, *ORDERS})
+            watch(found, objective, sets, {*own, *unnamed, *ORDERS})
     if "dtrain" in seen and "cvfolds" not in seen:
         own = seen["dtrain"]
         facts |= {

@@ -99,9 +99,9 @@ class Fitting(_estimators.Fitting):
             return True
         sets = self.evaluation_sets()
         others = self.given.get("base_margin_eval_set") or [None] * len(sets)
-        has = {name: start is not None for name, start in zip(sets, others, strict=False)}
-        has_margin = self.given.get("base_margin") is not None
-        self.training.know(row_start="base_margin", sets_with_start={"X": has_margin, **has})
+        starts = {"X": self.given.get("base_margin"), **dict(zip(sets, others, strict=False))}
+        has = {name: start is not None for name, start in starts.items()}
+        self.training.know(row_start="base_margin", sets_with_start=has)
         return False
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
@@ -178,8 +178,7 @@ def saves_scores(kind: type[Estimator]) -> type[Estimator]:
             return
         margins = xgb.XGBRegressor()
         margins.load_model(fname)
-        self._Booster = margins.get_booster()
-        self.objective_ = objective
+        self._Booster, self.objective_ = margins.get_booster(), objective
         _set_classes(self, objective.n_classes)
 
     kind.save_model, kind.load_model = save_model, load_model

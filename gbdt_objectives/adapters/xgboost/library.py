@@ -39,8 +39,7 @@ def knows_objective(name: str) -> bool:
 
 def start_is_told(booster: Any) -> bool:
     """Whether the user passed a base_score, by whatever name the training has it."""
-    shape = intercept.read_learner(booster)["learner_model_param"]
-    return bool(shape["boost_from_average"] == "0")
+    return bool(intercept.read_learner(booster)["learner_model_param"]["boost_from_average"] == "0")
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:

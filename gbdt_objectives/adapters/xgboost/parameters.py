@@ -66,16 +66,13 @@ REFUSED = by_reason({
         "lambdarank_num_pair_per_sample lambdarank_normalization=1 "
         "lambdarank_score_normalization=1 lambdarank_unbiased=0 lambdarank_bias_norm=2 "
         "ndcg_exp_gain=1",
-    REMOVED + "write device='cuda:0'": "gpu_id",
-    REMOVED + "write device='cuda'": "n_gpus",
+    REMOVED + "write device='cuda:0'": "gpu_id", REMOVED + "write device='cuda'": "n_gpus",
     REMOVED + "write device='cuda' or device='cpu'": "predictor=auto",
-    REMOVED + "write verbosity": "silent",
-    REMOVED + "write max_bin": "sketch_eps sketch_ratio",
+    REMOVED + "write verbosity": "silent", REMOVED + "write max_bin": "sketch_eps sketch_ratio",
     REMOVED + "leave it out":
         "single_precision_histogram=0 enable_feature_grouping=0 cache_opt=1 lambda_bias=0",
     CLI + "pass an xgboost.DMatrix as the second argument": "data",
-    CLI + "predict with the booster": "test:data",
-    CLI + "leave it out": "task=train",
+    CLI + "predict with the booster": "test:data", CLI + "leave it out": "task=train",
     CLI + "pass xgb_model= to train()": "model_in",
     CLI + "call save_model() of the booster": "model_out model_dir",
     CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]": "save_period=0",
@@ -118,8 +115,7 @@ REFUSED_STOPPING = by_reason({
 })  # fmt: skip
 
 ONE_TREE_EACH = by_reason({
-    "it needs XGBoost 3.2 and booster='gbtree'; leave it out":
-        "multi_strategy=one_output_per_tree",
+    "it needs XGBoost 3.2 and booster='gbtree'; leave it out": "multi_strategy=one_output_per_tree",
 })  # fmt: skip
 
 FOREIGN = by_reason({

@@ -211,7 +211,10 @@ class Exact(Complete):
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        self.restore(evals_log)
+        self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
+        if self.round and self.names:  # else nothing was measured
+            self.history.append(restore(evals_log, self.metric.name, self.round))
+            self.round = []
         if len(self.history) == 1:
             self.check_names(evals_log[self.names[-1]])
         return super().after_iteration(model, epoch, evals_log)
@@ -231,14 +234,6 @@ class Exact(Complete):
         for found in (c.metric_name for c, _ in self.told if c.metric_name not in (None, *log)):
             wrong = f"callbacks holds an EarlyStopping on {found!r}, but what is measured are "
             raise ValueError(f"{wrong}{measured}: name one of these, or leave metric_name out")
-
-    def restore(self, evals_log: Any) -> None:
-        """Write the values of this round in full precision."""
-        self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
-        if not self.round or not self.names:  # nothing measured
-            return
-        self.history.append(restore(evals_log, self.metric.name, self.round))
-        self.round = []
 
     def write(self, history: Any) -> None:
         """Means and standard deviations over folds, per round, in what ``xgboost.cv`` returned."""

@@ -447,8 +447,7 @@ class Fitting(xgb.callback.TrainingCallback):
         return np.zeros_like(margin), np.ones_like(margin)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        found = base64.b64encode(pickle.dumps(self.objective)).decode()
-        model.set_attr(**{ATTRIBUTE: found})
+        model.set_attr(**{ATTRIBUTE: base64.b64encode(pickle.dumps(self.objective)).decode()})
         return False
 
 
