@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
@@ -124,7 +125,9 @@ def read_call(
     callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(fit.get("self")).__mro__)
     if any(kind.__module__.startswith(DOORS) for kind in callers):
         return {}
-    return _registry.library(room).read_call(seen, fit, name)
+    with suppress(KeyError, AttributeError, IndexError):  # its locals have other names
+        return _registry.library(room).read_call(seen, fit, name)
+    return {}
 
 
 def ask(facts: dict[str, Any]) -> Training:

@@ -20,6 +20,7 @@ from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
+from gbdt_objectives._rows import calls
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from gbdt_objectives.objectives import base
 from tests.adapters.library import LGB, XGB, Library, both
@@ -551,3 +552,14 @@ def test_an_objective_of_xgboost_that_leaves_margins_alone() -> None:
     ]
     first, *others = [booster.predict(data) for booster in found]
     assert all(np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_locals_of_a_library_that_are_not_known_say_nothing(library: str) -> None:
+    """Those of a later version may have other names."""
+
+    class Booster:
+        """One that no training has read."""
+
+    for seen in ({}, {"params": {}}, {"params": {"eta": 0.1}, "stops": None}):
+        assert calls.read_call(Booster(), "", library, seen, {}) == {}
