@@ -538,6 +538,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
     runs_as_printed(PARTS[0] + PARTS[2], tmp_path, monkeypatch)
 
 
+@pytest.mark.ci
 def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
     for name in ("pyarrow", "lightgbm"):
         pytest.importorskip(name)

@@ -29,6 +29,7 @@ ABSENT = ("gbdt_objectives", "sklearn", "pandas", "xgboost")
 """What is not there where the page's commands run."""
 
 
+@pytest.mark.ci
 def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
     for name in ("lightgbm", "pandas"):
         pytest.importorskip(name)

@@ -10,14 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives._command_line import reports
 from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives._command_line.reports import WIDTH, columns_as_text, cut, plain, short
 from gbdt_objectives.metrics.classes import NAMED
+from tests.cases import each
 from tests.commands import run, write
 
 pytestmark = pytest.mark.slow
@@ -182,10 +185,20 @@ def test_the_page_lists_the_keys(log) -> None:
         assert seen == set(keys), f"{name} prints no {set(keys) - seen}"
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminal can be opened here")
-@pytest.mark.parametrize("name", ["thresholds", "calibrate", "calibration"])
-def test_steps_are_told_on_a_terminal_only(log, name) -> None:
+@each("name", ["calibrate", "calibration"])
+def test_steps_are_told_where_errors_go_to_a_terminal(log, name) -> None:
     arguments = f"{name} {COMMANDS[name][0]}"
+    silent = run(arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reports, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True)))
+        told = run(arguments)
+    assert (told.exit_code, told.stdout) == (silent.exit_code, silent.stdout)
+    check_steps(told.stderr.splitlines(), silent.stderr)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminal can be opened here")
+def test_steps_are_told_on_a_terminal_only(log) -> None:
+    arguments = f"thresholds {COMMANDS['thresholds'][0]}"
     silent = run(arguments)
     here, there = os.openpty()
     command = [sys.executable, "-m", "gbdt_objectives", *shlex.split(arguments)]
@@ -197,11 +210,15 @@ def test_steps_are_told_on_a_terminal_only(log, name) -> None:
         )  # fmt: skip
         told = terminal.read(100_000).decode().splitlines()
     assert (done.returncode, done.stdout) == (silent.exit_code, silent.stdout)
-    steps = [line for line in told if line not in silent.stderr.splitlines()]
+    check_steps(told, silent.stderr)
+
+
+def check_steps(told: list[str], silent: str) -> None:
+    steps = [line for line in told if line not in silent.splitlines()]
     assert steps[0] == "reading log.csv ..."
     assert len(steps) > 1
     assert all(line.endswith(" ...") for line in steps)
-    assert "..." not in silent.stderr
+    assert "..." not in silent
 
 
 def test_the_saved_estimators_are_json(log) -> None:
