@@ -303,7 +303,8 @@ def fit_bare(rank: int, world: int, kinds: Kinds) -> Any:
     metric = go.qwk_metric((0, 3))
     booster = xgb.train(
         {**PARAMS, "base_score": 1.5, "disable_default_eval_metric": 1}, data, 8,
-        obj=go.qwk_objective(), custom_metric=metric.xgboost, evals=[(data, "v")],
+        obj=go.qwk_objective(), custom_metric=metric.xgboost,
+        evals=[(matrix(X, y, w, at), "v")],
         evals_result=history, verbose_eval=False, callbacks=[early_stopping(metric, 20)],
     )  # fmt: skip
     return booster.get_dump(dump_format="json"), history["v"]["qwk"]

@@ -706,6 +706,21 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
         )
 
 
+@guard(Sampling, "weights", "positive", "rate")
+def weights_are_not_balanced(sampling: Sampling) -> None:
+    """Weights by which both classes count the same must not stand beside a rate."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
+    i, j = int(positive.argmax()), int(positive.argmin())
+    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N - w[i] * P) > SAME_WEIGHT * w[i] * P:
+        return
+    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
+        warn(
+            "sample_weight makes both classes weigh the same, as if every other row were an "
+            "event, which the rate does not undo: leave sample_weight out"
+        )
+
+
 @guard(Training, "loss", "rows")
 def rate_is_of_the_frequent_class(training: Training) -> None:
     """The rate of an objective must thin the frequent class, label 0, and weights not undo it."""
@@ -716,6 +731,8 @@ def rate_is_of_the_frequent_class(training: Training) -> None:
     w = np.ones(len(y)) if rows.w is None else to_host(rows.w)
     if rows.w is not None:
         Sampling(weights=w, positive=y == 1, rate=rate)
+    if training.loss.intercept is not None:  # it was asked before it was measured
+        return
     positive = float(w @ y)
     negative = float(w.sum()) - positive
     if np.ndim(rate) and negative > 0:  # the one that keeps as many

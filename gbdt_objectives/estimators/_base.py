@@ -69,7 +69,8 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of ``X``, of shape (n,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        position = self.predict_proba(X).argmax(axis=1)  # first: it says if this is not fitted
+        return np.asarray(self.classes_[position])
 
 
 class Training(NamedTuple):

@@ -293,14 +293,12 @@ class Objective(Shown):
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
         """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
-            rows = read_labels(self, y_true, sample_weight)
-            found = self.measured_on(rows)
-        Training(loss=found.equations, rows=rows)
-        return found
+            return self.measured_on(read_labels(self, y_true, sample_weight))
 
     def measured_on(self, rows: Rows) -> Objective:
         """A copy with what depends on labels filled in, from rows that an engine reads."""
         found = self.equations.measured(rows)
+        Training(loss=self.equations, rows=rows)
         return self if found is self.equations else Objective(found)
 
     def fitted(

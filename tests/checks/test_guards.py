@@ -432,7 +432,7 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
                            "looks_at": ["v"]},
      "as many rows as the training data"),
-    ("weights_leave_the_rate_alone",
+    ("weights_are_not_balanced",
      {"weights": np.array([2.0, 2.0, 1, 1, 1, 1]), "rate": 0.1,
       "positive": np.array([True, True, False, False, False, False])},
      "sample_weight makes both classes weigh the same, .*: leave sample_weight out"),
