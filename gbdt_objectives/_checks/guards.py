@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -716,32 +717,23 @@ def weights_are_not_balanced(sampling: Sampling) -> None:
         return
     if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
         warn(
-            "sample_weight makes both classes weigh the same, as if every other row were an "
-            "event, which the rate does not undo: leave sample_weight out"
+            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
+            "which both count the same, and no rate undoes that: leave the weights out"
         )
 
 
 @guard(Training, "loss", "rows")
 def rate_is_of_the_frequent_class(training: Training) -> None:
     """The rate of an objective must thin the frequent class, label 0, and weights not undo it."""
-    rows, kept = training.rows, training.loss.keep_rate
-    if kept is None or not len(rows):
+    rows, loss = training.rows, training.loss
+    if loss.keep_rate is None or not len(rows):
         return
-    rate, y = kept(rows), to_host(rows.y)
-    w = np.ones(len(y)) if rows.w is None else to_host(rows.w)
     if rows.w is not None:
-        Sampling(weights=w, positive=y == 1, rate=rate)
-    if training.loss.intercept is not None:  # it was asked before it was measured
-        return
-    positive = float(w @ y)
-    negative = float(w.sum()) - positive
-    if np.ndim(rate) and negative > 0:  # the one that keeps as many
-        rate = negative / float(((w - w * y) / rate).sum())
-    if negative > 0 and rate < 1:
-        Sampling(
-            name="negative_keep_rate", thinned=0, rows_of=(np.inf, positive), kept=negative,
-            rate=rate, to_name="make it label 1: y == event (words are in alphabetical order)",
-        )  # fmt: skip
+        positive = to_host(rows.y) == 1
+        Sampling(weights=to_host(rows.w), positive=positive, rate=loss.keep_rate(rows))
+    if loss.intercept is None and training.library:  # a plain call, which does not measure it
+        with suppress(ValueError):  # of one class only
+            loss.measured(replace(rows, f=None))  # asks of which class the rate is
 
 
 @guard(Sampling, "classes")

@@ -298,7 +298,6 @@ class Objective(Shown):
     def measured_on(self, rows: Rows) -> Objective:
         """A copy with what depends on labels filled in, from rows that an engine reads."""
         found = self.equations.measured(rows)
-        Training(loss=self.equations, rows=rows)
         return self if found is self.equations else Objective(found)
 
     def fitted(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
@@ -69,6 +69,12 @@ class LoglossLoss(Loss):
         if self.intercept is not None:
             return self
         negative, positive = both_classes(rows)
+        if self.named or self.offset > 0 or self.negative_weight > 1:
+            Sampling(
+                name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
+                rate=self.mean_rate(rows, negative),
+                to_name="make it label 1: y == event (words are in alphabetical order)",
+            )  # fmt: skip
         if self.named:
             return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset
@@ -79,6 +85,13 @@ class LoglossLoss(Loss):
         if self.named:
             return np.exp(-_checks.to_host(rows.named["offset"]))
         return math.exp(-self.offset) / self.negative_weight
+
+    def mean_rate(self, rows: Rows, negative: float) -> float:
+        """The rate that keeps the given weight of negatives of as many as the rates of rows do."""
+        if not self.named:
+            return float(self.keep_rate(rows))
+        had = rows.sum(lambda y, f, xp, offset: [(1 - y) * xp.exp(offset)])[0]
+        return negative / float(had)
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""

@@ -442,7 +442,10 @@ def dask_train(library: str, call: Call) -> Outcome:
 
     def rows(at: slice) -> Any:
         w = None if call.weight is None else in_parts(call.weight[at])
-        return DaskDMatrix(CLIENT[0], in_parts(X[at]), in_parts(call.y[at]), weight=w)
+        start = None if (own := start_at(call, at)) is None else in_parts(own)
+        return DaskDMatrix(
+            CLIENT[0], in_parts(X[at]), in_parts(call.y[at]), weight=w, base_margin=start
+        )
 
     given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
     if call.metric is not None:
@@ -466,6 +469,8 @@ def dask_estimator(library: str, call: Call) -> Outcome:
     if call.metric is not None:
         given["eval_set"] = [(in_parts(X[TEST]), in_parts(y[TEST]))]
     w = None if call.weight is None else in_parts(call.weight[TRAIN])
+    if call.start is not None:
+        given["base_margin"] = in_parts(call.start[TRAIN])
     model = kind(**parameters, **call.of(library))
     model.client = CLIENT[0]
     model.fit(in_parts(X[TRAIN]), in_parts(y[TRAIN]), sample_weight=w, **given)
@@ -744,7 +749,8 @@ GUARDS = [
                params={"xgboost": {"base_score": 1.8}}), never, TRAINS,
           {**ELSEWHERE, **dict.fromkeys(CV, "its folds are rows that it holds out")}, OLD,
           "the rows of evaluation are in the estimators' own tests",
-          warns="stops too late; pass held-out rows"),
+          warns="stops too late; pass held-out rows", unless=dict.fromkeys(
+              ("dask-train", "dask-estimator"), "labels on several workers are not compared")),
     Guard("start: of each row, of those that are trained on alone",
           Call(GRADES, QWK, metric=go.extended_qwk_metric(), rounds=3, start=2 * X[:, 0],
                lone=True), never, TRAINS,
@@ -760,7 +766,8 @@ GUARDS = [
     Guard("weights: that make classes alike beside an objective that corrects",
           Call(RARE, go.offset_logloss_objective(0.1), ALIKE, rounds=3, is_class=True), never,
           TRAINS, {**ELSEWHERE, **dict.fromkeys(CV, "a fold has other shares of the classes")},
-          warns="by which both count the same"),
+          warns="by which both count the same", unless=dict.fromkeys(
+              ("dask-train", "dask-estimator"), "a part has other shares of the classes")),
     Guard("weights: of rows", Call(GRADES, go.objective(squared_error, link="identity"), HEAVY),
           level(0.05), TRAINS, NO_CV),
     Guard("weights: of rows, in decisions", Call(GRADES, None, HEAVY), heavy_grades_count,
