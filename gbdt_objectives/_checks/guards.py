@@ -561,7 +561,7 @@ def row_start_is_added(training: Training) -> None:
 def start_stays_in_the_model(training: Training) -> None:
     """A start that is the same in all rows must be in the model."""
     start, library, by_score = np.asarray(training.lost_start), training.library, ""
-    if start.ndim and training.objective.link.takes_several and np.ptp(start) == 0:
+    if training.objective.link.takes_several and np.ptp(start) == 0:
         return  # no probability depends on it
     if library.takes_start and not start.ndim:
         said = float(training.transform.inverse(start) if training.transform else start)

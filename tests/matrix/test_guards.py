@@ -85,7 +85,7 @@ BROKEN = [
      "hold", "xgboost-native"),
     ("class_weights_are_heeded", "parameters: what the library would ignore",
      "xgboost-own-classifier"),
-    ("rate_is_of_the_frequent_class", "rates: beside labels whose rare event is 0",
+    ("thins_the_frequent_class", "rates: beside labels whose rare event is 0",
      "xgboost-native-cv"),
     ("weights_are_not_balanced", "weights: that make classes alike beside an objective that "
      "corrects", "xgboost-own-classifier"),

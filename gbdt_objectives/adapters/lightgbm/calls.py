@@ -35,7 +35,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
     own = [*several(fit.get("eval_metric")), *own]
     own = [one for one in names_in(own) if one not in parameters.NO_METRIC]
-    booster = seen.get("booster") or seen["cvbooster"].boosters[0]
+    booster = seen.get("booster") or (seen.get("cvbooster") or seen["cvfolds"]).boosters[0]
     unnamed = []
     if not said.keys() & parameters.NAMES["metric"]:
         written = {its for one in own for its in parameters.names_of_metric(one)}
