@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     """
     for item in items:
         if isinstance(item, pytest.DoctestItem):
-            item.add_marker(pytest.mark.filterwarnings("error::UserWarning"))
+            item.add_marker(pytest.mark.filterwarnings("error:(?!.*deprecated):UserWarning"))
     if config.option.last_bits is not None:
         for item in items:
             for mark in item.iter_markers("one_route"):

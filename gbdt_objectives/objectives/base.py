@@ -293,7 +293,10 @@ class Objective(Shown):
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
         """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
-            return self.measured_on(read_labels(self, y_true, sample_weight))
+            rows = read_labels(self, y_true, sample_weight)
+            found = self.measured_on(rows)
+        Training(loss=found.equations, rows=rows)
+        return found
 
     def measured_on(self, rows: Rows) -> Objective:
         """A copy with what depends on labels filled in, from rows that an engine reads."""
