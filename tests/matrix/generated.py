@@ -7,7 +7,8 @@ callable has cells as soon as ``recipes.py`` knows the names of its parameters, 
 A cell is RIGHT (the right answer) or TOLD (refused, or warned of, by the package), or it falls:
 
 - SILENT: another answer, without a word;
-- BARE: an error of a library or of Python, whose words are not about the argument;
+- BARE: an error of a library or of Python, whose words are not about the argument; but what a
+  library's own data set refuses, when it is made, is no call of ours;
 - REFUSED: the same values in another form, which are refused.
 
 ``falls.csv`` lists the cells that fall today and ``right.csv`` those that are RIGHT; all others are
@@ -317,6 +318,17 @@ class Caller:
             found = found.fit(**recipes.to_fit(found, task))
         return numbers([found, measured] if measured else found, task)
 
+    def is_refused_before(self, given: Mapping[str, Any]) -> bool:
+        """Whether a library itself refuses the user's data set, which is no call of ours."""
+        for held in self.entry.spread().values() if self.entry.trains else ():
+            try:
+                made = held.make(**{name: given[name] for name in held.columns if name in given})
+                for data in [row[0] for row in made] if isinstance(made, list) else [made]:
+                    getattr(data, "construct", bool)()
+            except Exception:
+                return True
+        return False
+
     def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
         """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
         make = self.entry.owner
@@ -542,7 +554,9 @@ def verdict_of(caller: Caller, base: Base, tried: Tried, twist: Twist) -> tuple[
             if is_told(error):
                 return "REFUSED" if twist.must == "right" else "TOLD", text
             by_library = twist.said_by_library and re.search(twist.said_by_library, text)
-            return "TOLD" if by_library else "BARE", text
+            if by_library or caller.is_refused_before(changed.given):
+                return "TOLD", text
+            return "BARE", text
     if twist.must != "told" and same(found, right):
         return "RIGHT", ""
     warned = sorted(said - base.said)

@@ -602,7 +602,7 @@ def _(v: Any) -> Any:
 
 # --- tables
 
-NAMES = r"feature.names|column"
+NAMES = r"feature.names|column|should be feature|is present in model"
 
 
 @twist("columns turned", "tables", must="right or told", said_by_library=NAMES)
@@ -637,7 +637,7 @@ def _(tried: Tried) -> Changed | None:
     return Changed({**tried.given, tried.argument: tried.value.assign(d=1.0)})
 
 
-@twist("words in a column", "tables", must="told", said_by_library="string|dtype|categor")
+@twist("words in a column", "tables", must="told", said_by_library="string|dtype|categor|num_fea")
 def _(v: Any) -> Any:
     return v.assign(a=WORDS[POSITION[: len(v)] % 4])
 

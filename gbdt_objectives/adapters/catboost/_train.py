@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._checks.columns import check_labels
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -116,6 +117,9 @@ class Stop:
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
     _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
+    for pool, name in request.evals:
+        if pool.has_label():
+            check_labels(f"the label of {name}", np.ravel(pool.get_label()))
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:

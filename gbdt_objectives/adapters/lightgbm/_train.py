@@ -14,6 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
+from gbdt_objectives._checks.columns import check_numbers
 from gbdt_objectives._links import OF_LIGHTGBM
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -288,10 +289,11 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 
 def labels(dataset: lgb.Dataset, name: str) -> Any:
-    """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
-    label, weight = _current(dataset, "label"), _current(dataset, "weight")
-    if weight is not None:
-        _checks.finite(f"the weight of {name}", np.asarray(weight, float))
+    """Check columns in memory: constructed, a Dataset has 0 for NaN and for none."""
+    label = _current(dataset, "label")
+    for field in ("weight", "init_score"):
+        if (column := _current(dataset, field)) is not None:
+            check_numbers(f"the {field} of {name}", column)
     if label is not None:
         _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif dataset.used_indices is None and not in_file(dataset):
