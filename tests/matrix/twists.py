@@ -322,7 +322,7 @@ def _(tried: Tried) -> Changed | None:
     return Changed({**tried.given, tried.argument: WORDS[tried.value]}) if alone else None
 
 
-@twist("1 and 2 for 0 and 1", "labels", must="right or told")
+@twist("1 and 2 for 0 and 1", "labels", must="right or told", said_by_library="Invalid classes")
 def _(tried: Tried) -> Changed | None:
     if not tried.is_binary or "ratio_objective" in tried.callable:  # whose labels are numbers
         return None
