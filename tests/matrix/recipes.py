@@ -515,3 +515,16 @@ NOT_TRIED = {
 }  # fmt: skip
 """Callables, or parameters of one, without a call that could be changed, and why; the names are
 patterns of fnmatch."""
+
+SILENT = {
+    **{f"adapters.{of}(*) x rows turned*": f"a {data} keeps no index of its rows"
+       for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
+                        "catboost.train": "Pool"}.items()},
+    **{f"adapters.xgboost.{function}(*) x {twist}": f"a DMatrix {does} before our code is called"
+       for function in ("train", "cv")
+       for twist, does in {"a row (1, n)": "flattens it", "empty": "takes it for none",
+                           "a row short": "has other rows, or takes it for none"}.items()},
+    "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
+    "rows as they are given; the picture is the same",
+}  # fmt: skip
+"""Cells that stay silent, patterns of fnmatch, and why nothing can be said."""
