@@ -16,7 +16,6 @@ from typing import Any
 
 from gbdt_objectives._registry import BY_NAME
 
-
 WRITE_OUT = (
     "write the rows out, rows = numpy.repeat(numpy.arange(len(counts)), counts), and take these of "
     "each argument, y[rows], of pandas y.iloc[rows]"
@@ -188,10 +187,12 @@ ARGUMENTS = each_row({
         "write estimator=, which takes a list too": "estimators",
         "write segment=, the column of X that holds them": "segments",
         _WRAPPED: "n_estimators learning_rate max_depth"},
-    **dict.fromkeys(("CalibratedClassifier.fit", "DownsampledClassifier.fit"), {
-        _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"}),
-    **dict.fromkeys(("ProbabilityEstimationTree.fit", "ThresholdClassifier.fit"), {
-        _COPIES: "counts"}),
+    "CalibratedClassifier.fit": {
+        _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"},
+    "DownsampledClassifier.fit": {
+        _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"},
+    "ProbabilityEstimationTree.fit": {_COPIES: "counts"},
+    "ThresholdClassifier.fit": {_COPIES: "counts"},
     "QWKClassifier.fit": {_COPIES: "counts",
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
         "them": "eval_set early_stopping_rounds callbacks"},
