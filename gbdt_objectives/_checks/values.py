@@ -30,6 +30,8 @@ MISSING = MAY_BE_GRADE | {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null",
 """Words for a missing value, in small letters."""
 SPELLED = {w for word in MISSING for w in (word, word.upper(), word.title(), "NaN", "NaT")}
 """The same as programs write them."""
+CODES = {-9} | {sign * (10**digits - 1) for digits in range(2, 7) for sign in (1, -1)}
+"""Numbers of nines, as files write a missing answer; 9 itself may be a grade."""
 INTEGER_HINT = (
     "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
 )
@@ -304,6 +306,25 @@ def warn_of_other_labels(
             f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
             "the mean and variance of these labels, or leave them out, and they are measured"
         )
+
+
+def warn_of_code(name: str, y: Array, *ends: float) -> None:
+    """Warn of a label of nines that lies further from all others than these do from each other, if
+    two neighbours of those are at most 2 apart on average. 0, 10, 100 have none, 0, 9, 99 a step.
+    ``ends``: the least and the greatest label, where they are known."""
+    if not len(y) or CODES.isdisjoint(ends := ends or (y.min(), y.max())):
+        return
+    others = np.unique(y)
+    others = others[~np.isin(others, [*CODES])]
+    for code in CODES.intersection(ends) if len(others) > 1 else ():
+        wide = others[-1] - others[0]
+        if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
+            warn(
+                f"{name} holds {code:g}, far from the other labels, {others[0]:g} to {others[-1]:g}, "
+                "as files write a missing one; by its distance it counts more than all others: "
+                "leave such rows out, or, if it is a class, number the classes by their position, "
+                "numpy.unique(y, return_inverse=True)[1]"
+            )
 
 
 def unit_range(score: Array) -> tuple[float, float] | None:

@@ -203,7 +203,7 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
         if values.dtype.kind == "O":
             hint = f"y has dtype object: {_checks.kind_hint(values)}"
         raise ValueError(f"{error} {hint}") from None
-    return consecutive_labels(values)
+    return consecutive_labels(values, ordinal)
 
 
 def check_table(X: Any) -> None:
