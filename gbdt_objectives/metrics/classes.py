@@ -120,9 +120,13 @@ class ClassMetric(Metric):
         if self.label_range is not None:
             return
         y, p = np.asarray(y_true), np.asarray(y_pred)
-        if p.dtype.kind != "f" or y.dtype.kind not in "iuf" or not (y.size and p.size):
+        if y.dtype.kind not in "iuf" or not (y.size and p.size):
             return
         low, high = y.min(), y.max()
+        if self.is_ordinal:
+            _checks.warn_of_code("y_true", y, low, high)
+        if p.dtype.kind != "f":
+            return
         outside = (p < low) | (p > high)
         if outside.any() and (p == np.rint(p)).all():
             raise ValueError(

@@ -180,6 +180,7 @@ def kept_by_key(
     labels = check_zero_one_labels(y, also="; y comes first, the key second")
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
+    _checks.not_spelled_missing("key", np.asarray(key), "keys")
     rates = _checks.one_rate_or_many(RATE, negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     return np.asarray((labels == 1) | (uniform < rates))
