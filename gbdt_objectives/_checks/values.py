@@ -320,7 +320,7 @@ def warn_of_code(name: str, y: Array, *ends: float) -> None:
         wide = others[-1] - others[0]
         if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
             warn(
-                f"{name} holds {code:g}, far from the other labels, {others[0]:g} to {others[-1]:g}, "
+                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, "
                 "as files write a missing one; by its distance it counts more than all others: "
                 "leave such rows out, or, if it is a class, number the classes by their position, "
                 "numpy.unique(y, return_inverse=True)[1]"
