@@ -312,9 +312,9 @@ def warn_of_code(name: str, y: Array, *ends: float) -> None:
     """Warn of a label of nines that lies further from all others than these do from each other, if
     two neighbours of those are at most 2 apart on average. 0, 10, 100 have none, 0, 9, 99 a step.
     ``ends``: the least and the greatest label, where they are known."""
-    if not len(y) or CODES.isdisjoint(ends := ends or (y.min(), y.max())):
+    if 0 in y.shape or CODES.isdisjoint(ends := ends or (float(y.min()), float(y.max()))):
         return
-    others = np.unique(y)
+    others = np.unique(arrays.to_host(y))
     others = others[~np.isin(others, [*CODES])]
     for code in CODES.intersection(ends) if len(others) > 1 else ():
         wide = others[-1] - others[0]
