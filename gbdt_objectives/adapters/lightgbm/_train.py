@@ -250,7 +250,7 @@ def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
     """A complete model up to the best round: of what ``lightgbm.cv`` leaves in training, or of what
     was trained without our callback, by a subclass that passes callbacks of its own."""
-    if not hasattr(booster, _train.MARK):
+    if booster._Booster__set_objective_to_none:  # type: ignore[attr-defined]
         started = StartedObjective(objective, None, Training(), lacks=intercept)
         booster.__class__, booster._started = InTraining, started  # type: ignore[attr-defined]
     return booster.complete(None) if isinstance(booster, InTraining) else booster

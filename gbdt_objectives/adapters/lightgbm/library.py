@@ -224,5 +224,6 @@ LIBRARY = OpenLibrary(
     open_booster=open_booster, restore=restore, trees=read_trees,
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
+    mark_of=lambda model: intercept.mark_of(booster_of(model)),
     read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip
