@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, column_names, warn
 from gbdt_objectives._checks.tables import arranged
-from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._links import CHANGED, OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.objectives import Objective
 
@@ -234,6 +235,14 @@ def read_objective(booster: lgb.Booster) -> list[str]:
     """Name and settings of a model's objective; "custom" if it is not LightGBM's own."""
     found = re.search(r"(?m)^objective=(.*)$", _head_of(booster))
     return [CUSTOM] if found is None else found[1].split()
+
+
+def declared_link(booster: lgb.Booster) -> Link | None:
+    """The link of a model's objective, if its file names one; "changed" by another scale."""
+    name, *words = found = read_objective(booster)
+    if "sqrt" in words or any(w.startswith("sigmoid:") and w != "sigmoid:1" for w in words):
+        return replace(CHANGED, margins=f"those of {' '.join(found)!r}")
+    return OF_LIGHTGBM.get(name)
 
 
 def _sigmoid(booster: lgb.Booster) -> float:
