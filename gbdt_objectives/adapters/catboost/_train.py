@@ -238,7 +238,7 @@ def margins_of(model: Any) -> tuple[str, Link]:
     return name if own is None else repr(own), link
 
 
-def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+def shift_intercept(model: Any, delta: ArrayLike, mark: str = "") -> Any:
     """A shifted copy, with the shift in CatBoost's bias."""
     if not model.is_fitted():
         raise ValueError("the booster is not trained: call fit first")
@@ -247,6 +247,8 @@ def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     raw = _arguments.read_shift(delta, np.size(bias)) + bias
     moved = model.copy()
     moved.set_scale_and_bias(scale, raw.tolist() if len(raw) > 1 else float(raw[0]))
+    if mark:
+        moved.get_metadata()[_train.MARK] = mark
     return moved
 
 
@@ -259,6 +261,8 @@ def finish(model: Any, objective: Objective, intercept: Start) -> Any:
     model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
     about = model.get_metadata()
     about[LINK] = objective.link.name
+    if rate := _train.corrected_rate(objective):
+        about[_train.MARK] = f"{rate:.6g}"
     if objective.link.name == "log":  # which predict() of a loaded file reads there
         known = json.loads(about["params"])
         known["flat_params"]["loss_function"] = "Poisson"

@@ -11,6 +11,7 @@ import numpy as np
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import TrainingLibrary
+from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.catboost import _train, estimators
 
 STOPPING = _arguments.by_reason({
@@ -57,4 +58,5 @@ LIBRARY = TrainingLibrary(
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
     margins_of=_train.margins_of, shift_intercept=_train.shift_intercept,
+    mark_of=lambda model: model.get_metadata().get(MARK) if model.is_fitted() else None,
 )  # fmt: skip
