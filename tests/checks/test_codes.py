@@ -47,7 +47,7 @@ def told(call: Callable[[], Any]) -> list[str]:
 ])  # fmt: skip
 def test_codes(labels, code: int) -> None:
     (said,) = told(lambda: warn_of_code("y", np.repeat(labels, 3)))
-    assert f"y holds {code}, far from the other labels" in said
+    assert f"y holds {code}, far from the others" in said
 
 
 @each("labels", [
