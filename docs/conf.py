@@ -7,6 +7,7 @@ here and in a checkout.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -188,6 +189,12 @@ def find_public_name(
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
 
 
+def skip_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> Any:
+    """A method that a class inherits from another library, and which is wrapped, has its page."""
+    foreign = inspect.isfunction(member) and not member.__module__.startswith("gbdt_objectives")
+    return True if foreign else None
+
+
 def link_pages(*event: Any) -> None:
     """A page that a docstring names by its path, as ``docs/deploy.md``, is a link."""
     lines = event[-1]
@@ -246,6 +253,7 @@ def block_math(self: Any, node: nodes.math_block) -> None:
 def setup(app: Sphinx) -> None:
     app.connect("env-check-consistency", check_names)
     app.connect("missing-reference", find_public_name)
+    app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", link_pages)
     app.add_transform(NarrowPictures)
     app.add_transform(TypesetFormulas)
