@@ -225,8 +225,8 @@ class ExtendedQWKMetric(Metric):
             _checks.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
         return rows
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
-        _checks.warn_of_code("y_true", _checks.vector("y_true", y_true))
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
+        _checks.warn_of_code("y_true", _checks.vector("y_true", y_true), weight=w)
 
     def sums(self, rows: Rows) -> tuple[float, float]:
         objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
