@@ -308,21 +308,22 @@ def warn_of_other_labels(
         )
 
 
-def warn_of_code(name: str, y: Array, *ends: float) -> None:
+def warn_of_code(name: str, y: Array, *ends: float, weight: Any = None) -> None:
     """Warn of a label of nines that lies further from all others than these do from each other, if
-    two neighbours of those are at most 2 apart on average. 0, 10, 100 have none, 0, 9, 99 a step.
+    neighbours of those are at most 2 apart on average: 0, 10, 100 have none, and 0, 9 are steps.
     ``ends``: the least and the greatest label, where they are known."""
-    if 0 in y.shape or CODES.isdisjoint(ends := ends or (float(y.min()), float(y.max()))):
+    if 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
         return
-    others = np.unique(arrays.to_host(y))
-    others = others[~np.isin(others, [*CODES])]
-    for code in CODES.intersection(ends) if len(others) > 1 else ():
+    y = y[np.asarray(weight) > 0] if np.shape(weight) == y.shape else y  # else it will be refused
+    found = np.unique(arrays.to_host(y))
+    others = np.setdiff1d(found, [*CODES])
+    for code in CODES.intersection(found[[0, -1]]) if len(others) > 1 else ():
         wide = others[-1] - others[0]
         if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
             warn(
-                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, "
-                "as files write a missing one; by its distance it counts more than all others: "
-                "leave such rows out, or, if it is a class, number the classes by their position, "
+                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, as "
+                "files write a missing one; by its distance it counts more than all others: leave "
+                "such rows out, or, if it is a class, number the classes by their position, "
                 "numpy.unique(y, return_inverse=True)[1]"
             )
 

@@ -128,8 +128,9 @@ def negative_downsample_by_key(
     y, negative_keep_rate
         The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
-        Integers, strings or bytes, none missing, no floats. Integers of any type are hashed by
-        their value; the string "5" is another key than the integer 5.
+        Integers, strings or bytes, none missing, no floats; a word such as NA is refused if all
+        others hold a digit. Integers of any type are hashed by their value; the string "5" is
+        another key than the integer 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 

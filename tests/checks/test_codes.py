@@ -116,6 +116,20 @@ def test_it_may_be_a_number_or_a_name(call) -> None:
     assert not told(call)
 
 
+@each("call", [
+    lambda w: go.quadratic_weighted_kappa(CODED, ROUNDED, sample_weight=w),
+    lambda w: go.qwk_metric()(CODED, SCORE, w),
+    lambda w: go.qwk_metric()(CODED, ROUNDED, w),
+    lambda w: go.extended_qwk_metric()(CODED, SCORE, w),
+    lambda w: go.qwk_objective(CODED, sample_weight=w),
+    lambda w: kappa_objective("squared").measured(CODED, w),
+    lambda w: go.qwk_objective().measured(CODED, w),
+])  # fmt: skip
+def test_rows_of_weight_0_do_not_count(call) -> None:
+    assert not told(lambda: call((CODED != 99) * 1.0))
+    assert told(lambda: call(1 + (CODED != 99) * 1.0))
+
+
 def test_the_remedies_work() -> None:
     known = CODED != 99
     found = go.quadratic_weighted_kappa(CODED[known], ROUNDED[known])
