@@ -14,6 +14,7 @@ import numpy as np
 from gbdt_objectives._checks import arrays, values
 from gbdt_objectives._checks.arrays import Array, column_names, is_dask, not_flat, on_device, shown
 from gbdt_objectives._checks.users import warn
+from gbdt_objectives._rows.workers import several
 
 EVALUATION = {
     "eval_set", "sample_weight_eval_set", "base_margin_eval_set", "eval_sample_weight",
@@ -69,7 +70,7 @@ def check_columns(
     for rows, kind, name, column in sorted(columns_of(given), key=lambda found: found[1]):
         n = rows_of(column)
         other, wanted = first.setdefault(rows, (name, n))
-        if not n and (error or KINDS[kind] != "X"):
+        if not n and not several() and (error or KINDS[kind] != "X"):
             raise ValueError(f"{name} is empty: there must be at least one row")
         by_output = KINDS[kind] == "margins" and np.ndim(column) == 1  # one output after another
         if n != wanted and not (by_output and wanted and n % wanted == 0):
@@ -108,7 +109,7 @@ def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
 def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | None:
     """Numbers that are there and finite, of any shape; libraries read some forms that we do not."""
     array = arrays.as_array(name, column)
-    if not array.size:
+    if not array.size and not several():
         raise ValueError(f"{name} is empty, which libraries take for none: leave it out")
     if array.dtype.kind == "O":
         is_there(name, array.ravel(), "give each row a number, or leave it out")

@@ -58,6 +58,7 @@ SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
+LONGEST_SAID = 200  # characters of what a library says
 GUARDED: set[Callable[..., Any]] = set()
 MADE: MutableMapping[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
 """What was made of functions, also of other libraries: a method that several classes have."""
@@ -202,8 +203,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            if not is_raised_here(error):
-                check_columns(given, error, fits)
+            if not is_raised_here(error) and (said := explained(given, error, fits)):
+                raise said from error
             if isinstance(error, TypeError | ValueError):
                 say_order(error, given, order)
             raise
@@ -214,6 +215,16 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     GUARDED.add(checked)
     MADE[function] = checked
     return checked
+
+
+def explained(given: Mapping[str, Any], error: Exception, fits: bool) -> Exception | None:
+    """What a library's error is about, in our words and its own, if that are columns."""
+    try:
+        check_columns(given, error, fits)
+    except (TypeError, ValueError) as own:
+        kind = ValueError if isinstance(error, ValueError) else type(own)
+        return kind(f"{own}; the library says: {' '.join(str(error).split())[:LONGEST_SAID]}")
+    return None
 
 
 def is_raised_here(error: BaseException) -> bool:

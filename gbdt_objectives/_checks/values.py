@@ -308,11 +308,11 @@ def warn_of_other_labels(
         )
 
 
-def warn_of_code(name: str, y: Array, *ends: float, weight: Any = None) -> None:
+def warn_of_code(name: str, y: Array | None, *ends: float, weight: Any = None) -> None:
     """Warn of a label of nines that lies further from all others than these do from each other, if
     neighbours of those are at most 2 apart on average: 0, 10, 100 have none, and 0, 9 are steps.
     ``ends``: the least and the greatest label, where they are known."""
-    if 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
+    if y is None or 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
         return
     y = y[np.asarray(weight) > 0] if np.shape(weight) == y.shape else y  # else it will be refused
     found = np.unique(arrays.to_host(y))

@@ -341,7 +341,7 @@ class Objective(Shown):
     def _value(self, y: Any, f: Any, w: Any) -> tuple[float, float]:
         with self._together():
             rows = read_rows(self, y, f, w)
-            if rows.f.shape[1:] == (1,):  # beside labels (n,) a function would make a table of it
+            if getattr(rows.f, "shape", ())[1:] == (1,):  # a table, beside labels (n,)
                 rows = replace(rows, f=rows.f[:, 0])
             loss = self._for(rows)
             with _workers.summing(loss.name):
