@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import asked
-from gbdt_objectives._checks.arrays import shown, to_host
+from gbdt_objectives._checks.arrays import Array, shown, to_host
 from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
 from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
@@ -711,7 +711,7 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
 def weights_are_not_balanced(sampling: Sampling) -> None:
     """Weights by which both classes count the same must not stand beside a rate."""
     w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
+    P, N = sampling.numbers or (np.count_nonzero(positive), np.count_nonzero(~positive))
     i, j = int(positive.argmax()), int(positive.argmin())
     if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N - w[i] * P) > SAME_WEIGHT * w[i] * P:
         return
@@ -720,6 +720,15 @@ def weights_are_not_balanced(sampling: Sampling) -> None:
             f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
             "which both count the same, and no rate undoes that: leave the weights out"
         )
+
+
+def ask_weights(y: Array, w: Array | None, rate: float) -> None:
+    """Ask the guards of weights beside a rate, by hand, if two rows tell that there is a reason."""
+    if w is not None and rate < 1:
+        head = y[:1000] if y[:1000].min() < y[:1000].max() else y
+        i, j = head.argmax(), head.argmin()
+        if abs(w[j] * rate - w[i]) <= SAME_WEIGHT * w[i]:
+            Sampling(weights=w, positive=y == 1, rate=rate)
 
 
 @guard(Training, "loss", "rows")
