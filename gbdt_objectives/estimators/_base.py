@@ -149,7 +149,7 @@ def check_classifier(estimator: Any) -> None:
 
 
 def check_learns(estimator: Any) -> None:
-    """Raise if what it predicts is that of a part that is fitted already, and that fit leaves so."""
+    """Raise if it predicts what a part does that is fitted already, and that fit leaves so."""
     step = last_step(estimator)
     parts = [part for _, part in step.estimators] if hasattr(step, "voting") else [step]
     for part in parts:

@@ -59,9 +59,7 @@ class Bins:
         keep = counts.any(axis=1)
         i = at[keep]
         low, high, score = self.low[i], self.high[i], self.score[i]
-        return replace(
-            self, low=low, high=high, score=score, counts=counts[keep], squares=squares[keep]
-        )
+        return Bins(self.labels, low, high, score, counts[keep], squares[keep], self.row_weight)
 
     def reweighted_classes(self, factor: Array) -> Bins:
         """The bins with weights times the factor of their class, (K,)."""

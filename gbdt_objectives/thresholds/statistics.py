@@ -342,11 +342,9 @@ class ThresholdStatistics:
             )
         _rows.check_several_classes(total, self.labels)
         weight, rows, squares = self.sums.sum(axis=1)[[0, len(self.sums) // 2, -1]]
-        same = (squares * rows <= (1 + SAME_WEIGHT**2) * weight**2).all() and rows.all()
-        bins = _rows.Bins(
-            self.labels, self.low, self.high, self.score, self.counts, self.sums[-1],
-            weight / rows if same else None,
-        )  # fmt: skip
+        alike = rows.all() and (squares * rows <= (1 + SAME_WEIGHT**2) * weight**2).all()
+        known = self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
+        bins = _rows.Bins(*known, weight / rows if alike else None)
         if target_prior is not None:
             bins = bins.reweighted_classes(_rows.prior_factors(target_prior, self.labels, total))
         return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)

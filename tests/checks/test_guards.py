@@ -9,6 +9,7 @@ import inspect
 import pickle
 import re
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -556,7 +557,7 @@ Z = np.random.default_rng(1).normal(size=600) + KEPT
 CLASSES = (np.arange(600) % 3).astype(int)
 SHARES = np.random.default_rng(2).dirichlet(np.ones(3), 600) + np.eye(3)[CLASSES]
 BY_HAND = {
-    **{f"{kind} {name}": (lambda make, call: lambda w: call(make(RATE), w))(make, call)
+    **{f"{kind} {name}": partial(call, make(RATE))
        for kind, make in (("offset", go.offset_logloss_objective),
                           ("weighted", go.weighted_logloss_objective))
        for name, call in {
@@ -566,7 +567,8 @@ BY_HAND = {
            "metric": lambda o, w: go.loss_metric(o)(KEPT, Z, w),
        }.items()},
     "metric": lambda w: go.weighted_logloss_metric(RATE)(KEPT.tolist(), Z, w),
-    "sorted rows": lambda w: go.weighted_logloss_metric(RATE)(*map(np.sort, (KEPT, Z)), np.sort(w)[::-1]),
+    "sorted rows": lambda w: go.weighted_logloss_metric(RATE)(
+        *(np.tile(x, 4)[np.argsort(np.tile(KEPT, 4))] for x in (KEPT, Z, w))),
     "temperature": lambda w: TemperatureCalibrator().fit(
         np.column_stack([expit(-Z), expit(Z)]), KEPT, w, class_keep_rates={0: RATE, 1: 1.0}),
     "downsampled": lambda w: go.DownsampledClassifier(LogisticRegression(), RATE).fit(
