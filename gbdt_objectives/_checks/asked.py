@@ -237,4 +237,3 @@ class Sampling(Asked):
     weights: Any  # of the rows, above 0
     positive: Any  # which rows have label 1
     rate: Any  # at which they were kept, one or of each row
-    numbers: Sequence[float]  # of rows of label 1 and of the others, where weights are of classes

@@ -79,7 +79,8 @@ def check_columns(
             check_table(column, name, names if "feature names" in str(error) else None)
         elif KINDS[kind] == "labels":
             y = arrays.as_array(name, column)
-            check_labels(name, y.ravel())
+            of_classes = hasattr(model, "predict_proba") and (fits or classes is None)
+            check_labels(name, y.ravel(), of_classes)
             if error:
                 check_kind(name, y, model, classes)
             classes = np.unique(y) if classes is None and error else classes
@@ -109,7 +110,8 @@ def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | N
     array = arrays.as_array(name, column)
     if not array.size:
         raise ValueError(f"{name} is empty, which libraries take for none: leave it out")
-    is_there(name, array.ravel(), "give each row a number, or leave it out")
+    if array.dtype.kind == "O":
+        is_there(name, array.ravel(), "give each row a number, or leave it out")
     if not has_failed:
         try:
             array = array.astype(np.float64)
@@ -123,11 +125,14 @@ def is_there(name: str, column: Array, remedy: str) -> None:
     arrays.each(name, column, ~values.missing(column), "must not be missing", remedy)
 
 
-def check_labels(name: str, y: Array) -> None:
+def check_labels(name: str, y: Array, of_classes: bool = False) -> None:
     """Raise for labels that are missing or infinite."""
     remedy = "leave rows without a label out"
     if y.dtype.kind == "f":
         arrays.finite(name, y, remedy)
+        if of_classes:
+            remedy = "numbers that are no classes are for a regressor"
+            arrays.each(name, y, y == np.rint(y), "must hold classes", remedy)
     is_there(name, y, remedy)
 
 
@@ -140,9 +145,6 @@ def check_kind(name: str, y: Array, model: Any, classes: Any) -> None:
     if hasattr(model, "predict_proba") and classes is not None:
         known = "the classes of the model"
         values.positions(name, y.ravel(), np.asarray(classes), known, "pass labels of these")
-    elif hasattr(model, "predict_proba") and y.dtype.kind == "f":
-        remedy = "numbers that are no classes are for a regressor"
-        arrays.each(name, y.ravel(), y.ravel() == np.rint(y.ravel()), "must hold classes", remedy)
     elif hasattr(model, "predict") and y.dtype.kind not in "biuf":
         raise arrays.not_real(name, y)
 
@@ -151,7 +153,8 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
     """Raise for columns that only a library would read: all of a method that is its own, else those
     of evaluation sets and margins. Warn of labels that a classifier, which is scored, has not."""
     if not inherited:
-        check_columns({name: given[name] for name in given if name in {*UNREAD, "X"}})
+        read = {*UNREAD, "X", "self"}
+        check_columns({name: given[name] for name in given if name in read}, fits=True)
         return
     check_columns(given)
     y, classes = np.asarray(given.get("y")), getattr(given["self"], "classes_", None)

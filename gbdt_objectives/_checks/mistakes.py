@@ -194,7 +194,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             check_classes(given)
         told = TOLD.set(set()) if TOLD.get() is None else None
         try:
-            if inherited or UNREAD & kwargs.keys():
+            if inherited or (kwargs and not UNREAD.isdisjoint(kwargs)):
                 given = dict(zip(parameters, args, strict=False)) | kwargs
                 check_unread(given, inherited)
             return function(*args, **kwargs)

@@ -32,7 +32,7 @@ COLUMNS = {
 PHRASES = {
     "pass -score": "give a column of -score",
     r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
-    ", as pilot_keep_rates does": "", r", numpy.repeat\(rows, counts\)": "",
+    ", as pilot_keep_rates does": "", r", rows = numpy\.repeat\(.*": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
     " and no such weights": ", and leave --weight out", "not in labels": "not in --labels",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,9 +195,11 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
             f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
             "themselves, an array or DataFrame"
         )
-    check_two_dimensional(X)
+    check_table(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
+    if target.dtype.kind == "O" and all(isinstance(value, Real) for value in target.tolist()):
+        target = np.array(target.tolist())  # numbers of a file that had gaps
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
     return rows, target
@@ -215,23 +218,24 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
         if values.dtype.kind == "O":
             hint = f"y has dtype object: {_checks.kind_hint(values)}"
         raise ValueError(f"{error} {hint}") from None
-    return consecutive_labels(values)
+    return consecutive_labels(values, ordinal)
 
 
-def check_two_dimensional(X: Any) -> None:
+def check_table(X: Any) -> None:
+    """Refuse what no estimator takes: the first step of a pipeline may read texts, or pictures."""
     if X is None:
         raise ValueError("X is None: pass the features, of shape (n, features)")
     _checks.in_memory("X", X)
-    if getattr(X, "ndim", 2) != 2:
+    if _checks.is_column_of_numbers(X):
         raise ValueError(
-            f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "
+            "X must be two-dimensional, found one column of numbers. Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
-    check_two_dimensional(X)
+    check_table(X)
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5, the last that XGBoost 2.1.0 works with

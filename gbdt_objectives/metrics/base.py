@@ -91,7 +91,7 @@ class Metric(Shown):
         if _workers.workers():
             Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
         scored_by(self, y_pred, stack)
-        self._refuse_unclear(y_true, y_pred)
+        self._refuse_unclear(y_true, y_pred, sample_weight)
         value = self.score(y_true, y_pred, sample_weight)
         if sample_weight is not None and self._corrects < 1:
             ask_weights(np.asarray(y_true), np.asarray(sample_weight), self._corrects)
@@ -178,7 +178,7 @@ class Metric(Shown):
             )
         return value
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
         """Raise for a user's predictions that could mean two things; boosters' cannot."""
 
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
@@ -256,8 +256,8 @@ class MetricLoss(Metric):
 
     link = property(attrgetter("metric.link"))  # that of a field
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
-        self.metric._refuse_unclear(y_true, y_pred)
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
+        self.metric._refuse_unclear(y_true, y_pred, w)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         return 1 - self.metric.score(y_true, y_pred, sample_weight)

@@ -343,6 +343,8 @@ class Objective(Shown):
             rows = read_rows(self, y, f, w)
             if asks:
                 by_hand(self, rows)
+            if rows.f.shape[1:] == (1,):  # beside labels (n,) a function would make a table of it
+                rows = replace(rows, f=rows.f[:, 0])
             loss = self._for(rows)
             with _workers.summing(loss.name):
                 return loss.value(rows)

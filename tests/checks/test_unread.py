@@ -42,7 +42,7 @@ FITTED = [lightgbm().fit(X, y), XGBClassifier(**SMALL).fit(X, y)]
     ({"y": np.array(["n", "y"])[y]}, r"y has dtype <U1, but the classes of the model are \[0, 1\]"),
     ({"y": np.eye(2)[y]}, "y must be one-dimensional, found shape"),
     ({"y": 1.0}, "y has 1 rows, but X has 80"),
-    ({"y": y, "sample_weight": GAP}, "sample_weight must not be missing, found nan at row 3"),
+    ({"y": y, "sample_weight": GAP}, "sample_weight must be finite, found nan at row 3"),
     ({"y": y, "sample_weight": -np.ones(N)}, "sample_weight must not be negative"),
     ({"y": y, "sample_weight": np.zeros(N)}, "sample_weight is 0 in all 80 rows"),
     ({"y": y, "sample_weight": np.ones((N, 2))}, "sample_weight has 160 rows|one-dimensional"),
@@ -69,7 +69,7 @@ def test_a_score_of_any_form_of_its_labels_says_nothing(labels: Any) -> None:
 
 
 @each(("name", "values", "said"), [
-    ("sample_weight_eval_set", GAP, r"sample_weight_eval_set\[0\] must not be missing"),
+    ("sample_weight_eval_set", GAP, r"sample_weight_eval_set\[0\] must be finite"),
     ("sample_weight_eval_set", np.array([]), r"sample_weight_eval_set\[0\] is empty"),
     ("base_margin_eval_set", np.ones(N - 1), r"base_margin_eval_set\[0\] has 79 rows, but"),
     ("eval_set", (X, y[:-1]), r"eval_set\[0\]\[1\] has 79 rows, but eval_set\[0\]\[0\] has 80"),
@@ -95,7 +95,7 @@ def test_evaluation_sets_of_lightgbm_are_read(name: str, values: Any) -> None:
 
 @each(("name", "values", "said"), [
     ("X_val", np.ones(N), r"X_val must be two-dimensional, found shape \(80,\)"),
-    ("sample_weight_val", GAP, "sample_weight_val must not be missing"),
+    ("sample_weight_val", GAP, "sample_weight_val must be finite"),
     ("y_val", y[:0], "y_val is empty"),
 ])  # fmt: skip
 def test_evaluation_rows_of_scikit_learn_are_read(name: str, values: Any, said: str) -> None:
@@ -113,7 +113,7 @@ def test_margins_of_a_prediction_are_read(margin: Any) -> None:
 @each(("field", "values", "said"), [
     ("weight", [], "the weight of data is empty, which libraries take for none"),
     ("init_score", [], "the init_score of data is empty"),
-    ("init_score", GAP, "the init_score of data must not be missing, found nan at row 3"),
+    ("init_score", GAP, "the init_score of data must be finite, found nan at row 3"),
 ])  # fmt: skip
 def test_columns_of_a_dataset_are_read(field: str, values: Any, said: str) -> None:
     data = lgb.Dataset(X, y, **{field: np.asarray(values, float)})

@@ -11,6 +11,8 @@ A cell is RIGHT (the right answer) or TOLD (refused, or warned of, by the packag
   library's own data set refuses, when it is made, is no call of ours;
 - REFUSED: the same values in another form, which are refused.
 
+A cell that is silent and stays so is MEANT: ``MEANT`` of ``recipes.py`` has a sentence for it.
+
 ``falls.csv`` lists the cells that fall today and ``right.csv`` those that are RIGHT; all others are
 TOLD. ``python -m tests.matrix.generated [WORD ...]`` prints the cells that fall (``-v``: all) whose
 names hold one of the words, and counts; ``--write`` writes both lists anew, as they are here.
@@ -134,6 +136,11 @@ class Entry:
 def reason(name: str) -> str | None:
     """Why a callable or a parameter has no cells."""
     return next((why for key, why in recipes.NOT_TRIED.items() if fnmatchcase(name, key)), None)
+
+
+def is_meant(key: Key) -> bool:
+    """Whether a sentence says why this cell is silent."""
+    return any(fnmatchcase(name_of(key), pattern) for pattern in recipes.MEANT)
 
 
 @cache
@@ -533,6 +540,8 @@ def cells_of(entry: Entry) -> tuple[list[Cell], list[str]]:
                 verdict = verdict_of(caller, base, tried, twist)
                 if verdict is not None:
                     key = entry.name, parameter, twist.name
+                    if verdict[0] == "SILENT" and is_meant(key):
+                        verdict = "MEANT", verdict[1]
                     found.append(Cell(key, base.task.name, *verdict))
     return found, without
 
@@ -631,8 +640,11 @@ def changes(entry: Entry, record: Record) -> list[str]:
     known = record.of(entry)
     said = [f"no call is right, {one}" for one in without]
     for cell in cells:
-        was = known.pop(cell.key, "TOLD")
+        was = known.pop(cell.key, "MEANT" if is_meant(cell.key) else "TOLD")
         if cell.verdict == was:
+            continue
+        if was == "MEANT":
+            said.append(f"it is silent no longer, take it off MEANT: {cell}")
             continue
         if cell.verdict in FALLING:
             said.append(f"it falls, and was {was}: {cell}")

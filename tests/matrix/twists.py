@@ -303,7 +303,7 @@ def _(v: Any) -> Any:
 
 @twist("'NA' in a fifth", "names", must="told")
 def _(tried: Tried) -> Changed | None:
-    if tried.argument != "key":  # elsewhere "NA" may be a name
+    if tried.argument not in ("key", "groups"):  # of segments it is one
         return None
     array = np.asarray(tried.value).astype(str).astype(object)
     array[::5] = "NA"

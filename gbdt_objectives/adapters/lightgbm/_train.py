@@ -292,7 +292,9 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
     label = _current(dataset, "label")
     for field in ("weight", "init_score"):
         if (column := _current(dataset, field)) is not None:
-            check_numbers(f"the {field} of {name}", column)
+            found = check_numbers(f"the {field} of {name}", column)
+            if label is not None and found is not None and found.ndim == 2:
+                _checks.same_length(f"the {field} of {name}", found, "the labels", len(label))
     if label is not None:
         _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif dataset.used_indices is None and not in_file(dataset):
