@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Scoring, Stack, Training, stack as frames
-from gbdt_objectives._checks.guards import ask_weights
+from gbdt_objectives._checks import Sampling, Scoring, Stack, Training, stack as frames
+from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -94,7 +94,9 @@ class Metric(Shown):
         self._refuse_unclear(y_true, y_pred, sample_weight)
         value = self.score(y_true, y_pred, sample_weight)
         if sample_weight is not None and self._corrects < 1:
-            ask_weights(np.asarray(y_true), np.asarray(sample_weight), self._corrects)
+            y, w = np.asarray(y_true), np.asarray(sample_weight)
+            if may_undo(w, y, self._corrects):
+                Sampling(weights=w, positive=y == 1, rate=self._corrects)
         _calls.note((self.name, self.greater_is_better, None), value)
         return value
 

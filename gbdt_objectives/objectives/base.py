@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _versions
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
-from gbdt_objectives._checks.guards import ONE_WAY, ask_weights
+from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
@@ -639,9 +639,10 @@ def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: A
 
 def by_hand(objective: Objective, rows: Rows) -> Rows:
     """The rows of a call by hand, whose weights are asked about beside one rate of all rows."""
-    loss = objective.equations
-    if loss.keep_rate is not None and not loss.named and rows.place is HOST and len(rows):
-        ask_weights(rows.y, rows.w, loss.keep_rate(rows))
+    loss, w = objective.equations, rows.w
+    asks = loss.keep_rate is not None and not loss.named and type(w) is np.ndarray and len(w)
+    if asks and may_undo(w, rows.y, loss.keep_rate(rows)):
+        Training(loss=loss, rows=rows)
     return rows
 
 
