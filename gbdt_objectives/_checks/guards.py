@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import asked
-from gbdt_objectives._checks.arrays import shown, to_host
+from gbdt_objectives._checks.arrays import Array, shown, to_host
 from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
 from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
@@ -708,6 +708,14 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
         if np.ptp(w * np.where(positive, 1.0, factor)) <= SAME_WEIGHT * w[i]:
             warn(f"sample_weight of a negative is {times:.4g} times that of a positive, {what}")
             return
+
+
+def may_undo(w: Array, y: Array, rate: float) -> bool:
+    """Whether two rows tell that weights may undo a rate: what calls by hand ask, at no cost."""
+    i, j = y[:1000].argmax(), y[:1000].argmin()
+    if y[i] == y[j]:
+        i, j = y.argmax(), y.argmin()
+    return rate < 1 and bool(abs(w[j] * rate - w[i]) <= SAME_WEIGHT * w[i])
 
 
 @guard(Training, "loss", "rows")

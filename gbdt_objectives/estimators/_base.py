@@ -149,6 +149,21 @@ def check_classifier(estimator: Any) -> None:
     check_name(last_step(estimator))
 
 
+def check_learns(estimator: Any) -> None:
+    """Raise if it predicts what a part does that is fitted already, and that fit leaves so."""
+    step = last_step(estimator)
+    parts = [part for _, part in step.estimators] if hasattr(step, "voting") else [step]
+    for part in parts:
+        part = last_step(part.estimator if hasattr(part, "refit") else part)  # of a search
+        if hasattr(part, "fit") and fresh(part) is part:
+            raise ValueError(
+                f"estimator holds a {type(part).__name__}, which is fitted already and learns "
+                "nothing from the samples, for which its probabilities would be corrected: pass "
+                "the model in it; or, if that was fitted to a sample, leave this class out, and "
+                "pass its probabilities to correct_probability"
+            )
+
+
 def check_told_classes(estimator: Any, classes: list[Any]) -> None:
     """Raise if a parameter has other classes, or another order, than columns are read in here."""
     K = len(classes)

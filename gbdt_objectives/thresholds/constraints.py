@@ -33,7 +33,7 @@ from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
-from gbdt_objectives.thresholds.rows import ScoredRows, cut_to_threshold, last_of_ties
+from gbdt_objectives.thresholds.rows import Bins, ScoredRows, cut_to_threshold, last_of_ties
 
 START = 2  # false alerts that the first test of a precision allows: 2 suits 200 positives and more
 NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be the same as so many digits
@@ -376,6 +376,8 @@ def find_thresholds(
         if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
             own = w if rows.copies is None else w / rows.copies
             Sampling(weights=own, positive=rows.position == 1, rate=r)
+        elif isinstance(rows, Bins) and (w := rows.row_weight) is not None:
+            Sampling(weights=w, positive=np.array([False, True]), rate=r)
     if limits is None:
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)

@@ -52,13 +52,14 @@ class Bins:
     score: Array
     counts: Array
     squares: Array
+    row_weight: Array | None = None  # of each class, (K,), if all its rows weigh the same
 
     def take(self, at: Array, counts: Array, squares: Array) -> Bins:
         """Some bins, with other counts, without the empty ones."""
         keep = counts.any(axis=1)
         i = at[keep]
         low, high, score = self.low[i], self.high[i], self.score[i]
-        return Bins(self.labels, low, high, score, counts[keep], squares[keep])
+        return Bins(self.labels, low, high, score, counts[keep], squares[keep], self.row_weight)
 
     def reweighted_classes(self, factor: Array) -> Bins:
         """The bins with weights times the factor of their class, (K,)."""

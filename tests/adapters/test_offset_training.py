@@ -8,6 +8,7 @@ import importlib.util
 import pickle
 import re
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -342,3 +343,19 @@ def test_a_mark_is_of_the_training_that_was_corrected() -> None:
     )
     with pytest.raises(ValueError, match="twice"):
         go.shift_intercept(undone, adapters.imbalance_shift(undone))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mark_of_catboost(tmp_path) -> None:
+    """It is in the file, and another fit, which leaves metadata there, does not count."""
+    catboost = pytest.importorskip("catboost")
+    X, y = clicks()
+    new = partial(catboost.CatBoostClassifier, iterations=3, verbose=0, allow_writing_files=False)
+    model, rate = new().fit(X, y), {"negative_keep_rate": 0.1}
+    moved = go.shift_intercept(model, **rate)
+    moved.save_model(str(tmp_path / "model.cbm"))
+    for one in (moved, copy.deepcopy(moved), new().load_model(str(tmp_path / "model.cbm"))):
+        with pytest.raises(ValueError, match="twice"):
+            go.shift_intercept(one, **rate)
+    go.shift_intercept(new().fit(X, y, init_model=moved), **rate)
+    go.shift_intercept(moved.fit(X, y), **rate)

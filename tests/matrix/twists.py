@@ -477,11 +477,16 @@ def _(tried: Tried) -> Changed | None:
 
 OF_RATE = ("weighted_logloss", "offset_logloss", "Downsampled")
 """What corrects a rate of its own."""
+OF_OTHER_ROWS = {("fit", "sample_weight_val"), ("score", "sample_weight")}
+"""Weights of rows to judge a model by, which it neither drew nor corrects: 1/rate is right there
+where these rows were drawn."""
 
 
 @twist("weights of 1/rate beside its object's", "weights", must="told")
 def _(tried: Tried) -> Changed | None:
     corrects = any(word in tried.callable for word in OF_RATE)
+    if (tried.callable.split(".")[-1], tried.argument) in OF_OTHER_ROWS:
+        return None
     if not corrects or tried.labels is None or not tried.is_binary:
         return None
     return Changed({**tried.given, tried.argument: INVERSE})

@@ -247,9 +247,21 @@ def shift_intercept(model: Any, delta: ArrayLike, mark: str = "") -> Any:
     raw = _arguments.read_shift(delta, np.size(bias)) + bias
     moved = model.copy()
     moved.set_scale_and_bias(scale, raw.tolist() if len(raw) > 1 else float(raw[0]))
-    if mark:
-        moved.get_metadata()[_train.MARK] = mark
+    write_mark(moved, mark)
     return moved
+
+
+def write_mark(model: Any, mark: str) -> None:
+    """Write what corrects its log-odds, and of which training: another one leaves it there."""
+    if mark:
+        about = model.get_metadata()
+        about[_train.MARK] = f"{mark} {about.get('model_guid')}"
+
+
+def mark_of(model: Any) -> str | None:
+    about = model.get_metadata() if model.is_fitted() else {}
+    mark, training = about.get(_train.MARK, " ").split(" ")
+    return mark if training == about.get("model_guid") else None
 
 
 def finish(model: Any, objective: Objective, intercept: Start) -> Any:
@@ -261,8 +273,8 @@ def finish(model: Any, objective: Objective, intercept: Start) -> Any:
     model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
     about = model.get_metadata()
     about[LINK] = objective.link.name
-    if rate := _train.corrected_rate(objective):
-        about[_train.MARK] = f"{rate:.6g}"
+    rate = _train.corrected_rate(objective)
+    write_mark(model, "" if rate is None else f"{rate:.6g}")
     if objective.link.name == "log":  # which predict() of a loaded file reads there
         known = json.loads(about["params"])
         known["flat_params"]["loss_function"] = "Poisson"

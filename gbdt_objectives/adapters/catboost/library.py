@@ -11,7 +11,6 @@ import numpy as np
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import TrainingLibrary
-from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.catboost import _train, estimators
 
 STOPPING = _arguments.by_reason({
@@ -57,6 +56,5 @@ LIBRARY = TrainingLibrary(
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
-    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept,
-    mark_of=lambda model: model.get_metadata().get(MARK) if model.is_fitted() else None,
+    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept, mark_of=_train.mark_of,
 )  # fmt: skip
