@@ -68,8 +68,7 @@ def thresholds(o: SimpleNamespace) -> None:
     g = None if o.groups is None else table.columns[o.groups]
     if o.constraints:
         classifier, report = limited(table, o, y, s, order, g)
-        typed = [f"{report['thresholds'].item():.9g}"]  # with the same alerts
-        columns = {"rows": report["rows"], "threshold": typed, **report["in_sample"]}
+        columns = {"rows": report["rows"], "threshold": report["thresholds"], **report["in_sample"]}
         tell(report, columns_as_text(columns), o.style)
         save(classifier, o.output)
         return
