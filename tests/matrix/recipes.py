@@ -193,6 +193,9 @@ MEANT = {
     **{f"adapters.xgboost.{function}(*) x {twist}": f"a DMatrix {does} before our code is called"
        for function in ("train", "cv")
        for twist, does in {"a row (1, n)": "flattens it", "empty": "takes it for none"}.items()},
+    **{f"metrics.{name}.__call__(y_true=) x 1 and 2 for 0 and 1": "labels 1 and 2 are two classes, "
+       "whose scores are in their unit and may lie outside; of classes 0 and 1 it is told"
+       for name in ("cost_metric()", "f_beta_metric()", "threshold_metric(metric='f1')")},
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
