@@ -126,8 +126,7 @@ def choose_calibrator(
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
-    least = int(np.bincount(rows.y.astype(np.int64)).min())
-    if least < 2:
+    if np.bincount(rows.y.astype(np.int64)).min() < 2:
         raise ValueError(
             "y_true has a single row of one label: name a calibrator, such as InterceptCalibrator()"
         )

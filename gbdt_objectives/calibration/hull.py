@@ -171,8 +171,7 @@ def find_segment_ends(positive: Array, negative: Array) -> Array:
     ends = np.append(first[ends], len(positive))
     P, N = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
     p = P / (P + N)
-    rises = np.concatenate(([True], p[1:] > p[:-1], [True]))  # the fit rounds equals apart
-    return ends[rises]
+    return ends[np.concatenate(([True], p[1:] > p[:-1], [True]))]  # the fit rounds equals apart
 
 
 def area(positive: Array, negative: Array) -> float:

@@ -539,9 +539,8 @@ def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[
 
 def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
     """Two-sided p-value of R = 1."""
-    V = np.maximum(b + a, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.abs(A - B) / np.sqrt(V)
+        z = np.abs(A - B) / np.sqrt(np.maximum(b + a, 0.0))
     return np.asarray(2 * ndtr(-np.where(A == B, 0.0, z)))
 
 

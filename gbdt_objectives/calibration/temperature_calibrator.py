@@ -232,8 +232,7 @@ def class_offset(
 ) -> Array:  # fmt: skip
     """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
     K)."""
-    both = negative_keep_rate is not None or keep_rate is not None
-    if class_keep_rates is not None and not both:
+    if class_keep_rates is not None and negative_keep_rate is None and keep_rate is None:
         return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:
