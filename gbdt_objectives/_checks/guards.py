@@ -432,8 +432,7 @@ def _answers(
 
 @guard(Training, "function", "weighted")
 def function_takes_labels_weights(training: Training) -> None:
-    """A user's own gradient function must take labels first, and the weights, which no library
-    applies."""
+    """A user's gradient function must take labels first, and weights, which no library applies."""
     own = training.function
     if own is None:
         return
@@ -657,8 +656,7 @@ def shift_moves_log_odds(model: Model) -> None:
 
 @guard(Sampling, "thinned", "rows_of", "kept", "rate")
 def thins_the_frequent_class(sampling: Sampling) -> None:
-    """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
-    that one is rare."""
+    """A rate must thin the frequent class, and leave less of it only if the other one is rare."""
     own, others = sampling.rows_of
     name = f"{sampling.name} drops rows of {sampling.thinned!r}, "
     if own < others:

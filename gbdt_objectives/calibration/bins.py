@@ -207,8 +207,7 @@ class PredictionCounts:
 
 
 def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
-    """Counts of rows that weigh what they stand for; of many predictions of Dask, in narrow
-    bins."""
+    """Counts of rows that weigh what they stand for; of many predictions of Dask in narrow bins."""
     if not any_dask(columns):
         return PredictionCounts.of(_rows.read_standing_rows(**columns))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)

@@ -230,8 +230,7 @@ def class_offset(
     negative_keep_rate: float | None, keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows, classes: Array,
 ) -> Array:  # fmt: skip
-    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
-    K)."""
+    """What sampling adds to the classes' log-probabilities, up to a constant: (K,) or (n, K)."""
     if class_keep_rates is not None and negative_keep_rate is None and keep_rate is None:
         return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
@@ -320,8 +319,7 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
 
 
 def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
-    """Mean log loss of softmax(a x + b + offset) in a and b_1 ... b_{K-1}, b_0 = 0; or in a
-    alone."""
+    """Mean log loss of softmax(a x + b + offset) in a, or in b_1 ... b_{K-1} too (b_0 = 0)."""
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
 

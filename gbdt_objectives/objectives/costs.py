@@ -84,8 +84,7 @@ class MatrixCost:
         return np.asarray(np.einsum("j,cjk->ck", pi, self.pieces[:, self._positions(labels)]))
 
     def candidates(self, labels: Array, pi: Array) -> Array:
-        """The classes, those without rows too, the middles between them, and where
-        sum_j pi_j c(j, p) is stationary: its least is at one of them."""
+        """All classes, the middles between them, and where sum_j pi_j c(j, p) is stationary."""
         found = [*np.arange(2 * len(self.matrix) - 1) / 2]
         for k, piece in enumerate(self._expected_pieces(labels, pi).T):
             roots = np.roots(np.polyder(piece))

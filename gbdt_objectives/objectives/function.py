@@ -135,8 +135,7 @@ class FunctionLoss(Loss):
         )
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
-        """Raise if a row's gradient depends on others: a few rows are tried without half of
-        these."""
+        """Raise if a row's gradient depends on others: a few are tried without half of these."""
         n = min(len(f), FEW_ROWS)
         parts = []
         for rows in (slice(0, n), slice(0, n // 2)):

@@ -454,8 +454,7 @@ def measure_gain(
     P: Array, y: Array, w: Array, order: Array, target: Decidable,
     target_prior: Mapping[Any, float] | None,
 ) -> tuple[float, float]:  # fmt: skip
-    """The gain of rules on rows held out from them over the most probable classes, and its
-    error."""
+    """The gain of rules over the most probable classes, on rows held out, and its error."""
     from sklearn.model_selection import StratifiedKFold
 
     K = len(order)

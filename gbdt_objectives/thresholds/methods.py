@@ -315,8 +315,7 @@ def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target
 
 
 def warn_if_chance(thresholds: Array, rows: ScoredRows, limit: float) -> bool:
-    """Warn if scores of rows held out rise with the class by no more than chance, by ``limit``
-    standard deviations; returns whether they do not."""
+    """Warn, and return True, if held-out scores rise with the class by no more than chance."""
     curve, w = rows.label_curve, rows.weight
     n = len(rows.score) if w is None else float(w.sum()) ** 2 / float(w @ w)
     z = qwk.rank_correlation(curve) * math.sqrt(n - 1)

@@ -43,8 +43,7 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores: range, mean score, weights and squares of weights by class (d,
-    K)."""
+    """Pools of scores: range, mean score, weights by class, and squares of weights, (d, K)."""
 
     labels: Array
     low: Array
