@@ -19,15 +19,8 @@ from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows, read_only
-from gbdt_objectives.objectives.base import (
-    Both,
-    HessianKind,
-    Loss,
-    Named,
-    Objective,
-    margin_shape,
-    read_outputs,
-)
+from gbdt_objectives.objectives import base
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -208,7 +201,7 @@ def check_weights_count(loss: FunctionLoss, rows: Rows) -> None:
         w = None if part.w is None else np.asarray(_checks.to_host(part.w), np.float64)
         if w is None or not len(part) or np.ptp(w) == 0:
             return [0.0, 0.0]
-        y, f = read_only(_checks.to_host(part.y)), np.empty(margin_shape(loss, len(part)))
+        y, f = read_only(_checks.to_host(part.y)), np.empty(base.margin_shape(loss, len(part)))
         f[...] = 0.0 if loss.intercept is None else loss.intercept
         with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong
             both = [loss.function(y, f, read_only(v), **part.named) for v in (w, w + 1.0)]
@@ -353,7 +346,7 @@ def objective(
 def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[float, ...] | None:
     if intercept is None:
         return None
-    found = read_outputs("intercept", intercept, outputs)
+    found = base.read_outputs("intercept", intercept, outputs)
     return found if outputs == 1 else tuple(found.tolist())
 
 

@@ -18,14 +18,10 @@ from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import Step, Steps, evaluate
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
+from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS, least_ratio
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
-from gbdt_objectives.thresholds.methods import (
-    MetricArgument,
-    resolve_labels,
-    resolve_metric,
-    row_losses,
-)
+from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
 
 Decidable = RatioMetric | ShareMetric
 
@@ -472,6 +468,6 @@ def measure_gain(
     for k, (chosen, sign) in enumerate(((found, 1), (plain.argmax(axis=1), -1))):
         C = np.bincount(y * K + chosen, w, minlength=K * K).reshape(K, K)
         value[k] = target.of_counts(C)
-        g += sign * row_losses(target.of_counts, C)[y, chosen]
+        g += sign * methods.row_losses(target.of_counts, C)[y, chosen]
     direction = 1 if target.greater_is_better else -1
     return direction * float(value[0] - value[1]), float(np.sqrt((w * g) @ (w * g)) / w.sum())

@@ -20,12 +20,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import dot, from_zero
 from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
-from gbdt_objectives.thresholds.rows import (
-    LabelCurve,
-    ScoredRows,
-    cut_to_threshold,
-    threshold_to_cut,
-)
+from gbdt_objectives.thresholds import rows as _rows
+from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 BLOCK = 131_072  # pools at a time
 LEVEL = 1e-12  # a correlation that rounding may have made
@@ -79,7 +75,7 @@ def exact_cuts(curve: LabelCurve) -> Array:
 def plugin_thresholds(curve: LabelCurve) -> Array:
     """Equally spaced thresholds from the least-squares line of the class on the score."""
     if curve.score[0] == curve.score[-1]:
-        return cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
+        return _rows.cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
     lines, starts = check_score_rises(curve, "use method='exact'")
     correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
@@ -119,7 +115,7 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
         while R not in seen and len(seen) < 50:
             seen.add(R)
             thresholds = score((c - 0.5) * (1 - R) + R * mu)
-            R = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
+            R = qwk_ratio(curve, _rows.threshold_to_cut(curve.score, thresholds))
             met.setdefault(R, thresholds)
             if not R < USEFUL:  # no spread left
                 break
