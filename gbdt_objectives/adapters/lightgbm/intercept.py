@@ -20,12 +20,6 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.objectives import Objective
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
-SHIFTABLE_OBJECTIVES = (
-    *LOGISTIC_OBJECTIVES, "multiclass",
-    "regression", "regression_l1", "huber", "fair", "quantile", "mape",
-)  # fmt: skip
-"""Their margins are label units or log-odds."""
-
 CUSTOM = "custom"  # what LightGBM's parameters call an objective that is not its own
 
 
@@ -233,8 +227,8 @@ def _sigmoid(booster: lgb.Booster) -> float:
             "the booster's objective is 'multiclassova', one model for each class against the "
             "rest, for which a change of class rates is not a constant shift: train 'multiclass'"
         )
-    if name not in SHIFTABLE_OBJECTIVES or "sqrt" in settings:
-        _arguments.refuse_objective(" ".join(found), _arguments.NO_MARGIN)
+    link = OPAQUE if "sqrt" in settings else OF_LIGHTGBM.get(name, OPAQUE)
+    _arguments.check_shiftable(" ".join(found), link)
     return float(dict(setting.split(":") for setting in settings).get("sigmoid", 1))
 
 
