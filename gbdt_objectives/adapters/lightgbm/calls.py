@@ -13,7 +13,6 @@ from gbdt_objectives.adapters.lightgbm import _train, parameters
 ORDERS = {"auc", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank",
           "multi_error", "auc_mu"}  # fmt: skip
 """LightGBM's own metrics for which margins are as good as what is made of them."""
-MAIN = {alias: main for main, names in parameters.ALIASES.items() for alias in names}
 
 
 def names_in(metrics: Sequence[Any]) -> list[str]:
@@ -30,7 +29,7 @@ def ignored(names: Sequence[str]) -> dict[str, str]:
 
 def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The facts of a training; ``fit`` are the locals of an estimator's fit above it."""
-    params, functions = seen["params"], several(seen.get("feval"))
+    params, functions, main = seen["params"], several(seen.get("feval")), parameters.TABLE.main
     said = fit["self"].get_params() if fit else params
     own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
     own = [*several(fit.get("eval_metric")), *own]
@@ -47,7 +46,7 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     functions = [getattr(one, "func", one) for one in functions]  # as estimators wrap them
     looked_at = [*own, *unnamed, *functions] if looks_at_all else first
     facts = _train.earlier_facts(seen) | metrics_of(own, functions, looked_at if stops else ()) | {
-        "parameters": [(key, MAIN.get(key, key), value) for key, value in params.items()],
+        "parameters": [(key, main.get(key, key), value) for key, value in params.items()],
         "orders": ORDERS, "unnamed": unnamed, "ignored": ignored(own),
     }  # fmt: skip
     if "valid_sets" in seen:
