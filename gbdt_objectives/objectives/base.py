@@ -42,6 +42,7 @@ Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
 Start = float | Array  # what is added to every margin, or one number for each output, (K,)
 Both = tuple[Any, Any]  # gradient and hessian
+Writer = Callable[[Array], None]  # writes both, at the margins that it gets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +154,7 @@ class Loss:
         total, n = rows.sum(terms)
         return float(total), float(n)
 
-    def writer(
-        self, rows: Rows, start: Start, gradient: Array, hessian: Array
-    ) -> Callable[[Array], None] | None:
+    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer | None:
         """A faster way for bound objectives: a function that writes gradient and hessian, with the
         weights, at margins f + start into the memory given. None: ``gradient_hessian`` is used."""
         return None
@@ -472,7 +471,7 @@ class Written(threading.local):
     """What a bound objective writes gradient and hessian into; each thread has its own."""
 
     memory: Both | None = None
-    write: Callable[[Array], None] | None = None
+    write: Writer | None = None
 
     def __init__(self, loss: Loss, rows: Rows, start: Start, shape: tuple[int, ...]) -> None:
         if rows.place is HOST and not loss.whole:

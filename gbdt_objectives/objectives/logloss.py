@@ -21,7 +21,7 @@ from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows.rows import Rows, checked_block
 from gbdt_objectives._rows.values import RowValues
-from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start
+from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start, Writer
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
@@ -117,9 +117,7 @@ class LoglossLoss(Loss):
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
         return wrong * (-right * c), hessian * c
 
-    def writer(
-        self, rows: Rows, start: Start, gradient: Array, hessian: Array
-    ) -> Callable[[Array], None]:
+    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer:
         """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]

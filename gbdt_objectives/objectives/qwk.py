@@ -8,7 +8,7 @@ disagreement, R = F/G, n the sum of the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -25,7 +25,7 @@ from gbdt_objectives._rows.places import STRETCH, dot
 from gbdt_objectives._rows.rows import Rows, checked_block
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import coupled
-from gbdt_objectives.objectives.base import Both, Objective, Start
+from gbdt_objectives.objectives.base import Both, Objective, Start, Writer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +87,7 @@ class QWKLoss(coupled.RatioOfSums):
         gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)
         return gradient * (n / G) if self.scale == "kappa" else gradient, 1.0
 
-    def writer(
-        self, rows: Rows, start: Start, gradient: Array, hessian: Array
-    ) -> Callable[[Array], None]:
+    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer:
         """Write in place what ``gradient_hessian`` says: y - a and its sums are computed once, and
         t is kept between the two passes. Sums are float64: neither the order of rows nor their
         split over workers shows. F = D - sum w t c + sum w c^2 / 2, c = y - a, spares the vector t
