@@ -55,10 +55,6 @@ class RatioOfSums(Loss):
     def clipped(self, p: Any, xp: Any) -> Any:
         return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
-    def totals(self, rows: Rows) -> Totals:
-        """n, F, G of the rows of all workers."""
-        raise NotImplementedError
-
     def value(self, rows: Rows) -> tuple[float, float]:
         n, F, G = self.totals(rows)
         return n * F / G, n
