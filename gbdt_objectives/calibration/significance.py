@@ -185,9 +185,7 @@ class BinSums:
         """The error less what sums may have rounded, of itself and of predictions and outcomes."""
         return error * (1 - 1e-9) - 1e-14 * dot(self.W, self.p) / float(self.W.sum())
 
-    def population_error(self, gap: Array) -> float:
-        """The error in a population whose gaps are ``gap``."""
-        return self.error(gap)
+    population_error = error  # in a population whose gaps are ``gap``
 
     def variance(self, pi: Array) -> Array:
         """The variance of the weighted sum of outcomes in each bin."""
