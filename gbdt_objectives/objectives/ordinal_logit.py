@@ -188,9 +188,7 @@ def place(rows: Rows) -> list[Part]:
     parts: list[Part] = []
     for k, part in enumerate(rows.stretches(dtype)):
         if k not in rows.memo:
-            classes = part.y.astype(
-                np.uint8 if rows.y.size and part.y.max(initial=0) < 256 else np.intp
-            )
+            classes = part.y.astype(np.uint8 if part.y.max(initial=0) < 256 else np.intp)
             order = np.argsort(classes, kind="stable")  # a radix sort, as integers are small
             ends = np.cumsum(np.bincount(classes)).tolist()
             rows.memo[k] = order, ends, None if part.w is None else part.w[order]
