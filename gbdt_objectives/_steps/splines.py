@@ -22,6 +22,13 @@ def number_pools(score: Array, w: Array) -> Array:
     return np.asarray(np.cumsum(np.append(False, pool[1:] != pool[:-1])))
 
 
+def isotonic(values: Array, weight: Array) -> Array:
+    """The rising fit of least squares."""
+    from sklearn.isotonic import isotonic_regression
+
+    return np.asarray(isotonic_regression(values, sample_weight=weight))
+
+
 def mean_scores(score: Array, w: Array, pool: Array, W: Array) -> Array:
     """The mean score of each pool, whose weights are W."""
     unit = float(np.abs(score).max()) or 1.0  # whose products do not overflow

@@ -16,6 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import dot, from_zero
+from gbdt_objectives._steps.splines import isotonic
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
@@ -84,12 +85,10 @@ class ROCConvexHull(Table):
             Smoothing can reverse the order of segments, as it moves small ones further. True: take
             the nearest rising probabilities, by squared error over the rows.
         """
-        from sklearn.isotonic import isotonic_regression
-
         counts = np.column_stack([self.negative, self.positive])
         p: Array = empirical_probability(counts, m=m, prior=prior)[:, 1]
         if _checks.flag("monotone", monotone):
-            p = isotonic_regression(p, sample_weight=self.positive + self.negative)
+            p = isotonic(p, self.positive + self.negative)
         return p
 
 
@@ -159,14 +158,12 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 def find_segment_ends(positive: Array, negative: Array) -> Array:
     """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
     Quotients compare proportions of whole numbers exactly."""
-    from sklearn.isotonic import isotonic_regression
-
     share = positive + negative
     np.divide(positive, share, out=share)
     first = np.append(0, np.flatnonzero(share[1:] != share[:-1]) + 1)  # equal ones are together
     share = share[first]
     total = np.add.reduceat(positive, first) + np.add.reduceat(negative, first)
-    m = isotonic_regression(share, sample_weight=total)
+    m = isotonic(share, total)
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1])))
     ends = np.append(first[ends], len(positive))
     P, N = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])

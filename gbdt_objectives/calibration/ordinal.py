@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
+from gbdt_objectives._steps.splines import bases, isotonic, mean_scores, normal_scores, number_pools
 from gbdt_objectives._steps.steps import Steps, evaluate
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
@@ -56,8 +56,6 @@ def fit_ordinal_curve(
     """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots,
     pooled where it falls. Rows have weight above 0 and rising scores, of one model each; the curve
     is for means of ``n_models`` with ``stretch``, and steeper."""
-    from sklearn.isotonic import isotonic_regression
-
     v = np.ones(len(score)) if w is None else w.astype(np.float64)
     pool = number_pools(score, v)
     counts = np.bincount(pool * K + position.astype(np.intp), v, minlength=(pool[-1] + 1) * K)
@@ -68,7 +66,7 @@ def fit_ordinal_curve(
     best, least = np.zeros(len(W)), math.inf
     for X in [np.ones((len(W), 1)), *bases(normal_scores(W), W)]:
         X = X[:, 1:]  # thresholds hold the constant
-        f = isotonic_regression(minimize_loss(objective, X, cells), sample_weight=W)
+        f = isotonic(minimize_loss(objective, X, cells), W)
         loss, _ = cells.loss_and_slope(objective, f)
         bic = 2 * loss + X.shape[1] * math.log(W.sum())
         if bic < least:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._steps.splines import isotonic
 from gbdt_objectives.calibration import bins as _bins, rows as _rows
 from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy
 from gbdt_objectives.calibration.scores import calibration_ratio
@@ -82,8 +83,6 @@ def curve_of(
 
 def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
     """Groups of equal, or similar, prediction, with the isotonic fit as their frequency."""
-    from sklearn.isotonic import isotonic_regression
-
     p, positive, negative = _rows.group_ties(rows)
     total = positive + negative
     first = np.arange(len(p))
@@ -92,25 +91,22 @@ def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
         ends = _bins.equal_share_ends(p, share, GROUPS)
         first = np.concatenate(([0], np.searchsorted(p, ends, side="right")))
     weight = np.add.reduceat(total, first)
-    frequency = np.add.reduceat(positive, first) / weight
     return ReliabilityBins(
         weight=weight,
         probability=np.add.reduceat(total * p, first) / weight,
-        frequency=isotonic_regression(frequency, sample_weight=weight),
+        frequency=isotonic(np.add.reduceat(positive, first) / weight, weight),
     )
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
     """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right; moved by
     log w1/w0 in log-odds, those of rows of label i that weigh w_i."""
-    from sklearn.isotonic import isotonic_regression
-
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
     trials = np.maximum(np.rint(counts), 1).astype(np.int64)
     p = correct_probability(bins.probability, shift=math.log(w0 / w1))
     drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
     apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
-    fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
+    fits = isotonic((drawn + apart).ravel(), np.tile(counts, SIMULATED))
     fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
     low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import dot, from_zero
-from gbdt_objectives._steps.splines import bases, mean_scores, normal_scores, number_pools
+from gbdt_objectives._steps.splines import bases, isotonic, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds.rows import (
     LabelCurve,
     ScoredRows,
@@ -258,15 +258,13 @@ def one_class_cuts(curve: LabelCurve) -> Array:
 def isotonic_ends(curve: LabelCurve) -> Array:
     """Vertices, as cuts, of the lower convex hull of (N, S): the blocks of the isotonic fit.
     Pruning, block by block and then as a whole, leaves little for the isotonic regression."""
-    from sklearn.isotonic import isotonic_regression
-
     N, S = curve.N, curve.S
     starts = range(0, len(N) - 1, BLOCK)
     blocks = [i + prune(N[i : i + BLOCK + 1], S[i : i + BLOCK + 1]) for i in starts]
     ends = np.unique(np.concatenate(blocks))
     ends = ends[prune(N[ends], S[ends])]
     dN, dS = np.diff(N[ends]), np.diff(S[ends])
-    m = isotonic_regression(dS / dN, sample_weight=dN)
+    m = isotonic(dS / dN, dN)
     return ends[np.concatenate(([0], np.flatnonzero(m[1:] > m[:-1]) + 1, [len(m)]))]
 
 
@@ -337,15 +335,13 @@ def fit_line_of_pools(s: Array, C: Array) -> Fit:
 
 def fit_splines(C: Array) -> Iterator[Fit]:
     """Natural splines in the normal scores by least squares, made to rise by pooling."""
-    from sklearn.isotonic import isotonic_regression
-
     W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
     for X in bases(normal_scores(W), W):
         knots = X.shape[1]
         if knots == 2 or W.sum() >= ROWS_PER_KNOT * knots:
             m: Array = X @ np.linalg.lstsq((X.T * W) @ X, X.T @ S, rcond=None)[0]
             if (m[1:] < m[:-1]).any():
-                m = isotonic_regression(m, sample_weight=W)
+                m = isotonic(m, W)
             yield Fit(m.clip(0, C.shape[1] - 1), knots)
 
 
