@@ -42,6 +42,10 @@ collect_ignore = [
 ]
 
 
+NO_WARNING = r"error:(?!'\w+' (argument is )?deprecated):UserWarning"
+"""Of users, but what pyparsing says of calls by the oldest matplotlib."""
+
+
 class Silent:
     def info(self, message: str) -> None: ...
 
@@ -91,7 +95,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     """
     for item in items:
         if isinstance(item, pytest.DoctestItem):
-            item.add_marker(pytest.mark.filterwarnings("error:(?!.*deprecated):UserWarning"))
+            item.add_marker(pytest.mark.filterwarnings(NO_WARNING))
     if config.option.last_bits is not None:
         for item in items:
             for mark in item.iter_markers("one_route"):

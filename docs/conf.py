@@ -190,7 +190,7 @@ def find_public_name(
 
 
 def skip_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> Any:
-    """A method that a class inherits from another library, and which is wrapped, has its page."""
+    """Leave out a method of another library, which is wrapped here and documented there."""
     foreign = inspect.isfunction(member) and not member.__module__.startswith("gbdt_objectives")
     return True if foreign else None
 
