@@ -122,6 +122,17 @@ class TestThresholds:
         }.items():  # fmt: skip
             assert words in refused(wrong)
 
+    def test_prints_a_cut_that_can_be_typed(self, clicks) -> None:
+        p = clicks["p"].round(1)  # a score of eleven values
+        write("ties.csv", {"y": clicks["y"], "p": p})
+        bound = "--metric recall --constraint recall=0.3 --confidence-level 0.9"
+        for level in (bound, bound.replace(" --confidence-level 0.9", "")):
+            result = run(f"thresholds ties.csv --label y --score p {level} -o t.json --force")
+            assert result.exit_code == 0, result.output
+            typed = float(result.stdout.splitlines()[1].split()[1])
+            saved = go.ThresholdClassifier.from_json(Path("t.json").read_text())
+            assert np.array_equal(p >= typed, saved.predict(p) == 1)
+
     @pytest.mark.parametrize("metric", ["linear", "mae", "accuracy"])
     def test_of_other_metrics(self, grades, metric) -> None:
         found = report(f"thresholds oof.csv --label y --score p --metric {metric}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,17 @@ def column_names(X: Any) -> list[Any] | None:
         if not callable(getattr(type(X), name, print)):  # a Series would look it up in its rows
             return list(getattr(X, name))
     return None
+
+
+def is_column_of_numbers(X: Any) -> bool:
+    """Whether features are no table, but numbers; of texts a pipeline may make a table."""
+    if isinstance(X, list | tuple):
+        first = X[0] if X else None
+    elif len(getattr(X, "shape", (0, 0))) < 2:
+        first = next(iter(np.asarray(X).ravel()[:1].tolist()), 0.0)
+    else:
+        return False
+    return isinstance(first, Real)
 
 
 def not_flat(name: str, shape: tuple[int, ...], also: str = "") -> ValueError:

@@ -15,7 +15,7 @@ Split = tuple[Array, Array]  # row numbers to train on and to hold out
 
 def held_out_once(y: Array, cv: Any, group: Array | None, random_state: RandomState) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once; y has class positions."""
-    splits, times = _splits(y, cv, group, random_state, shuffle=True, least=2)
+    splits, times = _splits(y, cv, group, random_state, least=2)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
@@ -29,7 +29,7 @@ def held_out_equally_often(
     y: Array, cv: Any, group: Array | None, random_state: RandomState
 ) -> tuple[list[Split], int]:
     """Splits (train, test) that hold out each row equally often or never, and how often."""
-    splits, times = _splits(y, cv, group, random_state, shuffle=True, least=2)
+    splits, times = _splits(y, cv, group, random_state, least=2)
     held = np.flatnonzero(times)
     rows = held[times[held].argmin()], held[times[held].argmax()]
     if times[rows[0]] != times[rows[1]]:
@@ -60,13 +60,12 @@ def last_split(y: Array, cv: Any, group: Array | None) -> Split:
 
 
 def _splits(
-    y: Array, cv: Any, group: Array | None, random_state: RandomState = None, shuffle: bool = False,
-    least: int = 1,
-) -> tuple[list[Split], Array]:  # fmt: skip
+    y: Array, cv: Any, group: Array | None, random_state: RandomState = 0, least: int = 1
+) -> tuple[list[Split], Array]:
     """Splits, each of which holds out rows that it does not train on; how often each row is."""
     with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        given = listed("cv", _given(y, cv, group, random_state=random_state, shuffle=shuffle))
+        given = listed("cv", _given(y, cv, group, random_state))
         splits = [_read_split(split) for split in given]
     if len(splits) < least:
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
@@ -85,14 +84,14 @@ def listed(name: str, splits: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _given(y: Array, cv: Any, group: Array | None, **drawn: Any) -> Iterable[Any]:
-    """What ``cv`` gives, be it a number of folds, a splitter or splits."""
+def _given(y: Array, cv: Any, group: Array | None, random_state: RandomState) -> Iterable[Any]:
+    """What ``cv`` gives, be it a number of folds, which are drawn, a splitter or splits."""
     if cv is None:
         raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
     if isinstance(cv, type):
         raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        cv = _folds(y, int(cv), group, **drawn)
+        cv = _folds(y, int(cv), group, random_state)
     elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return cv
     from sklearn.model_selection import check_cv
@@ -121,7 +120,7 @@ def _check_split(split: Split, n: int, group: Array | None) -> None:
         )
 
 
-def _folds(y: Array, cv: int, group: Array | None, random_state: RandomState, shuffle: bool) -> Any:
+def _folds(y: Array, cv: int, group: Array | None, random_state: RandomState) -> Any:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if cv < 2:
@@ -138,7 +137,7 @@ def _folds(y: Array, cv: int, group: Array | None, random_state: RandomState, sh
     kind = StratifiedKFold if group is None else StratifiedGroupKFold
     if isinstance(random_state, np.random.Generator):  # which scikit-learn does not take
         random_state = int(random_state.integers(2**31))
-    return kind(cv, shuffle=shuffle, random_state=random_state if shuffle else None)
+    return kind(cv, shuffle=True, random_state=random_state)
 
 
 def _read_split(split: Any) -> Split:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import asked
-from gbdt_objectives._checks.arrays import shown, to_host
+from gbdt_objectives._checks.arrays import Array, shown, to_host
 from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
 from gbdt_objectives._checks.tables import check_rows, in_order
 from gbdt_objectives._checks.users import check_takes, warn
@@ -693,33 +693,29 @@ def one_shift_is_of_named_classes(model: Model) -> None:
 
 @guard(Sampling, "weights", "positive", "rate")
 def weights_leave_the_rate_alone(sampling: Sampling) -> None:
-    """Weights must not undo the sampling at a rate that is given, too."""
+    """Weights must not undo the sampling at a rate that is given, too, nor make classes alike."""
     w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    i, j = int(positive.argmax()), int(positive.argmin())
-    times = w[j] / w[i] if w[i] > 0 else 0.0
-    if positive[i] == positive[j] or abs(times * (r[j] if np.ndim(r) else r) - 1) > SAME_WEIGHT:
-        return  # most weights, without a look at all of them
-    if times > 1 and np.ptp(w * np.where(positive, 1.0, r)) <= SAME_WEIGHT * w[i]:
-        warn(
-            f"sample_weight of a negative is {times:.4g} times that of a positive, which undoes "
-            "the sampling, and the rate undoes it again: leave one of the two out, unless rows "
-            "were sampled twice"
-        )
-
-
-@guard(Sampling, "weights", "positive", "rate")
-def weights_are_not_balanced(sampling: Sampling) -> None:
-    """Weights by which both classes count the same must not stand beside a rate."""
-    w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    P, N = np.count_nonzero(positive), np.count_nonzero(~positive)
-    i, j = int(positive.argmax()), int(positive.argmin())
-    if P in (0, N) or N == 0 or np.min(r) >= 1 or abs(w[j] * N - w[i] * P) > SAME_WEIGHT * w[i] * P:
+    i, j, P = int(positive.argmax()), int(positive.argmin()), np.count_nonzero(positive)
+    if positive[i] == positive[j] or w[i] in (0, w[j]) or np.min(r) >= 1:
         return
-    if np.ptp(w * np.where(positive, P, N)) <= SAME_WEIGHT * w[i] * P:
-        warn(
-            f"sample_weight is {w[i]:.4g} in all positives and {w[j]:.4g} in all negatives, by "
-            "which both count the same, and no rate undoes that: leave the weights out"
-        )
+    times, factors = w[j] / w[i], dict[str, Any]()
+    factors["which undoes the sampling, and the rate undoes it again: leave one of the two out, "
+            "unless rows were sampled twice"] = r  # fmt: skip
+    factors["by which both count the same, and no rate undoes that: leave it out"] = len(w) / P - 1
+    for what, factor in factors.items():
+        if abs(times * np.ravel(factor)[np.ndim(factor) * j] - 1) > SAME_WEIGHT:
+            continue  # most weights, without a look at all of them
+        if np.ptp(w * np.where(positive, 1.0, factor)) <= SAME_WEIGHT * w[i]:
+            warn(f"sample_weight of a negative is {times:.4g} times that of a positive, {what}")
+            return
+
+
+def may_undo(w: Array, y: Array, rate: float) -> bool:
+    """Whether two rows tell that weights may undo a rate: what calls by hand ask, at no cost."""
+    i, j = y[:1000].argmax(), y[:1000].argmin()
+    if y[i] == y[j]:
+        i, j = y.argmax(), y.argmin()
+    return rate < 1 and bool(abs(w[j] * rate - w[i]) <= SAME_WEIGHT * w[i])
 
 
 @guard(Training, "loss", "rows")

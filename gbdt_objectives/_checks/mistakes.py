@@ -12,6 +12,7 @@ from functools import wraps
 from inspect import getdoc, signature
 from itertools import chain, repeat
 from numbers import Real
+from opcode import opmap
 from os import PathLike
 from os.path import commonprefix
 from types import FunctionType
@@ -21,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
+from gbdt_objectives._checks.columns import UNREAD, check_columns, check_unread
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
 from gbdt_objectives._checks.users import TOLD
@@ -56,6 +58,7 @@ SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
+LONGEST_SAID = 200  # characters of what a library says
 GUARDED: set[Callable[..., Any]] = set()
 MADE: MutableMapping[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
 """What was made of functions, also of other libraries: a method that several classes have."""
@@ -173,6 +176,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     fits = called.endswith(".fit") and "X" in parameters
+    inherited = not str(function.__module__).startswith(ROOT)
     if function in GUARDED or called in HOT:
         return function
     if function in MADE:
@@ -191,11 +195,18 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             check_classes(given)
         told = TOLD.set(set()) if TOLD.get() is None else None
         try:
+            if inherited or (kwargs and not UNREAD.isdisjoint(kwargs)):
+                given = dict(zip(parameters, args, strict=False)) | kwargs
+                check_unread(given, inherited)
             return function(*args, **kwargs)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
-            say_order(error, dict(zip(parameters, args, strict=False)) | kwargs, order)
+            given = dict(zip(parameters, args, strict=False)) | kwargs
+            if not is_raised_here(error) and (said := explained(given, error, fits)):
+                raise said from error
+            if isinstance(error, TypeError | ValueError):
+                say_order(error, given, order)
             raise
         finally:
             if told is not None:
@@ -204,6 +215,26 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     GUARDED.add(checked)
     MADE[function] = checked
     return checked
+
+
+def explained(given: Mapping[str, Any], error: Exception, fits: bool) -> Exception | None:
+    """What a library's error is about, in our words and its own, if that are columns."""
+    try:
+        check_columns(given, error, fits)
+    except (TypeError, ValueError) as own:
+        kind = ValueError if isinstance(error, ValueError) else type(own)
+        return kind(f"{own}; the library says: {' '.join(str(error).split())[:LONGEST_SAID]}")
+    return None
+
+
+def is_raised_here(error: BaseException) -> bool:
+    """Whether a ``raise`` of this package says it, not a library or Python."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not str(trace.tb_frame.f_globals.get("__name__")).startswith(ROOT):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
 
 
 def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> str | None:

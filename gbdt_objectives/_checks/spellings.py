@@ -16,6 +16,11 @@ from typing import Any
 
 from gbdt_objectives._registry import BY_NAME
 
+WRITE_OUT = (
+    "write the rows out, rows = numpy.repeat(numpy.arange(len(counts)), counts), and take these of "
+    "each argument, y[rows], of pandas y.iloc[rows]"
+)
+
 
 def each_word(rows: Mapping[str, str]) -> dict[str, str]:
     """{word: what to say}, from {what to say: words}."""
@@ -106,8 +111,7 @@ SENTENCES = each_row({
         "write target_prior={label: probability}, the classes as they should weigh":
             "class_weight"},
     "sample_weight": {"as the weight of each row write sample_weight=": "weights scale_pos_weight"},
-    "cv": {"copies cannot be split over folds: write the rows out, numpy.repeat(rows, counts)":
-            "counts"},
+    "cv": {f"copies are split over folds: {WRITE_OUT}": "counts"},
     "alpha": {"as the weights of the classes write alpha=":
             "weight weights class_weight pos_weight"},
     "matrix": {"write matrix=, the cost of each true class (rows) and predicted one (columns)":
@@ -169,11 +173,12 @@ _WRAPPED = "set it on the estimator that is wrapped"
 _ALWAYS_KAPPA = "leave it out: it is judged by quadratic weighted kappa"
 _ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
 
+_COPIES = f"each copy is a row of its own, which a weight is not: {WRITE_OUT}"
 _OF_ESTIMATOR = "set early_stopping_rounds of the estimator"
 ARGUMENTS = each_row({
     "CalibratedClassifier": {_SIGMOID: "method",
         _WRAPPED: "n_jobs verbose n_estimators",
-        "write cv=KFold(5, shuffle=True, random_state=...) for folds that are drawn":
+        "write cv=StratifiedKFold(5, shuffle=True, random_state=...) for folds that are drawn anew":
             "random_state shuffle",
         "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive"},
     "DownsampledClassifier": {_WRAPPED: "n_jobs verbose"},
@@ -182,9 +187,13 @@ ARGUMENTS = each_row({
         "write estimator=, which takes a list too": "estimators",
         "write segment=, the column of X that holds them": "segments",
         _WRAPPED: "n_estimators learning_rate max_depth"},
-    "CalibratedClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
-    "DownsampledClassifier.fit": {_OF_ESTIMATOR: "callbacks early_stopping_rounds"},
-    "QWKClassifier.fit": {
+    "CalibratedClassifier.fit": {
+        _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"},
+    "DownsampledClassifier.fit": {
+        _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"},
+    "ProbabilityEstimationTree.fit": {_COPIES: "counts"},
+    "ThresholdClassifier.fit": {_COPIES: "counts"},
+    "QWKClassifier.fit": {_COPIES: "counts",
         "leave it out: the folds are held out, early_stopping_rounds= of QWKClassifier stops on "
         "them": "eval_set early_stopping_rounds callbacks"},
     "ThresholdClassifier": {

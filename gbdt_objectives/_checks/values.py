@@ -25,8 +25,13 @@ SUM_TOLERANCE = 1e-4  # of a row of probabilities: a float32 softmax is off by 1
 MOST_COPIES = 2**53  # larger whole numbers are not exact in float64
 FEW, MANY = 10, 50  # fewer probabilities may all be 0 and 1 by chance
 FAR = 3  # standard deviations within which the labels of some of the rows have their mean
-MISSING = frozenset(("", "na", "n/a", "<na>", "nan", "nat", "null", "none"))
-"""Words for a missing value; the last may be a grade, as in none, mild, severe."""
+MAY_BE_GRADE = {"none", "."}  # as in none, mild, severe
+MISSING = MAY_BE_GRADE | {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", r"\n"}
+"""Words for a missing value, in small letters."""
+SPELLED = {w for word in MISSING for w in (word, word.upper(), word.title(), "NaN", "NaT")}
+"""The same as programs write them."""
+CODES = {-9} | {sign * (10**digits - 1) for digits in range(2, 7) for sign in (1, -1)}
+"""Numbers of nines, as files write a missing answer; 9 itself may be a grade."""
 INTEGER_HINT = (
     "pass labels=[...], all classes from lowest to highest, if they are not consecutive integers"
 )
@@ -303,6 +308,26 @@ def warn_of_other_labels(
         )
 
 
+def warn_of_code(name: str, y: Array | None, *ends: float, weight: Any = None) -> None:
+    """Warn of a label of nines that lies further from all others than these do from each other, if
+    neighbours of those are at most 2 apart on average: 0, 10, 100 have none, and 0, 9 are steps.
+    ``ends``: the least and the greatest label, where they are known."""
+    if y is None or 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
+        return
+    y = y[np.asarray(weight) > 0] if np.shape(weight) == y.shape else y  # else it will be refused
+    found = np.unique(arrays.to_host(y))
+    others = np.setdiff1d(found, [*CODES])
+    for code in CODES.intersection(found[[0, -1]]) if len(others) > 1 else ():
+        wide = others[-1] - others[0]
+        if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
+            warn(
+                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, as "
+                "files write a missing one; by its distance it counts more than all others: leave "
+                "such rows out, or, if it is a class, number the classes by their position, "
+                "numpy.unique(y, return_inverse=True)[1]"
+            )
+
+
 def unit_range(score: Array) -> tuple[float, float] | None:
     """The lowest and the highest score, if they look like probabilities or like log-odds."""
     low, high = float(score.min()), float(score.max())
@@ -487,7 +512,7 @@ def _classes(labels: ArrayLike, ordinal: bool) -> Array:
         raise ValueError(f"labels must list at least two classes in order, found {shown(labels)}")
     words = {str(value).strip().lower(): value for value in order.tolist()}
     numbers = read_as_numbers([word for word in words if word not in MISSING] or ["none"])
-    absent = MISSING if numbers else MISSING - {"none"} if ordinal else frozenset()
+    absent = MISSING if numbers else MISSING - MAY_BE_GRADE if ordinal else set()
     for word, value in words.items():
         if word in absent or _missing(value):
             raise ValueError(f"labels hold {shown(value)}, a missing value: remove it and its rows")
@@ -541,7 +566,22 @@ def positions(
 
 def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     """Groups of any one type as numbers 0.., (n,)."""
-    return distinct_groups(groups, rows, name)[1]
+    distinct, numbers = distinct_groups(groups, rows, name)
+    not_spelled_missing(name, distinct, "groups")
+    return numbers
+
+
+def not_spelled_missing(name: str, values: Array, own: str) -> None:
+    """Raise for a word for a missing value, which may be a name unless all others hold a digit."""
+    if values.dtype.kind not in "OUST" or SPELLED.isdisjoint(listed := values.tolist()):
+        return
+    distinct = {*listed}
+    others, words = distinct - SPELLED, distinct & SPELLED
+    if words & {"", "<NA>"} or (others and all(re.search(r"\d", str(one)) for one in others)):
+        raise ValueError(
+            f"{name} must not be missing, found {min(words)!r}, a word for it: give such rows "
+            f"{own} of their own, or leave them out; if it is a name, write it in another way"
+        )
 
 
 def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:

@@ -68,7 +68,8 @@ def thresholds(o: SimpleNamespace) -> None:
     g = None if o.groups is None else table.columns[o.groups]
     if o.constraints:
         classifier, report = limited(table, o, y, s, order, g)
-        columns = {"rows": report["rows"], "threshold": report["thresholds"], **report["in_sample"]}
+        typed = [f"{report['thresholds'].item():.9g}"]  # with the same alerts
+        columns = {"rows": report["rows"], "threshold": typed, **report["in_sample"]}
         tell(report, columns_as_text(columns), o.style)
         save(classifier, o.output)
         return

@@ -15,7 +15,7 @@ import numpy as np
 
 import gbdt_objectives as go
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.mistakes import SWAPPED
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
@@ -32,7 +32,7 @@ COLUMNS = {
 PHRASES = {
     "pass -score": "give a column of -score",
     r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
-    ", as pilot_keep_rates does": "", r", numpy.repeat\(rows, counts\)": "",
+    ", as pilot_keep_rates does": "", r", rows = numpy\.repeat\(.*": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
     " and no such weights": ", and leave --weight out", "not in labels": "not in --labels",
@@ -321,6 +321,8 @@ def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Arr
     if not rates:
         return w
     (rate,) = rates.values()
+    if w is not None:
+        Sampling(weights=w, positive=y == 1, rate=rate)
     return stand_for(y, 1.0 if w is None else w, rate)
 
 

@@ -89,7 +89,10 @@ def shift(o: SimpleNamespace) -> None:
     """
     delta = options.read_shift(o)
     files.check_model_paths(o.model, o.output)
-    files.write_model(go.shift_intercept(files.read_model(o.model), delta), o.output)
+    known: dict[str, Any] = {"shift": delta}
+    if o.positive_keep_rate is o.train_prior is None:
+        known = {"negative_keep_rate": o.negative_keep_rate}  # which a model is told once
+    files.write_model(go.shift_intercept(files.read_model(o.model), **known), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
     reports.tell(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)

@@ -42,7 +42,7 @@ beginning that do not move count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -76,10 +76,9 @@ def shift_intercept(
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
-    ``docs/intercept.md`` says where in the model it is. A model that was trained with
-    ``offset_logloss_objective`` or ``weighted_logloss_objective`` needs no shift for its sampling:
-    a rate raises, unless the library's own ``train`` made the model, or LightGBM copied or loaded
-    it.
+    ``docs/intercept.md`` says where in the model it is, with a mark: a rate raises for a model that
+    was corrected by a rate, or trained here with ``offset_logloss_objective`` or
+    ``weighted_logloss_objective``, and a ``shift`` that was made before. ``delta`` never does.
 
     Parameters
     ----------
@@ -116,6 +115,7 @@ def shift_intercept(
     >>> (shift_intercept(booster, delta=-2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
+    from gbdt_objectives.adapters._train import corrections, mark_of_shift
     from gbdt_objectives.priors import LogOddsShift, log_odds_shift
 
     given = {
@@ -134,7 +134,7 @@ def shift_intercept(
             "a sampling rate is negative_keep_rate=..., any other number is delta=..."
         )
     if delta is not None:
-        d = plain(delta)
+        d = delta if isinstance(delta, LogOddsShift) else plain(delta)
     elif shift is not None:
         d = shift
     else:
@@ -143,34 +143,30 @@ def shift_intercept(
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, EVERY)
-    if delta is None:
-        _check_corrected_once(booster, library, d, by_rate=shift is None)
-    moved: BoosterT = library.shift_intercept(booster, d)
+    marks = corrections(booster, library)
+    if delta is None and d.standard_error is None and (own := mark_of_shift(d)).strip("1:"):
+        by_rate = shift is None
+        _check_corrected_once(marks, d, by_rate=by_rate)
+        marks.append("*"[by_rate:] + own)
+    moved: BoosterT = library.shift_intercept(booster, d, ",".join(marks))
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
         Model(name=f"the objective {name!r}", shift_by=named[0], link=link)
     return moved
 
 
-def _check_corrected_once(booster: Any, library: Any, d: LogOddsShift, *, by_rate: bool) -> None:
-    """Raise if the shift undoes sampling for which the booster's objective corrects already."""
-    from gbdt_objectives.adapters._train import MARK, MEASURED, corrected_rate
+def _check_corrected_once(marks: Sequence[str], d: LogOddsShift, *, by_rate: bool) -> None:
+    """Raise if a shift does again what was done, or if a rate is told to a model that knows one."""
+    from gbdt_objectives.adapters._train import is_repeated
 
-    mark = booster.attr(MARK) if hasattr(booster, "attr") else getattr(booster, MARK, None)
-    if isinstance(mark, str):  # with the number of rounds: others may be of another objective
-        mark, rounds = mark.split()
-        mark = mark if booster.num_boosted_rounds() <= int(rounds) else None
-    own = corrected_rate(getattr(booster, library.fitting.fitted, None)) if mark is None else mark
-    total = float(np.diff(np.append(0, d))[-1])  # of label 1 against label 0
-    if own is None or total == 0:
-        return
-    same = abs(total - math.log(rate := float(own))) < math.log(MEASURED)
-    if by_rate or (same and d.standard_error is None):
-        raise ValueError(
-            "the booster's objective corrects for negatives kept at a rate of "
-            f"{'each row' if math.isnan(rate) else f'{rate:.6g}'}: a shift would correct twice. "
-            "Leave the booster as it is, or pass another shift as delta="
-        )
+    for mark in marks:
+        if (by_rate and mark[0] != "*") or is_repeated(d, mark):
+            rate = "each row" if mark == "nan" else mark.lstrip("*").replace(":", ", ")
+            raise ValueError(
+                "the booster is corrected already, by its objective or a shift, for negatives kept "
+                f"at a rate of {rate}: a shift would correct twice. Leave the booster as it is; if "
+                f"its rows were thinned once more, pass delta={d!r} to shift_intercept"
+            )
 
 
 def _in_order(rates: Any, classes: Any) -> Any:

@@ -35,7 +35,7 @@ def check_training_labels(y: ArrayLike | None, **of_sample: ArrayLike | None) ->
 
 def check_sample(X: Any, y: ArrayLike | None) -> None:
     """Raise unless there are labels, and X is not swapped with them."""
-    if np.ndim(X) == 1:
+    if _checks.is_column_of_numbers(X):
         raise TypeError(f"X must be features, (n, features), found {_checks.shown(X)}: {SPELLING}")
     if y is None:
         raise ValueError(f"X is given without y, the labels of its rows: {SPELLING}")

@@ -72,7 +72,9 @@ class Library(Named):
     # The intercept.
     margins_of: Callable[[Any], tuple[str, Link]]
     """A booster's objective and its margins; undeclared ones where its file cannot tell."""
-    shift_intercept: Callable[[Any, Any], Any]
+    shift_intercept: Callable[..., Any]  # (model, shift, mark) -> a marked copy
+    mark_of: Callable[[Any], str | None]
+    """What corrects the log-odds of a model already, as :func:`_train.corrections` reads it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,7 +17,7 @@ from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._library import OpenLibrary, TrainingLibrary
+from gbdt_objectives.adapters._library import Library, OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
 
@@ -34,7 +34,7 @@ def start_of_rows(objective: Objective, rows: int) -> Array:
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 
 
-MARK = "corrects_sampling"  # the attribute of a booster for the rate of its objective
+MARK = "corrects_sampling"  # where a model says what corrects its log-odds
 MEASURED = 1.25  # the most by which a rate that was measured may differ from the one meant
 
 
@@ -46,6 +46,31 @@ def corrected_rate(objective: object) -> float | None:
         return None
     rate: float = math.nan if loss.named else kept(None)
     return None if rate == 1 else rate
+
+
+def corrections(model: Any, library: Library) -> list[str]:
+    """What corrects the log-odds of a fitted model: rates at which classes were kept, of each but
+    the first for one row of that, by its objective or a shift; after "*" what a shift multiplied
+    their odds by."""
+    if mark := library.mark_of(model):
+        return mark.split(",")
+    rate = corrected_rate(getattr(model, library.fitting.fitted, None))
+    return [] if rate is None else [f"{rate:.6g}"]
+
+
+def mark_of_shift(shift: Any) -> str:
+    d = np.append(0.0, shift)[-max(2, np.size(shift)) :]
+    return ":".join(f"{odds:.6g}" for odds in np.exp(d[1:] - d[0]).tolist())
+
+
+def is_repeated(shift: Any, correction: str) -> bool:
+    """Whether a shift does what was done: what was done by a rate may have been measured."""
+    ours, own = (
+        np.log(np.array(text.lstrip("*").split(":"), float))
+        for text in (mark_of_shift(shift), correction)
+    )
+    near = 1e-5 if correction[0] == "*" else math.log(MEASURED) * min(1, np.abs(own).max())
+    return ours.shape == own.shape and bool(np.abs(ours - own).max() < near)
 
 
 def read_starts(

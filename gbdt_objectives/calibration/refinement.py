@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers, number_values
+from gbdt_objectives._checks import Array, distinct_groups, number_values
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
@@ -144,7 +144,7 @@ def calibration_refinement(
         g = number_equal_rows(rows.p)
         warn_if_continuous(partition, int(g.max()) + 1, rows)
     else:
-        g = group_numbers(partition, rows.given, "partition")
+        g = distinct_groups(partition, rows.given, "partition")[1]
         if len(rows.y) < rows.given:
             g = number_values(g[rows.kept])[1]
     if rows.p.ndim == 1:

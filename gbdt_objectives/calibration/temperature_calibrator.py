@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
@@ -234,7 +234,10 @@ def class_offset(
     K)."""
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
-        return np.log(_rows.read_class_rates(class_keep_rates, classes.tolist()))
+        rates = _rows.read_class_rates(class_keep_rates, classes.tolist())
+        kept = int(rates.argmax())
+        Sampling(weights=rows.w, positive=rows.y == kept, rate=(rates / rates[kept])[rows.y])
+        return np.log(rates)
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:
             raise ValueError(

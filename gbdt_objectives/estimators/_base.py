@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,6 +149,21 @@ def check_classifier(estimator: Any) -> None:
     check_name(last_step(estimator))
 
 
+def check_learns(estimator: Any) -> None:
+    """Raise if it predicts what a part does that is fitted already, and that fit leaves so."""
+    step = last_step(estimator)
+    parts = [part for _, part in step.estimators] if hasattr(step, "voting") else [step]
+    for part in parts:
+        part = last_step(part.estimator if hasattr(part, "refit") else part)  # of a search
+        if hasattr(part, "fit") and fresh(part) is part:
+            raise ValueError(
+                f"estimator holds a {type(part).__name__}, which is fitted already and learns "
+                "nothing from the samples, for which its probabilities would be corrected: pass "
+                "the model in it; or, if that was fitted to a sample, leave this class out, and "
+                "pass its probabilities to correct_probability"
+            )
+
+
 def check_told_classes(estimator: Any, classes: list[Any]) -> None:
     """Raise if a parameter has other classes, or another order, than columns are read in here."""
     K = len(classes)
@@ -179,9 +195,11 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
             f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
             "themselves, an array or DataFrame"
         )
-    check_two_dimensional(X)
+    check_table(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
+    if target.dtype.kind == "O" and all(isinstance(value, Real) for value in target.tolist()):
+        target = np.array(target.tolist())  # numbers of a file that had gaps
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
     return rows, target
@@ -200,23 +218,24 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
         if values.dtype.kind == "O":
             hint = f"y has dtype object: {_checks.kind_hint(values)}"
         raise ValueError(f"{error} {hint}") from None
-    return consecutive_labels(values)
+    return consecutive_labels(values, ordinal)
 
 
-def check_two_dimensional(X: Any) -> None:
+def check_table(X: Any) -> None:
+    """Refuse what no estimator takes: the first step of a pipeline may read texts, or pictures."""
     if X is None:
         raise ValueError("X is None: pass the features, of shape (n, features)")
     _checks.in_memory("X", X)
-    if getattr(X, "ndim", 2) != 2:
+    if _checks.is_column_of_numbers(X):
         raise ValueError(
-            f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "
+            "X must be two-dimensional, found one column of numbers. Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
-    check_two_dimensional(X)
+    check_table(X)
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5, the last that XGBoost 2.1.0 works with

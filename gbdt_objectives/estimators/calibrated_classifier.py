@@ -58,10 +58,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         class. For more than two classes ``TemperatureCalibrator`` or your own gets (n, K)
         probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
-        An int: that many stratified folds, not shuffled; group folds if ``fit`` gets ``groups``.
-        Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later
-        rows held out. No row may be held out twice. "prefit": the estimator is already fitted, on
-        other rows, and ``fit`` gets rows for the calibrator only.
+        An int: that many stratified folds, drawn by ``random_state=0``, as rows are often in an
+        order; group folds if ``fit`` gets ``groups``. Rows in the order of time:
+        ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later rows held out. No row may
+        be held out twice. "prefit": the estimator is already fitted, on other rows, and ``fit``
+        gets rows for the calibrator only.
     ensemble : bool or "auto"
         True: average the folds' models, which ranks better and predicts more slowly than one model.
         False: train one model on all rows. "auto": True if each row is held out once and no

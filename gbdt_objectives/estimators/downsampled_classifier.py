@@ -178,6 +178,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
         thinned = int(np.argmin([*rates.values()]))
+        if rows.w is not None and len(rates) == 2:
+            Sampling(weights=rows.w, positive=rows.y != thinned, rate=min(rates.values()))
         whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
         pools = _left_out.pools(pool, whole, n_bags, rng)
         samples = [
@@ -227,6 +229,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
             _wrapped.check_correctable(self.estimator)
+            _base.check_learns(self.estimator)
         if self.correction == "offset":
             check_offset(self.estimator)
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):

@@ -369,10 +369,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         """The column of X with the segment of each row, if there are segments."""
         if self.segment is None:
             return None
-        if scipy.sparse.issparse(X):
-            raise TypeError("segment needs a column of X, but X is sparse: pass a dense X")
         X = X if hasattr(X, "shape") else np.asarray(X)
-        _base.check_two_dimensional(X)
+        if scipy.sparse.issparse(X) or len(X.shape) != 2:
+            found = "sparse" if scipy.sparse.issparse(X) else f"of shape {X.shape}"
+            raise TypeError(f"segment needs a column of X, but X is {found}: pass a dense X")
         names = list(getattr(X, "columns", range(X.shape[1])))
         at = [k for k, name in enumerate(names) if name == self.segment]
         if isinstance(self.segment, str):

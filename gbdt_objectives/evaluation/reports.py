@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
+from gbdt_objectives._checks.spellings import WRITE_OUT
 from gbdt_objectives._registry import library_of
 from gbdt_objectives._rows.html import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
@@ -145,7 +146,7 @@ def report(
         if counts is not None:
             raise ValueError(
                 f"counts is for a model of probabilities, but {type(model).__name__} places "
-                "ordered classes: write the rows out, numpy.repeat(rows, counts)"
+                f"ordered classes: {WRITE_OUT}"
             )
         if given := [name for name, value in others.items() if value is not None]:
             raise ValueError(

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Scoring, Stack, Training, stack as frames
+from gbdt_objectives._checks import Sampling, Scoring, Stack, Training, stack as frames
+from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
@@ -68,6 +69,7 @@ class Metric(Shown):
     exact_method: ClassVar[str | None] = None
     no_jit: ClassVar[bool] = True  # for CatBoost, which then asks for ``is_max_optimal``
     input_space: InputSpace = "margin"
+    _corrects: ClassVar[float] = 1.0  # the rate of kept negatives that it weighs back
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -89,8 +91,12 @@ class Metric(Shown):
         if _workers.workers():
             Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
         scored_by(self, y_pred, stack)
-        self._refuse_unclear(y_true, y_pred)
+        self._refuse_unclear(y_true, y_pred, sample_weight)
         value = self.score(y_true, y_pred, sample_weight)
+        if sample_weight is not None and self._corrects < 1:
+            y, w = np.asarray(y_true), np.asarray(sample_weight)
+            if may_undo(w, y, self._corrects):
+                Sampling(weights=w, positive=y == 1, rate=self._corrects)
         _calls.note((self.name, self.greater_is_better, None), value)
         return value
 
@@ -174,7 +180,7 @@ class Metric(Shown):
             )
         return value
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
         """Raise for a user's predictions that could mean two things; boosters' cannot."""
 
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
@@ -252,8 +258,8 @@ class MetricLoss(Metric):
 
     link = property(attrgetter("metric.link"))  # that of a field
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
-        self.metric._refuse_unclear(y_true, y_pred)
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
+        self.metric._refuse_unclear(y_true, y_pred, w)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         return 1 - self.metric.score(y_true, y_pred, sample_weight)

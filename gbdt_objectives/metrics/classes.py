@@ -113,16 +113,20 @@ class ClassMetric(Metric):
         rows = kappa.class_rows(order, y_true, y_pred, sample_weight)
         return self.of_classes(rows, 0, len(order) - 1)
 
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
         if self.score_range is not None:
             p = _checks.vector("y_pred", y_pred)
             _checks.in_unit_of(self.score_range, "these thresholds are", p)
         if self.label_range is not None:
             return
         y, p = np.asarray(y_true), np.asarray(y_pred)
-        if p.dtype.kind != "f" or y.dtype.kind not in "iuf" or not (y.size and p.size):
+        if y.dtype.kind not in "iuf" or not (y.size and p.size):
             return
         low, high = y.min(), y.max()
+        if self.is_ordinal:
+            _checks.warn_of_code("y_true", y, low, high, weight=w)
+        if p.dtype.kind != "f":
+            return
         outside = (p < low) | (p > high)
         if outside.any() and (p == np.rint(p)).all():
             raise ValueError(

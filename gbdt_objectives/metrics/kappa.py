@@ -117,13 +117,16 @@ def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
     y, p = rows.y, rows.f
     if not len(y):
         return np.zeros(7)
-    if ends is None:  # few classes, or some below 0, where the result is, too
+    if is_asked := ends is None:  # few classes, or some below 0, where the result is, too
         whole = rows.w is None and y.dtype.kind in "biu" and p.dtype.kind in "biu"
         ends = (0, int(np.bitwise_or.reduce(y)) | int(np.bitwise_or.reduce(p)) if whole else -1)
     low, high = ends
     if rows.w is None and high - low in range(len(POWERS)) and abs(low) < 2**53:
         return moments_of_counts(class_counts(rows, low, high - low + 1), low)
-    origin = float(min(y.min(), p.min()))
+    lowest = y.min()
+    origin = float(min(lowest, p.min()))
+    if is_asked:
+        _checks.warn_of_code("y_true", y, lowest, y.max())
 
     def of_stretch(part: Rows) -> tuple[float, ...]:
         n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w
@@ -221,6 +224,9 @@ class ExtendedQWKMetric(Metric):
             ends, mean = (rows.y.min(), rows.y.max()), rows.y.mean()
             _checks.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
         return rows
+
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
+        _checks.warn_of_code("y_true", _checks.vector("y_true", y_true), weight=w)
 
     def sums(self, rows: Rows) -> tuple[float, float]:
         objective = qwk_objective(center=self.center, spread=self.spread, clip=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class WeightedLoglossMetric(MeanMetric):
     greater_is_better: ClassVar[bool] = False
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
+    _corrects = property(attrgetter("negative_keep_rate"))
 
     @cached_property
     def logloss(self) -> Any:
@@ -138,6 +140,11 @@ class LossMetric(Metric):
         link: Link = self.objective.equations.link
         return link
 
+    @property
+    def _corrects(self) -> float:  # type: ignore[override]
+        keep_rate = self.objective.equations.keep_rate
+        return 1.0 if keep_rate is None else float(keep_rate(None))
+
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)
         if f.ndim not in (1, 2) or f.shape[1:] == (1,):  # with (n, 1) - (n,) a loss is (n, n)
@@ -149,7 +156,8 @@ class LossMetric(Metric):
         _checks.finite("y_pred", f)
         rows = counted_rows(y, f, sample_weight)
         w = None if rows.w is None else rows.w.astype(float)
-        return self.objective.mean_loss(rows.y, rows.f, w)
+        total, n = self.objective._value(rows.y, rows.f, w, asks=False)
+        return total / n
 
 
 def loss_metric(objective: Objective) -> LossMetric:

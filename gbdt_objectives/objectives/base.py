@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _versions
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
-from gbdt_objectives._checks.guards import ONE_WAY
+from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
@@ -307,7 +307,7 @@ class Objective(Shown):
     ) -> Objective:
         """A copy for use after training, which holds fixed what it fits to the final margins."""
         with self._together():
-            rows = read_rows(self, y_true, margin, sample_weight)
+            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
             loss = self._for(rows)
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
@@ -337,9 +337,11 @@ class Objective(Shown):
         total, n = self._value(y_true, margin, sample_weight)
         return total / n
 
-    def _value(self, y: Any, f: Any, w: Any) -> tuple[float, float]:
+    def _value(self, y: Any, f: Any, w: Any, *, asks: bool = True) -> tuple[float, float]:
         with self._together():
             rows = read_rows(self, y, f, w)
+            if getattr(rows.f, "shape", ())[1:] == (1,):  # a table, beside labels (n,)
+                rows = replace(rows, f=rows.f[:, 0])
             loss = self._for(rows)
             with _workers.summing(loss.name):
                 return loss.value(rows)
@@ -349,7 +351,7 @@ class Objective(Shown):
     ) -> Both:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         with self._together():
-            rows = read_rows(self, y_true, margin, sample_weight)
+            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
             return compute(self._for(rows), rows, rows.f.dtype)
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
@@ -435,7 +437,7 @@ class Objective(Shown):
             ``bound(margin)`` returns gradient and hessian, float32, in buffers that are reused.
         """
         with self._together():
-            rows = read_labels(self, y_true, sample_weight)
+            rows = by_hand(self, read_labels(self, y_true, sample_weight))
             loss = self._for(rows)
         K = 1 if np.ndim(start) == 0 else loss.outputs
         return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
@@ -629,6 +631,15 @@ def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: A
     check_labels(rows, loss.labels)
     for values in named.values():
         values.check_labels(to_host(y))
+    return rows
+
+
+def by_hand(objective: Objective, rows: Rows) -> Rows:
+    """The rows of a call by hand, whose weights are asked about beside one rate of all rows."""
+    loss, w = objective.equations, rows.w
+    asks = loss.keep_rate is not None and not loss.named and type(w) is np.ndarray and len(w)
+    if asks and may_undo(w, rows.y, loss.keep_rate(rows)):
+        Training(loss=loss, rows=rows)
     return rows
 
 

@@ -109,6 +109,8 @@ def measure_labels(
         domain.check("y_true", rows.y)
     if label_range is not None:
         _checks.in_label_range("y_true", rows.y, label_range)
+    else:
+        _checks.warn_of_code("y_true", rows.y)
     named = np.True_ if prior_labels is None else np.isin(rows.y, prior_labels)
     if not named.all():
         missing = float(rows.y[~named][0])

@@ -57,6 +57,7 @@ class QWKLoss(coupled.RatioOfSums):
             return self
         found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
+        _checks.warn_of_code("y_true", rows.y, found.low, found.high)
         _checks.warn_of_other_labels(found.low, found.high, a, self.center, self.spread)
         return replace(
             self,

@@ -68,6 +68,8 @@ class RatioLoss(coupled.RatioOfSums):
             return self
         labels, weights = costs.merge_label_weights(rows.parts(costs.label_weights))
         loss = self.expecting("y_true", labels, weights) if self.denominator is None else self
+        if self.denominator is None:
+            _checks.warn_of_code("y_true", labels[weights > 0])
         return replace(loss, label_range=self.range_of(labels[weights > 0])) if self.clip else loss
 
     def range_of(self, labels: Array) -> coupled.LabelRange:

@@ -128,8 +128,9 @@ def negative_downsample_by_key(
     y, negative_keep_rate
         The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
-        Integers, strings or bytes, none missing, no floats. Integers of any type are hashed by
-        their value; the string "5" is another key than the integer 5.
+        Integers, strings or bytes, none missing, no floats; a word such as NA is refused if all
+        others hold a digit. Integers of any type are hashed by their value; the string "5" is
+        another key than the integer 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -180,6 +181,7 @@ def kept_by_key(
     labels = check_zero_one_labels(y, also="; y comes first, the key second")
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
+    _checks.not_spelled_missing("key", np.asarray(key), "keys")
     rates = _checks.one_rate_or_many(RATE, negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     return np.asarray((labels == 1) | (uniform < rates))

@@ -30,7 +30,7 @@ from gbdt_objectives._steps.json import LONGEST, check_size, parse
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.model import with_extras
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model
-from gbdt_objectives.thresholds import DecisionRule
+from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
@@ -159,7 +159,7 @@ def write(
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
-    compare(folder, held, document["tolerance"])
+    compare(folder, plan, held, document["tolerance"])
 
 
 def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def expected(model: Any, plan: Plan, rows: Any) -> dict[str, Array]:
     return found
 
 
-def compare(folder: Path, held: dict[str, Array], tolerance: float) -> None:
+def compare(folder: Path, plan: Plan, held: dict[str, Array], tolerance: float) -> None:
     """Raise unless the folder predicts what the model does."""
     served = runpy.run_path(str(folder / "predict.py"))["Model"](folder)
     for name, value in held.items():
@@ -314,12 +314,40 @@ def compare(folder: Path, held: dict[str, Array], tolerance: float) -> None:
             same = found.astype(value.dtype) == value
         if not same.all():
             row = int(np.argwhere(~same)[0][0])
+            why = "are the categories of X in another order than fit saw, is X sparse, or is a "
+            why += "method of the model replaced?"
+            if name == "predict" and on_a_border(plan, held, tolerance)[~same].all():
+                why = moved(tolerance)
             raise ValueError(
                 f"the exported model would predict {shown(found[row])} for row {row} of those "
-                f"drawn from X, where {name} of the model gives {shown(value[row])}: nothing was "
-                "written; are the categories of X in another order than fit saw, is X sparse, or "
-                "is a method of the model replaced?"
+                f"drawn from X, where {name} of the model gives {shown(value[row])}, and so for "
+                f"{np.count_nonzero(~same)} of {same.size}: nothing was written; {why}"
             )
+
+
+def on_a_border(plan: Plan, held: dict[str, Array], tolerance: float) -> Array:
+    """Whether differences of scores within the tolerance decide the class of a row."""
+    s, cuts = held.get("predict_score"), plan.thresholds
+    if isinstance(cuts, Thresholds) and s is not None:
+        return np.asarray(np.isclose(s[:, None], cuts.values, tolerance, tolerance).any(axis=1))
+    if cuts is None and "predict_proba" in held:
+        return near_ties(held["predict_proba"], tolerance)
+    return np.zeros(len(held["predict"]), bool)
+
+
+def near_ties(P: Array, tolerance: float) -> Array:
+    """The rows whose two most probable classes are as probable."""
+    p = np.sort(P, axis=1)
+    return np.asarray(p[:, -1] - p[:, -2] <= tolerance)
+
+
+def moved(tolerance: float) -> str:
+    """Why the class of a row on a border differs, and what helps."""
+    return (
+        f"their scores differ by less than {tolerance:g}, as sums in another order do, but lie at "
+        "a threshold or between two classes: move thresholds by more than that, up so that such "
+        f"scores lie below, or down: Thresholds(np.asarray(t) + {2 * tolerance:g}, t.labels)"
+    )
 
 
 def load(folder: str | PathLike[str]) -> Any:

@@ -10,14 +10,13 @@ from sklearn.base import is_classifier
 
 from gbdt_objectives._checks import Array, Model, shown, warn
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._registry import Exported, library_of, name_of
+from gbdt_objectives._registry import Exported, library_of, library_of_model, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
+from gbdt_objectives.adapters._train import corrections, is_repeated, mark_of_shift
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
-
-SAME_SHIFT = 0.1  # how near a shift is to that of a measured rate, in log-odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +135,11 @@ class ServedModel(Exported):
     def _check_shift(self, shift: LogOddsShift) -> None:
         """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
         model = self.model
-        own = -getattr(getattr(getattr(model, "objective", None), "equations", None), "offset", 0.0)
-        rates = np.atleast_2d(getattr(model, "keep_rates_", 1.0)).mean(axis=0)
-        if len(rates) == 2 and model.correction is not None:
-            own = -np.diff(np.log(rates))[0]
-        if own and abs(np.diff(np.append(0.0, np.asarray(shift))[-2:])[0] - own) < SAME_SHIFT:
+        library = library_of_model(model)
+        own = [] if library is None else corrections(model, library)
+        if getattr(model, "correction", None) is not None:
+            own = [mark_of_shift(-np.log(np.atleast_2d(model.keep_rates_).mean(axis=0)))]
+        if shift.standard_error is None and any(is_repeated(shift, one) for one in own):
             warn(
                 f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "
                 "shift is much the same, which would count twice: leave shift out, unless the rows "

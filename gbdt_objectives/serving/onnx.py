@@ -24,14 +24,14 @@ from sklearn.base import is_classifier
 
 import gbdt_objectives
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, column_names, shown
+from gbdt_objectives._checks import Array, column_names, shown, warn
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, LT, Trees
 from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
-from gbdt_objectives.serving.folder import expected, new_path, whole
+from gbdt_objectives.serving.folder import expected, moved, near_ties, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import Plan, of_model
 from gbdt_objectives.thresholds import Thresholds
@@ -88,7 +88,8 @@ def export_onnx(
     Warns
     -----
     UserWarning
-        If onnxruntime is not installed, or X not given, so that nothing is compared.
+        If onnxruntime is not installed, or X not given, so that nothing is compared; if rows near
+        a threshold get another class, how many.
 
     Examples
     --------
@@ -529,9 +530,8 @@ def compare(
     expects = {names[key]: value for key, value in expected(model, plan, rows).items()}
     libraries = [library_of(part.model) for part in plan.parts]
     tolerance = max([OTHERS if own is None else own.tolerance for own in libraries], default=1e-9)
-    if all(agreeing(name, want, runs, tolerance).all() for name, want in expects.items()):
-        return
-    runs += [run(build(plan, features, dtype, nudge), given) for nudge in (-1.0, 1.0)]
+    if not all(agreeing(name, want, runs, tolerance).all() for name, want in expects.items()):
+        runs += [run(build(plan, features, dtype, nudge), given) for nudge in (-1.0, 1.0)]
     for name, want in expects.items():
         bad = ~agreeing(name, want, runs, tolerance)
         if bad.any():
@@ -541,6 +541,10 @@ def compare(
                 f"from X, where the model gives {shown(want[row])}, and so for {bad.sum()} of "
                 f"{len(bad)} rows: nothing was written; export a folder with serving.export"
             )
+    others = np.count_nonzero(runs[0][method].astype(expects[method].dtype) != expects[method])
+    if method == "label" and others:
+        warn(f"the graph gives {others} of {len(rows)} rows of X another class than the model: "
+             f"{moved(tolerance)}, or export a folder with serving.export")  # fmt: skip
 
 
 def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:
@@ -550,8 +554,7 @@ def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: fl
     if name == "label":
         same = (values.astype(want.dtype) == want).any(axis=0)
         if "probabilities" in runs[0] and "score" not in runs[0]:
-            p = np.sort(runs[0]["probabilities"], axis=1)
-            same |= p[:, -1] - p[:, -2] <= tolerance
+            same |= near_ties(runs[0]["probabilities"], tolerance)
         return np.asarray(same)
     near = np.isclose(values, want, rtol=tolerance, atol=tolerance, equal_nan=True).any(axis=0)
     near |= (values.min(axis=0) <= want) & (want <= values.max(axis=0))

@@ -33,9 +33,12 @@ from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.dynamic_program import LAST_DIGITS
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
-from gbdt_objectives.thresholds.rows import ScoredRows, cut_to_threshold, last_of_ties
+from gbdt_objectives.thresholds.rows import Bins, ScoredRows, cut_to_threshold, last_of_ties
 
 START = 2  # false alerts that the first test of a precision allows: 2 suits 200 positives and more
+NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be the same as so many digits
+STEP = 2.0**-23  # of float32, relative
+ZERO = 1e-9  # of the greatest score: what a score near 0 is near to
 
 
 @dataclass(frozen=True)
@@ -50,20 +53,23 @@ class Limits:
         bounds. ``r``: the rate at which negatives were kept; ``owner``: the group of each row."""
         pools, factor = rows.class_curve, np.array([1 / r, 1.0])
         C, tests = pools.C * factor[:, None], []
+        low, high = pools.low, pools.high
         if self.level is None:
             place, kept = cut_to_threshold, [keeps(m, bound, C) for m, bound in self.bounds]
         else:
-            sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])
+            low, high, cuts = written(low, high)
+            sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])[..., cuts]
+            C = sums[0]
             delta = (1 - self.level) / len(self.bounds)
             tests = [ShareTest(m, bound, sums, delta) for m, bound in self.bounds]
             if owner is not None:
                 assert isinstance(rows, ScoredRows)
-                tests = [test.of_groups(rows, factor, owner) for test in tests]
+                tests = [test.of_groups(rows, factor, owner, cuts) for test in tests]
             place, kept = just_above, [test.passed for test in tests]
         allowed = np.logical_and.reduce(kept)
         if not allowed.any():
             best_one, cut = self._nearest(kept, C)
-            t = cut_to_threshold(pools.low, pools.high, np.array([cut]))[0]
+            t = cut_to_threshold(low, high, np.array([cut]))[0]
             others = " where the others are kept" if len(kept) > 1 else ""
             nearest = (
                 f"the best {best_one.name}{others} is {best_one.of_every_cut(C)[0][cut]:.6g}, at "
@@ -79,7 +85,7 @@ class Limits:
         value = np.where(allowed, goodness(metric, C), -np.inf)
         best = value.max()
         last = np.flatnonzero(allowed & (value >= best - LAST_DIGITS * abs(best)))[-1:]
-        return place(pools.low, pools.high, last)
+        return place(low, high, last)
 
     def _nearest(self, kept: list[Array], C: Array) -> tuple[ClassMetric, int]:
         """The first metric whose best, where the others are kept, says how far it is; its cut."""
@@ -110,12 +116,34 @@ def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:
     return np.asarray(slack >= -LAST_DIGITS * max(1.0, abs(bound)) * C[:, -1].sum())
 
 
+def written(low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """Pools that stay apart where scores are written as float32 or with nine digits, of which the
+    others are ties; the ranges of what is written; and the cuts between them."""
+    below, above = high[:-1].astype(np.float64), low[1:].astype(np.float64)
+    inside = below < above  # bins with edges may share one, which parts them
+    with np.errstate(over="ignore"):
+        short = [x.astype(np.float32).astype(np.float64) for x in (below, above)]
+    below = np.where(inside, np.maximum(below, short[0]), below)
+    above = np.where(inside, np.minimum(above, short[1]), above)
+    cut = np.flatnonzero(~inside | (above - below > NINE_DIGITS * size(below, high)))
+    ends = np.append(below[cut], high[-1:].astype(np.float64))
+    return np.append(low[:1], above[cut]), ends, np.concatenate([[0], cut + 1, [len(low)]])
+
+
+def size(score: Array, scores: Array) -> Array:
+    """How great a score is, beside others if it is near 0."""
+    greatest = np.abs(scores[np.isfinite(scores)]).max(initial=0)
+    return np.asarray(np.maximum(np.abs(score), ZERO * greatest))
+
+
 def just_above(low: Array, high: Array, cuts: Array) -> Array:
-    """The least threshold above the pool below each cut: the rows above it are a random sample."""
-    found = cut_to_threshold(low, high, cuts)
+    """A threshold above the pool below each cut, so that the rows above are a random sample: a step
+    of float32 higher, or midway to the next, where both keep their side however written."""
+    found = np.where(cuts == 0, -np.inf, np.inf)
     inside = cuts[cuts > 0]
-    above = np.nextafter(high[inside - 1].astype(np.float64), np.inf)
-    found[cuts > 0] = np.minimum(above, np.append(low, np.inf)[inside])
+    below, above = high[inside - 1], np.append(low, np.inf)[inside]
+    step = below + STEP * size(below, high)
+    found[cuts > 0] = np.minimum(step, 0.5 * below + 0.5 * above)
     return found
 
 
@@ -206,7 +234,7 @@ class ShareTest:
             start, size = start + size, 2 * size
         return found
 
-    def of_groups(self, rows: ScoredRows, factor: Array, owner: Array) -> ShareTest:
+    def of_groups(self, rows: ScoredRows, factor: Array, owner: Array, cuts: Array) -> ShareTest:
         """The test where outcomes in a group may depend on each other: the variance of what good
         rows are more than x, summed up by group, over that of rows alone."""
         good, bad = self.sides
@@ -217,7 +245,7 @@ class ShareTest:
         walk = slice(None, None, -1 if no_alerts else 1)  # rows as the cut passes them
         before, step = v * first[y], v * (last - first)[y]
         together = squares_of_groups(owner[walk], before[walk], step[walk])
-        passed = np.append(0, last_of_ties(rows.score) + 1)
+        passed = np.append(0, last_of_ties(rows.score) + 1)[cuts]
         S1, S0 = (self.metric.at_every_cut(M, self.sums[1]) for M in self.sides)
         alone = (1 - self.x) ** 2 * S1 + self.x**2 * S0
         found = together[len(y) - passed if no_alerts else passed]
@@ -348,6 +376,8 @@ def find_thresholds(
         if isinstance(rows, ScoredRows) and (w := rows.weight) is not None:
             own = w if rows.copies is None else w / rows.copies
             Sampling(weights=own, positive=rows.position == 1, rate=r)
+        elif isinstance(rows, Bins) and (w := rows.row_weight) is not None:
+            Sampling(weights=w, positive=np.array([False, True]), rate=r)
     if limits is None:
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)

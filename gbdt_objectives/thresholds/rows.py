@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,14 @@ class Bins:
     score: Array
     counts: Array
     squares: Array
+    row_weight: Array | None = None  # of each class, (K,), if all its rows weigh the same
 
     def take(self, at: Array, counts: Array, squares: Array) -> Bins:
         """Some bins, with other counts, without the empty ones."""
         keep = counts.any(axis=1)
         i = at[keep]
         low, high, score = self.low[i], self.high[i], self.score[i]
-        return Bins(self.labels, low, high, score, counts[keep], squares[keep])
+        return Bins(self.labels, low, high, score, counts[keep], squares[keep], self.row_weight)
 
     def reweighted_classes(self, factor: Array) -> Bins:
         """The bins with weights times the factor of their class, (K,)."""
@@ -290,13 +291,14 @@ def single_class(label: object) -> ValueError:
     )
 
 
-def consecutive_labels(y_true: ArrayLike) -> Array:
-    """min..max of whole numbers, or the order that a pandas Categorical carries."""
+def consecutive_labels(y_true: ArrayLike, ordinal: bool = True) -> Array:
+    """min..max of whole numbers, or the order that a pandas Categorical carries. ``ordinal``:
+    whether their distance counts."""
     check_column("y_true", y_true)
     order = _checks.category_order("y_true", y_true)
     if order is not None:
         return order
-    low, high, rows = vectors(whole_range, {"y_true": y_true}).T
+    low, high, rows = vectors(partial(whole_range, ordinal), {"y_true": y_true}).T
     low, high, rows = int(low.min()), int(high.max()), int(rows.sum())
     if high == low:
         raise single_class(low)
@@ -309,10 +311,13 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     return np.arange(low, high + 1)
 
 
-def whole_range(y_true: Any) -> tuple[int, int, int]:
+def whole_range(ordinal: bool, y_true: Any) -> tuple[int, int, int]:
     """The lowest and the highest label of some rows, and how many rows these are."""
     y = whole_numbers("y_true", y_true)
-    return int(y.min()), int(y.max()), len(y)
+    low, high = int(y.min()), int(y.max())
+    if ordinal:
+        _checks.warn_of_code("y_true", y, low, high)
+    return low, high, len(y)
 
 
 def midpoints(labels: Array) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._checks.guards import SAME_WEIGHT
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
@@ -340,7 +341,10 @@ class ThresholdStatistics:
                 "with a chunk of rows"
             )
         _rows.check_several_classes(total, self.labels)
-        bins = _rows.Bins(self.labels, self.low, self.high, self.score, self.counts, self.sums[-1])
+        weight, rows, squares = self.sums.sum(axis=1)[[0, len(self.sums) // 2, -1]]
+        alike = rows.all() and (squares * rows <= (1 + SAME_WEIGHT**2) * weight**2).all()
+        known = self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
+        bins = _rows.Bins(*known, weight / rows if alike else None)
         if target_prior is not None:
             bins = bins.reweighted_classes(_rows.prior_factors(target_prior, self.labels, total))
         return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)

@@ -19,7 +19,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as adapter
-from gbdt_objectives.adapters._train import MARK, corrected_rate
+from gbdt_objectives.adapters.lightgbm.intercept import mark_of
 from gbdt_objectives.metrics import class_logloss_metric
 from tests.adapters.classes import Softmax
 from tests.adapters.library import LGB
@@ -87,7 +87,7 @@ READ: dict[str, Callable[[Any, Any, Path], Any]] = {
     "a leaf": lambda b, X, folder: b.get_leaf_output(0, 0),
     "bounds": lambda b, X, folder: (b.lower_bound(), b.upper_bound()),
     "objective": lambda b, X, folder: b.params["objective"],
-    "rate": lambda b, X, folder: getattr(b, MARK),
+    "rate": lambda b, X, folder: mark_of(b),
     "class": lambda b, X, folder: (b.__class__.__module__, type(b).__qualname__, type(b).__name__),
 }
 if find_spec("pandas"):
@@ -516,8 +516,7 @@ def test_the_rate_of_the_objective_is_on_every_copy(rows) -> None:
         found.extend([*ways, pickle.loads(pickled)])
 
     found.append(trainer(rows, "logit")(callbacks=[look]))
-    assert {getattr(booster, MARK) for booster in found} == {corrected_rate(OBJECTIVES["logit"][0])}
-    assert getattr(found[0], MARK) == pytest.approx(0.1)
+    assert {mark_of(booster) for booster in found} == {"0.1"}
     with pytest.raises(ValueError, match="kept at a rate of 0.1: a shift would correct twice"):
         go.shift_intercept(found[1], negative_keep_rate=0.1)
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import importlib.util
 import pickle
+import re
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -13,6 +21,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
+from gbdt_objectives import adapters, serving
+from gbdt_objectives.adapters import sklearn as histogram
+from gbdt_objectives.priors import LogOddsShift
 from tests.adapters.library import LGB, XGB, Library, both
 
 RATE = 0.05
@@ -201,12 +212,14 @@ def test_an_intercept_beyond_base_score_is_refused_and_the_way_around_works(rare
         assert expit(z - np.log(1e-6)).mean() == pytest.approx(y.mean(), rel=0.05)
 
 
+def clicks():
+    rng = np.random.default_rng(0)
+    return rng.random((300, 2)), rng.integers(0, 2, 300)
+
+
 def sampled_models():
     """Models whose objective corrects for sampling, by library, as trained, pickled and shifted."""
-    from gbdt_objectives.adapters import sklearn as histogram
-
-    rng = np.random.default_rng(0)
-    X, y = rng.random((300, 2)), rng.integers(0, 2, 300)
+    X, y = clicks()
     for objective in (
         go.offset_logloss_objective(RATE), go.weighted_logloss_objective(RATE),
         go.offset_logloss_objective(np.full(300, RATE)),
@@ -246,7 +259,7 @@ def test_a_booster_is_not_corrected_twice(tmp_path) -> None:
             lib.params, lib.data(X, y), 3, objective=go.offset_logloss_objective(RATE)
         )
         for shift in (rate, go.log_odds_shift(class_keep_rates={0: 1.1 * RATE, 1: 1})):
-            with pytest.raises(ValueError, match=f"at a rate of {RATE}: .* or pass .* as delta="):
+            with pytest.raises(ValueError, match=f"at a rate of {RATE}: .* pass delta=Log"):
                 go.shift_intercept(first, shift)
         plain = go.offset_logloss_objective(1)
         uncorrected = [
@@ -261,3 +274,88 @@ def test_a_booster_is_not_corrected_twice(tmp_path) -> None:
         go.shift_intercept(xgb.Booster(model_file=tmp_path / "model.ubj"), rate)
     own = {"objective": "binary:logistic"}  # rounds that do not correct
     go.shift_intercept(xgb.train(own, XGB.data(X, y), 2, xgb_model=first), rate)
+
+
+def ways_of_saving(model: Any, folder: Any) -> Any:
+    """The model after each way in which it may be kept."""
+    yield model
+    yield pickle.loads(pickle.dumps(model))
+    yield copy.deepcopy(model)
+    if not hasattr(model, "fit"):
+        own, folder = type(model), Path(tempfile.mkdtemp(dir=folder))
+        model.save_model(str(folder / "saved.json"))
+        yield own(model_file=str(folder / "saved.json"))
+        serving.export(model, folder / "served")
+        yield serving.load(folder / "served").model
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "sklearn", "multi"])
+def test_a_shift_is_not_made_twice(kind: str, tmp_path) -> None:
+    """The mark survives saving; the same rate, or the same shift, is refused with what is right."""
+    X, y = clicks()
+    few, several = {"verbose": -1, "num_threads": 1}, {"objective": "multiclass", "num_class": 3}
+    own = {
+        "xgboost": lambda: xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, y), 3),
+        "lightgbm": lambda: lgb.train({"objective": "binary", **few}, lgb.Dataset(X, y), 3),
+        "multi": lambda: lgb.train({**few, **several}, lgb.Dataset(X, y + (X < 0.2).any(1)), 3),
+        "sklearn": lambda: histogram.HistGradientBoostingClassifier(max_iter=3).fit(X, y),
+    }[kind]()
+    rates = {"class_keep_rates": [0.1, 1, 0.1][: 3 if kind == "multi" else 2]}
+    shift = go.log_odds_shift(**rates)
+    for first in (rates, {"shift": shift}):
+        for model in ways_of_saving(go.shift_intercept(own, **first), tmp_path):
+            for again in (first, {"shift": shift}):
+                with pytest.raises(ValueError, match="shift would correct twice. Leave") as caught:
+                    go.shift_intercept(model, **again)
+            remedy = re.search(r"pass delta=LogOddsShift\((.*)\) to", str(caught.value))[1]
+            go.shift_intercept(model, delta=LogOddsShift(ast.literal_eval(remedy)))
+            for right in (
+                {"delta": shift},
+                {"shift": LogOddsShift(1.01 * np.asarray(shift))},
+                {"class_keep_rates": [1] * np.size(shift)},
+            ):
+                if "shift" in first or "shift" not in right:
+                    go.shift_intercept(model, **right)
+            if kind != "sklearn":
+                with pytest.warns(UserWarning, match="would count twice: leave shift out"):
+                    serving.ServedModel(model, shift=shift)
+    thinned = go.shift_intercept(go.shift_intercept(own, **rates), delta=shift)
+    with pytest.raises(ValueError, match="twice"):  # whatever was done by delta=
+        go.shift_intercept(thinned, **rates)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mark_is_of_the_training_that_was_corrected() -> None:
+    X, y = clicks()
+    model = histogram.HistGradientBoostingClassifier(max_iter=3, warm_start=True).fit(X, y)
+    moved = go.shift_intercept(model, negative_keep_rate=0.1)
+    longer = copy.deepcopy(moved).set_params(max_iter=4).fit(X, y)
+    go.shift_intercept(longer, negative_keep_rate=0.1)
+    go.shift_intercept(moved.set_params(warm_start=False).fit(X, y), negative_keep_rate=0.1)
+    few = {"objective": "binary", "verbose": -1, "num_threads": 1}
+    first = go.shift_intercept(lgb.train(few, lgb.Dataset(X, y), 3), negative_keep_rate=0.1)
+    on = lgb.train(few, lgb.Dataset(X, y), 2, init_model=first)
+    go.shift_intercept(on, negative_keep_rate=0.1)
+    unbalanced = {**few, "scale_pos_weight": 9.0}
+    undone = go.shift_intercept(
+        first := lgb.train(unbalanced, lgb.Dataset(X, y), 50), adapters.imbalance_shift(first)
+    )
+    with pytest.raises(ValueError, match="twice"):
+        go.shift_intercept(undone, adapters.imbalance_shift(undone))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mark_of_catboost(tmp_path) -> None:
+    """It is in the file, and another fit, which leaves metadata there, does not count."""
+    catboost = pytest.importorskip("catboost")
+    X, y = clicks()
+    new = partial(catboost.CatBoostClassifier, iterations=3, verbose=0, allow_writing_files=False)
+    model, rate = new().fit(X, y), {"negative_keep_rate": 0.1}
+    moved = go.shift_intercept(model, **rate)
+    moved.save_model(str(tmp_path / "model.cbm"))
+    for one in (moved, copy.deepcopy(moved), new().load_model(str(tmp_path / "model.cbm"))):
+        with pytest.raises(ValueError, match="twice"):
+            go.shift_intercept(one, **rate)
+    go.shift_intercept(new().fit(X, y, init_model=moved), **rate)
+    go.shift_intercept(moved.fit(X, y), **rate)

@@ -756,7 +756,7 @@ def weights(lib: Library) -> None:
     row("rate_is_of_the_frequent_class", says, lambda: suppressed(
         lambda: on(go.weighted_logloss_objective(0.25), undo)),
         lambda m: on(go.weighted_logloss_objective(0.25)), name=lib)  # fmt: skip
-    row("weights_are_not_balanced", "both count the same.*leave the weights out",
+    row("weights_leave_the_rate_alone", "both count the same.*leave it out",
         lambda: suppressed(lambda: on(objective, alike)), lambda m: on(objective),
         name=f"alike {lib}")  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -841,6 +842,27 @@ def test_an_earlier_model_of_other_margins() -> None:
         warnings.filterwarnings("ignore", "boosting starts at")
         for way in go_on_in_lightgbm(X, y, numbers):
             way()
+
+
+@each("own", [{"objective": "binary", "sigmoid": 2.0}, {"reg_sqrt": True}, {"objective": "binary"}])
+def test_an_earlier_model_whose_margins_have_another_scale(own) -> None:
+    """What LightGBM predicts of them is no link of ours: that is told, and only that."""
+    rng = np.random.default_rng(0)
+    X, params = rng.random((300, 3)), {"verbose": -1, "num_threads": 1}
+    y = (X[:, 0] > rng.random(300)).astype(int)
+    first = lgb.train({**params, **own}, lgb.Dataset(X, y), 3)
+    objective = go.qwk_objective() if "reg_sqrt" in own else go.weighted_logloss_objective(1)
+    slow = {**params, "learning_rate": 1e-9}
+    for way in (
+        lambda: LGB.train(slow, lgb.Dataset(X, y), 1, objective=objective, init_model=first),
+        lambda: lgb.train({**slow, "objective": objective}, lgb.Dataset(X, y), 1, init_model=first),
+    ):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            way()
+        found = [str(w.message) for w in told if "init_model has margins" in str(w.message)]
+        assert len(found) == (own != {"objective": "binary"})
+        assert all(re.search("those of '(binary sigmoid:2|regression sqrt)'", one) for one in found)
 
 
 @each("name", ["logloss", "error"])

@@ -322,7 +322,7 @@ def test_scikit_learns_own_fit_that_fails_leaves_the_model_of_ours(grades, warm)
         predict = "predict" if objective.n_classes is None else "predict_proba"
         expected, before = getattr(model, predict)(X), model.objective_
         model.set_params(objective=None, warm_start=warm)
-        with pytest.raises(ValueError, match=r"inconsistent|warm_start=True goes on"):
+        with pytest.raises(ValueError, match=r"y has 599 rows|warm_start=True goes on"):
             model.fit(X, labels[1:])
         assert model.objective_ == before
         np.testing.assert_array_equal(getattr(model, predict)(X), expected)

@@ -9,12 +9,16 @@ import inspect
 import pickle
 import re
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import gbdt_objectives as go
@@ -32,7 +36,9 @@ from gbdt_objectives._checks.asked import (
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
 from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives.calibration import TemperatureCalibrator
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
+from gbdt_objectives.thresholds import ThresholdStatistics
 from tests.cases import each
 from tests.strangers.poisson import poisson_objective
 
@@ -432,10 +438,10 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("stops_on_held_out", {"sets": SETS, "data": "others", "labels": LABELS.get,
                            "looks_at": ["v"]},
      "as many rows as the training data"),
-    ("weights_are_not_balanced",
+    ("weights_leave_the_rate_alone",
      {"weights": np.array([2.0, 2.0, 1, 1, 1, 1]), "rate": 0.1,
       "positive": np.array([True, True, False, False, False, False])},
-     "is 2 in all positives and 1 in all negatives, by .*: leave the weights out"),
+     "of a negative is 0.5 times that of a positive, by which .*: leave it out"),
     ("weights_leave_the_rate_alone",
      {"weights": np.array([1, 20.0]), "positive": np.array([True, False]), "rate": 0.05},
      "of a negative is 20 times that of a positive, which undoes .*: leave one of the two out"),
@@ -541,6 +547,78 @@ def test_a_value_asks_each_guard_once_where_its_facts_are_known(
     assert asked == ["special None UNKNOWN", "general"]
     Training(metric=1, engine="Dask").know(objective=2)
     assert asked[2:] == ["general"]
+
+
+RATE = 0.1
+KEPT = (np.random.default_rng(0).random(600) < 0.3).astype(float)
+"""Labels of kept rows; the weights below undo a rate of 0.1."""
+UNDONE = np.where(KEPT == 1, 1.0, 1 / RATE)
+Z = np.random.default_rng(1).normal(size=600) + KEPT
+CLASSES = (np.arange(600) % 3).astype(int)
+SHARES = np.random.default_rng(2).dirichlet(np.ones(3), 600) + np.eye(3)[CLASSES]
+BY_HAND = {
+    **{f"{kind} {name}": partial(call, make(RATE))
+       for kind, make in (("offset", go.offset_logloss_objective),
+                          ("weighted", go.weighted_logloss_objective))
+       for name, call in {
+           "bind": lambda o, w: o.bind(KEPT, w), "fitted": lambda o, w: o.fitted(KEPT, Z, w),
+           "loss": lambda o, w: o.loss(KEPT, Z, w), "mean": lambda o, w: o.mean_loss(KEPT, Z, w),
+           "gradient": lambda o, w: o.gradient_hessian(KEPT, Z, w),
+           "metric": lambda o, w: go.loss_metric(o)(KEPT, Z, w),
+       }.items()},
+    "metric": lambda w: go.weighted_logloss_metric(RATE)(KEPT.tolist(), Z, w),
+    "sorted rows": lambda w: go.weighted_logloss_metric(RATE)(
+        *(np.tile(x, 4)[np.argsort(np.tile(KEPT, 4))] for x in (KEPT, Z, w))),
+    "temperature": lambda w: TemperatureCalibrator().fit(
+        np.column_stack([expit(-Z), expit(Z)]), KEPT, w, class_keep_rates={0: RATE, 1: 1.0}),
+    "downsampled": lambda w: go.DownsampledClassifier(LogisticRegression(), RATE).fit(
+        Z[:, np.newaxis], KEPT, w),
+    "statistics": lambda w: ThresholdStatistics.of(KEPT, Z, sample_weight=w).thresholds(
+        metric="f1", negative_keep_rate=RATE),
+    "merged statistics": lambda w: sum(
+        ThresholdStatistics.of(KEPT[k::2], Z[k::2], sample_weight=w[k::2], max_bins=16)
+        for k in range(2)).thresholds(metric="f1", negative_keep_rate=RATE),
+}  # fmt: skip
+
+
+@each("name", list(BY_HAND))
+def test_weights_beside_a_rate_by_hand(name: str) -> None:
+    """Told where they are 1 / rate, rounded or not, and not where they are anything else."""
+    for w, told in ((UNDONE, True), (UNDONE * 3.0001, True), (np.ones(600), False),
+                    (np.where(KEPT == 1, 1.0, 5.0), False), (1 + np.arange(600) % 3, False),
+                    (UNDONE * np.random.default_rng(3).uniform(0.8, 1.2, 600), False)):  # fmt: skip
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            BY_HAND[name](w.astype(float))
+        found = [str(w.message) for w in caught if "undoes the sampling" in str(w.message)]
+        assert len(found) == told
+
+
+def test_weights_of_several_classes_beside_their_rates() -> None:
+    rates, p = np.array([0.1, 0.5, 1.0]), SHARES / SHARES.sum(axis=1, keepdims=True)
+    for own, told in ((1 / rates, True), ([1.0, 2.0, 3.0], False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            TemperatureCalibrator(bias=True).fit(
+                p, CLASSES, np.asarray(own)[CLASSES], class_keep_rates=dict(enumerate(rates))
+            )
+        assert any("undoes the sampling" in str(w.message) for w in caught) == told
+
+
+def test_weights_of_all_evaluation_rows_are_told_by_nobody_in_each_round() -> None:
+    """A booster that calls a metric pays nothing for the question."""
+    data = xgb.DMatrix(Z[:, np.newaxis], KEPT, weight=UNDONE)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        xgb.train(
+            {"objective": "binary:logistic"},
+            data,
+            3,
+            evals=[(data, "v")],
+            verbose_eval=False,
+            custom_metric=go.weighted_logloss_metric(RATE, input_space="probability"),
+        )
+    assert not [w for w in caught if "undoes" in str(w.message)]
 
 
 def test_a_fact_without_a_field_is_a_mistake() -> None:

@@ -108,16 +108,33 @@ class TestShift:
         run("shift model.txt --negative-keep-rate 0.1 -o served.txt")
         assert lgb.Booster(model_file="served.txt").num_trees() == 7
 
+    def test_a_rate_is_told_once(self, log) -> None:
+        lgb = pytest.importorskip("lightgbm")
+        params = {"objective": "binary", "verbose": -1, "num_leaves": 4, "num_threads": 1}
+        lgb.train(params, lgb.Dataset(X_of(log), log["y"]), 2).save_model("model.txt")
+        priors = "--train-prior 0.2 --target-prior"
+        for own, again, other in (
+            ("--negative-keep-rate 0.1", "--negative-keep-rate 0.2", f"{priors} 0.3"),
+            ("--positive-keep-rate 0.4", "--positive-keep-rate 0.4", "--positive-keep-rate 0.5"),
+            (f"{priors} 0.1", f"{priors} 0.1", f"{priors} 0.11"),
+        ):
+            run(f"shift model.txt {own} -o served.txt --force")
+            line = refused(f"shift served.txt {again} -o again.txt --force")
+            assert "a shift would correct twice. Leave the booster as it is" in line
+            assert run(f"shift served.txt {other} -o again.txt --force").exit_code == 0
+
     def test_a_model_of_numbers(self, log) -> None:
         lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
         params = {"objective": "regression", "verbose": -1, "num_threads": 1}
         lgb.train(params, lgb.Dataset(X_of(log), log["y"]), 2).save_model("model.txt")
         line = refused("shift model.txt --negative-keep-rate 0.1 -o served.txt")
-        assert line.startswith("shift moves log-odds, but the objective 'regression' has scores in")
+        assert line.startswith(
+            "--negative-keep-rate moves log-odds, but the objective 'regression'"
+        )
         assert not Path("served.txt").exists()
         xgb.train({"nthread": 1}, xgb.DMatrix(X_of(log), log["y"]), 2).save_model("model.ubj")
         result = run("shift model.ubj --negative-keep-rate 0.1 -o served.ubj")
-        assert "Warning: shift moves log-odds, and the objective 'reg:sq" in result.stderr
+        assert "Warning: --negative-keep-rate moves log-odds, and the obj" in result.stderr
 
     @pytest.mark.parametrize(("ending", "library"), [("txt", "lightgbm"), ("json", "xgboost")])
     def test_a_missing_library_is_named(self, log, monkeypatch, ending, library) -> None:

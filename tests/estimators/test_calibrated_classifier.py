@@ -119,7 +119,8 @@ def test_is_the_cross_fitting_written_out(data, new, weighted, calibrator, cv, f
     labels = np.array(["high", "low", "middle"] if several else ["no", "yes"])
     w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None
     p = np.full((len(y), len(labels)), np.nan)
-    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+    splitter = StratifiedKFold(4, shuffle=True, random_state=0) if cv == 4 else check_cv(cv)
+    for train, test in splitter.split(X, y):
         model = GaussianNB().fit(X[train], y[train], None if w is None else w[train])
         p[test] = model.predict_proba(X[test])
     column = slice(None) if several else 1
@@ -142,7 +143,8 @@ def test_is_the_cross_fitting_written_out(data, new, weighted, calibrator, cv, f
 def test_isotonic_is_that_of_scikit_learn(data, new) -> None:
     """CalibratedClassifierCV(ensemble=False) is the same cross-fitting."""
     X, y = data
-    theirs = CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=5, ensemble=False)
+    drawn = StratifiedKFold(5, shuffle=True, random_state=0)
+    theirs = CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=drawn, ensemble=False)
     expected = theirs.fit(X, y).predict_proba(new[0])[:, 1]
     for calibrator in (ROCConvexHullCalibrator(), IsotonicRegression(out_of_bounds="clip")):
         ours = CalibratedClassifier(GaussianNB(), calibrator, ensemble=False).fit(X, y)
@@ -302,7 +304,7 @@ def test_the_average_written_out(
     found = CalibratedClassifier(model, calibrator).fit(X, y, w)
 
     p, logs, of_each = np.empty((len(y), len(found.classes_))), [], []
-    for train, test in StratifiedKFold(5).split(X, y):
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         own = clone(model).fit(X[train], y[train], None if w is None else w[train])
         p[test] = own.predict_proba(X[test])
         logs.append(np.log(own.predict_proba(X_new).astype(float)))

@@ -19,7 +19,11 @@ from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -37,6 +41,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from gbdt_objectives import (
+    CalibratedClassifier,
     DownsampledClassifier,
     correct_probability,
     log_odds_shift,
@@ -948,6 +953,27 @@ def test_objectives_that_cannot_be_corrected(data, estimator, message, correctio
     for inner in (estimator, make_pipeline(estimator)):
         with pytest.raises(ValueError, match=message):
             DownsampledClassifier(inner, RATE, correction=correction).fit(*data)
+
+
+def test_a_frozen_model_is_not_corrected_for_what_it_did_not_see(data) -> None:
+    frozen = pytest.importorskip("sklearn.frozen").FrozenEstimator  # from scikit-learn 1.6 on
+    X, y = (column[:4000] for column in data)
+    model = LogisticRegression().fit(X, y)
+    for inner in (
+        frozen(model), make_pipeline(StandardScaler(), frozen(model)),
+        VotingClassifier([("a", LogisticRegression()), ("b", frozen(model))], voting="soft"),
+        GridSearchCV(frozen(model), {}),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="holds a FrozenEstimator, .* pass the model in it"):
+            DownsampledClassifier(inner, RATE).fit(X, y)
+    for right in (
+        DownsampledClassifier(frozen(model).estimator, RATE, random_state=0),  # the remedy
+        DownsampledClassifier(frozen(model), RATE, correction=None, random_state=0),
+        DownsampledClassifier(CalibratedClassifierCV(frozen(model)), RATE, random_state=0),
+        CalibratedClassifier(frozen(model)),
+    ):
+        p = right.fit(X, y).predict_proba(X)[:, 1]
+        assert p.mean() == pytest.approx(y.mean(), rel=0.2)  # 4,000 rows of which few are drawn
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     ({"prior": [0.2, 0.3, 0.5]}, "prior has 3 classes, but there are 2"),
     ({"prior": "uniform"}, "prior must be one of 'base_rate'"),
     ({"y": np.zeros(1000, int)}, "one class only, found \\[0\\]"),
-    ({"y": np.arange(1000) % 2 + 0.5}, "Unknown label type: '?continuous"),
+    ({"y": np.arange(1000) % 2 + 0.5}, "y must hold classes, found 0.5 at row 0"),
     ({"y": [0, 1]}, "X has 1000 rows, but the labels have 2"),
     ({"sample_weight": [1.0]}, "sample_weight has 1 rows"),
     ({"sample_weight": np.full(1000, -1.0)}, "must not be negative"),

@@ -384,7 +384,7 @@ def test_error_stays_between_naive_and_sqrt_K_times_that() -> None:
     (dict(cv=61), "need at least 122 rows"),
     (dict(groups=np.arange(120) // 20), "need at least 10 groups"),
     (dict(y=np.ones(120, int)), "single class 1"),
-    (dict(y=np.ones(119, int)), "inconsistent numbers"),
+    (dict(y=np.ones(119, int)), "y has 119 rows, but X has 120"),
     (dict(y=None), "requires y"),
     (dict(sample_weight=-np.ones(120)), "sample_weight must not be"),
     (dict(estimator=make_pipeline(TREE), sample_weight=np.ones(120)),

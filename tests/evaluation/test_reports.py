@@ -262,7 +262,7 @@ GIVEN, OTHER = (X[NEW], EVENT[NEW]), (X[NEW], GRADE[NEW])
     (CUT, GIVEN, "p.html", {}, r"score must have shape \(n,\) or \(n, 1\), found \(400, 3\)"),
     (GRADES, OTHER, "p.html", {"threshold": 0.5}, "threshold is for a model of probabilities"),
     (GRADES, OTHER, "p.html", {"negative_keep_rate": 0.5}, "negative_keep_rate is for a model of"),
-    (GRADES, OTHER, "p.html", COUNTS, r"counts is for a .*: write the rows out, numpy\.repeat"),
+    (GRADES, OTHER, "p.html", COUNTS, r"counts is for a .*: write the rows out, rows = n"),
     (EVENTS, GIVEN, "p.html", {"counts": np.full(400, 2.5)}, "counts must be whole .* found 2.5"),
     (EVENTS, GIVEN, "p.html", {"counts": np.zeros(400)}, "counts is 0 in all 400 rows"),
     (EVENTS, GIVEN, "p.html", {"counts": 1 - EVENT[NEW]}, "of one class only, found .0."),

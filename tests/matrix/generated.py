@@ -7,8 +7,11 @@ callable has cells as soon as ``recipes.py`` knows the names of its parameters, 
 A cell is RIGHT (the right answer) or TOLD (refused, or warned of, by the package), or it falls:
 
 - SILENT: another answer, without a word;
-- BARE: an error of a library or of Python, whose words are not about the argument;
+- BARE: an error of a library or of Python, whose words are not about the argument; but what a
+  library's own data set refuses, when it is made, is no call of ours;
 - REFUSED: the same values in another form, which are refused.
+
+A cell that is silent and stays so is MEANT: ``MEANT`` of ``recipes.py`` has a sentence for it.
 
 ``falls.csv`` lists the cells that fall today and ``right.csv`` those that are RIGHT; all others are
 TOLD. ``python -m tests.matrix.generated [WORD ...]`` prints the cells that fall (``-v``: all) whose
@@ -133,6 +136,11 @@ class Entry:
 def reason(name: str) -> str | None:
     """Why a callable or a parameter has no cells."""
     return next((why for key, why in recipes.NOT_TRIED.items() if fnmatchcase(name, key)), None)
+
+
+def is_meant(key: Key) -> bool:
+    """Whether a sentence says why this cell is silent."""
+    return any(fnmatchcase(name_of(key), pattern) for pattern in recipes.MEANT)
 
 
 @cache
@@ -316,6 +324,17 @@ class Caller:
         if inspect.isclass(entry.function) and hasattr(found, "fit"):
             found = found.fit(**recipes.to_fit(found, task))
         return numbers([found, measured] if measured else found, task)
+
+    def is_refused_before(self, given: Mapping[str, Any]) -> bool:
+        """Whether a library itself refuses the user's data set, which is no call of ours."""
+        for held in self.entry.spread().values() if self.entry.trains else ():
+            try:
+                made = held.make(**{name: given[name] for name in held.columns if name in given})
+                for data in [row[0] for row in made] if isinstance(made, list) else [made]:
+                    getattr(data, "construct", bool)()
+            except Exception:
+                return True
+        return False
 
     def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
         """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
@@ -521,6 +540,8 @@ def cells_of(entry: Entry) -> tuple[list[Cell], list[str]]:
                 verdict = verdict_of(caller, base, tried, twist)
                 if verdict is not None:
                     key = entry.name, parameter, twist.name
+                    if verdict[0] == "SILENT" and is_meant(key):
+                        verdict = "MEANT", verdict[1]
                     found.append(Cell(key, base.task.name, *verdict))
     return found, without
 
@@ -542,7 +563,9 @@ def verdict_of(caller: Caller, base: Base, tried: Tried, twist: Twist) -> tuple[
             if is_told(error):
                 return "REFUSED" if twist.must == "right" else "TOLD", text
             by_library = twist.said_by_library and re.search(twist.said_by_library, text)
-            return "TOLD" if by_library else "BARE", text
+            if by_library or caller.is_refused_before(changed.given):
+                return "TOLD", text
+            return "BARE", text
     if twist.must != "told" and same(found, right):
         return "RIGHT", ""
     warned = sorted(said - base.said)
@@ -617,8 +640,11 @@ def changes(entry: Entry, record: Record) -> list[str]:
     known = record.of(entry)
     said = [f"no call is right, {one}" for one in without]
     for cell in cells:
-        was = known.pop(cell.key, "TOLD")
+        was = known.pop(cell.key, "MEANT" if is_meant(cell.key) else "TOLD")
         if cell.verdict == was:
+            continue
+        if was == "MEANT":
+            said.append(f"it is silent no longer, take it off MEANT: {cell}")
             continue
         if cell.verdict in FALLING:
             said.append(f"it falls, and was {was}: {cell}")

@@ -176,6 +176,28 @@ PLAIN = {
 }  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
 
+MEANT = {
+    **{f"{name}(*=) x 99 for a missing label": why for why, names in {
+        "a regressor learns and is scored on numbers, and 99 may be one": [
+            "*Regressor.score", "*CatBoostRegressor.fit"],
+        "the labels of squared error are numbers, and 99 may be one": [
+            "metrics.squared_error_metric().*", "objectives.objective(loss='squared_loss').*"],
+        "the labels of a user's own ratio are numbers, and 99 may be one": [
+            "objectives.ratio_objective().*"],
+        "classes of a tree have no distance, and 99 may be the name of one": [
+            "estimators.ProbabilityEstimationTree.fit"],
+    }.items() for name in names},
+    **{f"adapters.{of}(*) x rows turned*": f"a {data} keeps no index of its rows"
+       for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
+                        "catboost.train": "Pool"}.items()},
+    **{f"adapters.xgboost.{function}(*) x {twist}": f"a DMatrix {does} before our code is called"
+       for function in ("train", "cv")
+       for twist, does in {"a row (1, n)": "flattens it", "empty": "takes it for none"}.items()},
+    "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
+    "rows as they are given; the picture is the same",
+}  # fmt: skip
+"""Cells that are silent and stay so, by patterns of their names, with the reason."""
+
 NEEDS = {
     "X_val": ("y_val", "eval_metric"), "y_val": ("X_val", "eval_metric"),
     "sample_weight_val": ("X_val", "y_val", "eval_metric"),

@@ -87,7 +87,7 @@ BROKEN = [
      "xgboost-own-classifier"),
     ("thins_the_frequent_class", "rates: beside labels whose rare event is 0",
      "xgboost-native-cv"),
-    ("weights_are_not_balanced", "weights: that make classes alike beside an objective that "
+    ("weights_leave_the_rate_alone", "weights: that make classes alike beside an objective that "
      "corrects", "xgboost-own-classifier"),
 ]  # fmt: skip
 

@@ -303,7 +303,7 @@ def _(v: Any) -> Any:
 
 @twist("'NA' in a fifth", "names", must="told")
 def _(tried: Tried) -> Changed | None:
-    if tried.argument != "key":  # elsewhere "NA" may be a name
+    if tried.argument not in ("key", "groups"):  # of segments it is one
         return None
     array = np.asarray(tried.value).astype(str).astype(object)
     array[::5] = "NA"
@@ -322,7 +322,7 @@ def _(tried: Tried) -> Changed | None:
     return Changed({**tried.given, tried.argument: WORDS[tried.value]}) if alone else None
 
 
-@twist("1 and 2 for 0 and 1", "labels", must="right or told")
+@twist("1 and 2 for 0 and 1", "labels", must="right or told", said_by_library="Invalid classes")
 def _(tried: Tried) -> Changed | None:
     if not tried.is_binary or "ratio_objective" in tried.callable:  # whose labels are numbers
         return None
@@ -477,11 +477,16 @@ def _(tried: Tried) -> Changed | None:
 
 OF_RATE = ("weighted_logloss", "offset_logloss", "Downsampled")
 """What corrects a rate of its own."""
+OF_OTHER_ROWS = {("fit", "sample_weight_val"), ("score", "sample_weight")}
+"""Weights of rows to judge a model by, which it neither drew nor corrects: 1/rate is right there
+where these rows were drawn."""
 
 
 @twist("weights of 1/rate beside its object's", "weights", must="told")
 def _(tried: Tried) -> Changed | None:
     corrects = any(word in tried.callable for word in OF_RATE)
+    if (tried.callable.split(".")[-1], tried.argument) in OF_OTHER_ROWS:
+        return None
     if not corrects or tried.labels is None or not tried.is_binary:
         return None
     return Changed({**tried.given, tried.argument: INVERSE})
@@ -602,7 +607,7 @@ def _(v: Any) -> Any:
 
 # --- tables
 
-NAMES = r"feature.names|column"
+NAMES = r"feature.names|column|should be feature|is present in model"
 
 
 @twist("columns turned", "tables", must="right or told", said_by_library=NAMES)
@@ -637,7 +642,7 @@ def _(tried: Tried) -> Changed | None:
     return Changed({**tried.given, tried.argument: tried.value.assign(d=1.0)})
 
 
-@twist("words in a column", "tables", must="told", said_by_library="string|dtype|categor")
+@twist("words in a column", "tables", must="told", said_by_library="string|dtype|categor|num_fea")
 def _(v: Any) -> Any:
     return v.assign(a=WORDS[POSITION[: len(v)] % 4])
 

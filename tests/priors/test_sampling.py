@@ -530,6 +530,10 @@ def test_a_key_of_any_type_is_the_same_key() -> None:
     ([0, 1], pd.Series([1, None], dtype="Int64"), {}, "key must hold integers", TypeError),
     ([0, 1], [2**64, 1], {}, "integers of 64 bits, found 18446744073709551616"),
     ([0, 1], [-(2**63) - 1, 1], {}, "integers of 64 bits, found -9223372036854775809"),
+    ([0, 1], ["7", "NA"], {}, "key must not be missing, found 'NA', a word.* keys of their own"),
+    ([0, 1], ["user 7", "."], {}, "key must not be missing, found '.'"),
+    ([0, 1], ["NULL", "e5"], {}, "key must not be missing, found 'NULL'"),
+    ([0, 1], ["Ann", ""], {}, "key must not be missing, found ''"),
     ([0, 1], [[1], [2]], {}, r"one-dimensional, found shape \(2, 1\)"),
     ([0, 1], [1], {}, "key has 1 rows, but the labels have 2"),
     ([0, 2], [1, 2], {}, r"must be 0 \(negative\) or 1 \(positive\), found 2"),
@@ -547,6 +551,12 @@ def test_a_key_of_any_type_is_the_same_key() -> None:
 )  # fmt: skip
 def test_bad_input(y, key, options) -> None:
     negative_downsample_by_key(y, key, **{"negative_keep_rate": 0.5} | options)
+
+
+@each("names", [["Na", "Bo"], ["NA", "EU"], ["None", "all"], ["7", "NA 0"], ["NA", "NA"]])
+def test_a_key_may_be_spelled_as_what_is_missing(names) -> None:
+    """Among words it may be a name, and one that is written in another way is no such word."""
+    assert len(kept_of(np.array([0, 1]), names[:2], 0.999)) == 2
 
 
 def test_chunks_of_a_log_may_lack_a_label_or_a_row() -> None:

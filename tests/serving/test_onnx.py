@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -321,6 +322,28 @@ def test_a_wrong_graph_is_not_written(name, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"the graph would give .* nothing was written; export a"):
         written(model, tmp_path, **extras)
     assert not list(tmp_path.iterdir())
+
+
+def test_classes_that_float32_decides_are_counted(tmp_path):
+    """A threshold at a score of many rows, which the graph adds up in float64."""
+    rows = np.random.default_rng(0).integers(0, 3, size=(300, 4)).astype("float32")
+    y = (rows.sum(axis=1) + np.random.default_rng(1).normal(size=300) > 5).astype(int)
+    model = xgb.XGBClassifier(n_estimators=10, max_depth=2, n_jobs=1).fit(rows, y)
+    p = serving.ServedModel(model).predict_score(rows)
+    q = outputs(written(model, tmp_path, rows), rows)["probabilities"][:, 1]
+    t = Thresholds([p[q < p][0]], [0, 1])
+    changed = np.count_nonzero((p >= t[0]) != (q >= t[0]))
+    assert changed > 1
+    with pytest.warns(UserWarning, match=f"gives {changed} of 300 rows of X another class") as told:
+        written(model, tmp_path, rows, thresholds=t)
+    text = str(told[0].message)
+    assert "less than 1e-06" in text
+    remedy = eval(text[text.index("Thresholds(np") : text.index(", or export a folder")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = outputs(written(model, tmp_path, rows, thresholds=remedy), rows)["label"]
+    assert (found == (p > t[0])).all()
+    serving.export(model, tmp_path / "folder", rows, thresholds=t, check_rows=300)
 
 
 def test_what_was_not_compared_says_so(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.xgboost import library as xgboost_library
 from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
+from gbdt_objectives.thresholds import Thresholds
 from tests.serving.models import served
 
 rng = np.random.default_rng(0)
@@ -171,3 +173,25 @@ def test_an_average_of_averages_has_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="averages themselves, .* pass ensemble=False, or"):
         model.export(tmp_path / "m", X)
     model.set_params(ensemble=False).fit(X, Y).export(tmp_path / "m", X)
+
+
+def test_classes_that_the_order_of_sums_decides_are_counted(tmp_path: Path) -> None:
+    """A threshold at a score of many rows, which the folder adds up in another order."""
+    draw = np.random.default_rng(13)
+    whole = draw.integers(0, 3, size=(300, 4)).astype(float)
+    y = (draw.random(300) < 1 / (1 + np.exp(4.2 - 1.2 * whole[:, 0] - whole[:, 1]))).astype(int)
+    model = go.CalibratedClassifier(lgb.LGBMClassifier(**SMALL, num_leaves=4), cv=3).fit(whole, y)
+    serving.export(model, tmp_path / "plain", whole)
+    p, found = model.predict_proba(whole)[:, 1], served(tmp_path / "plain").predict_score(whole)
+    t = Thresholds([p[found < p][0]], [0, 1])
+    changed = np.count_nonzero((p >= t[0]) != (found >= t[0]))
+    assert changed > 1
+    np.testing.assert_allclose(found, p, rtol=1e-12)
+    with pytest.raises(ValueError, match=f"and so for {changed} of 300") as error:
+        serving.export(model, tmp_path / "f", whole, thresholds=t, check_rows=300)
+    assert "differ by less than 1e-09, as sums in another order do, but lie at" in str(error.value)
+    assert "categories" not in str(error.value)
+    remedy = re.search(r"Thresholds\(np.asarray\(t\) \+ \S+ t\.labels\)", str(error.value))
+    assert remedy is not None
+    serving.export(model, tmp_path / "f", whole, thresholds=eval(remedy[0]))
+    assert (served(tmp_path / "f").predict(whole) == (p > t[0])).all()

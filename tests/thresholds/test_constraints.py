@@ -269,12 +269,92 @@ def test_precision_by_a_fixed_sequence(x, rate, seed):
     options = {"metric": "recall", "constraints": {"precision": x}, "confidence_level": 0.9}
     found = float(optimize_thresholds(y, score, negative_keep_rate=rate, **options))
     expected = chain(y, score, x, rate, 0.1)
-    assert found == np.nextafter(expected, np.inf)
+    assert ((score >= found) == (score > expected)).all()
+    assert expected < found < expected + 4 * np.finfo(np.float32).eps * abs(expected)
     parts = [ThresholdStatistics.empty([0, 1]).add(y[k::3], score[k::3]) for k in range(3)]
     assert float(sum(parts).thresholds(negative_keep_rate=rate, **options)) == found
     loose = float(optimize_thresholds(y, score, negative_keep_rate=rate, **options | {
         "confidence_level": None}))  # fmt: skip
     assert loose < found
+
+
+def written(score):
+    """The same scores as files, databases and other sums have them."""
+    score = np.asarray(score, np.float64)
+    noise = np.random.default_rng(1).integers(-4, 5, len(score)) * np.spacing(score)
+    short = score.astype(np.float32)
+    return {
+        "FLOAT": short.astype(np.float64), "summed in another order": score + noise,
+        "nine digits": np.array([float(f"{x:.9g}") for x in score]),
+        "nine digits of a FLOAT": np.array([float(f"{x:.9g}") for x in short]),
+        "seventeen digits": np.array([float(f"{x:.16e}") for x in score]),
+    }  # fmt: skip
+
+
+SCORES = {
+    "eleven values": lambda p, rng: p.round(1),
+    "a leaf each": lambda p, rng: np.sort(rng.lognormal(size=30))[(30 * p).astype(int)],
+    "negative, and 0": lambda p, rng: (6 * p).round() / 3 - 1,
+    "float32": lambda p, rng: p.astype(np.float32),
+    "neighbours in float32": lambda p, rng: np.float32(0.3) + (40 * p).astype(np.int32)
+    * np.spacing(np.float32(0.3)),
+    "whole numbers": lambda p, rng: (20 * p).astype(np.int64),
+    "small": lambda p, rng: 1e-12 * p.round(2),
+    "nearer than float32": lambda p, rng: 0.5 + 1e-9 * (50 * p).round() + 0.1 * p.round(1),
+    "continuous": lambda p, rng: p,
+}  # fmt: skip
+
+
+@each("kind", SCORES)
+@each("metric, bound", [("precision", 0.45), ("recall", 0.6), ("false_positive_rate", 0.3)])
+def test_a_guarantee_holds_however_scores_and_cut_are_written(kind, metric, bound):
+    """float32, nine digits and the order of sums change no alert, at any door."""
+    rng = np.random.default_rng(3)
+    p = rng.beta(2, 3, 800)
+    y = (rng.random(800) < p).astype(int)
+    options = {
+        "metric": "precision" if metric == "recall" else "recall", "constraints": {metric: bound},
+        "confidence_level": 0.9,
+    }  # fmt: skip
+    score = np.asarray(SCORES[kind](p, rng))
+    statistics = ThresholdStatistics.empty([0, 1], max_bins=10_000)
+    statistics = statistics.add(y[:300], score[:300]) + statistics.add(y[300:], score[300:])
+    doors = {
+        "precision": lambda: statistics.thresholds(**options),
+        "recall": lambda: optimize_thresholds(y, score, groups=np.arange(800), **options),
+        "false_positive_rate": lambda: ThresholdClassifier(**options).fit(score, y).thresholds_,
+    }  # fmt: skip
+    for cut in (optimize_thresholds(y, score, **options), doors[metric]()):
+        t = float(cut)
+        alerts = cut.apply(score)
+        assert 0 < alerts.sum() < 800
+        for how, other in written(score).items():
+            changed = np.count_nonzero((other >= t) != alerts)
+            assert not changed, f"{changed} alerts of {how}, cut {t!r}"
+            changed = np.count_nonzero((other >= float(f"{t:.9g}")) != alerts)
+            assert not changed, f"{changed} alerts of {how} and the cut {t:.9g}"
+
+
+@each("seed", range(3))
+def test_scores_that_are_equal_but_for_rounding_are_one_tie(seed):
+    """Noise in the last digits gives the alerts of the score without it."""
+    rng = np.random.default_rng(seed)
+    clean = rng.beta(1, 3, 3000).round(1)
+    y = (rng.random(3000) < clean).astype(int)
+    options = {"metric": "recall", "constraints": {"precision": 0.45}, "confidence_level": 0.9}
+    expected = optimize_thresholds(y, clean, **options).apply(clean)
+    for how, score in written(clean).items():
+        found = optimize_thresholds(y, score, groups=np.arange(3000), **options).apply(score)
+        assert (found == expected).all(), how
+
+
+def test_edges_part_bins_as_they_are():
+    """An edge is a cut itself, whatever float32 makes of it."""
+    y, score = sample()
+    edges = np.linspace(-2.1, 2.1, 43)
+    statistics = ThresholdStatistics.empty([0, 1], edges=edges).add(y, score)
+    options = {"metric": "recall", "constraints": {"precision": 0.6}, "confidence_level": 0.9}
+    assert float(statistics.thresholds(**options)) in edges
 
 
 def test_several_constraints_share_the_level():
@@ -335,7 +415,7 @@ def test_the_design_effect_of_every_cut(metric):
         [rows.class_curve.C * factor[:, None], rows.squares_below * factor[:, None] ** 2]
     )
     test = ShareTest(threshold_metric(metric), x, sums, 0.1).of_groups(
-        rows, factor, owner[rows.order]
+        rows, factor, owner[rows.order], np.arange(sums.shape[-1])
     )
     v, share = factor[y] * w, x if metric in ("precision", "recall") else 1 - x
     for i, t in enumerate((*np.unique(score), np.inf)):

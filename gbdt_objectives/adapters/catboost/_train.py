@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Earlier, Training
+from gbdt_objectives._checks.columns import check_labels
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
@@ -116,6 +117,9 @@ class Stop:
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
     _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
+    for pool, name in request.evals:
+        if pool.has_label():
+            check_labels(f"the label of {name}", np.ravel(pool.get_label()))
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
@@ -234,7 +238,7 @@ def margins_of(model: Any) -> tuple[str, Link]:
     return name if own is None else repr(own), link
 
 
-def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+def shift_intercept(model: Any, delta: ArrayLike, mark: str = "") -> Any:
     """A shifted copy, with the shift in CatBoost's bias."""
     if not model.is_fitted():
         raise ValueError("the booster is not trained: call fit first")
@@ -243,7 +247,21 @@ def shift_intercept(model: Any, delta: ArrayLike) -> Any:
     raw = _arguments.read_shift(delta, np.size(bias)) + bias
     moved = model.copy()
     moved.set_scale_and_bias(scale, raw.tolist() if len(raw) > 1 else float(raw[0]))
+    write_mark(moved, mark)
     return moved
+
+
+def write_mark(model: Any, mark: str) -> None:
+    """Write what corrects its log-odds, and of which training: another one leaves it there."""
+    if mark:
+        about = model.get_metadata()
+        about[_train.MARK] = f"{mark} {about.get('model_guid')}"
+
+
+def mark_of(model: Any) -> str | None:
+    about = model.get_metadata() if model.is_fitted() else {}
+    mark, training = about.get(_train.MARK, " ").split(" ")
+    return mark if training == about.get("model_guid") else None
 
 
 def finish(model: Any, objective: Objective, intercept: Start) -> Any:
@@ -255,6 +273,8 @@ def finish(model: Any, objective: Objective, intercept: Start) -> Any:
     model.set_scale_and_bias(*model.get_scale_and_bias())  # CatBoost forgets what it prepared
     about = model.get_metadata()
     about[LINK] = objective.link.name
+    rate = _train.corrected_rate(objective)
+    write_mark(model, "" if rate is None else f"{rate:.6g}")
     if objective.link.name == "log":  # which predict() of a loaded file reads there
         known = json.loads(about["params"])
         known["flat_params"]["loss_function"] = "Poisson"

@@ -10,6 +10,7 @@ import catboost
 import numpy as np
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.columns import check_table
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
@@ -37,7 +38,7 @@ class Fitting(_estimators.Fitting):
     model = catboost.CatBoost
     fitted = "_objective"
     row_starts = "baseline", "baseline"
-    arrange = staticmethod(lambda own, X, name="": X)  # which it compares, or takes by name
+    arrange = staticmethod(lambda own, X, name="X": check_table(X, name))  # it takes them by name
 
     @staticmethod
     def classifies(estimator: Any) -> bool:

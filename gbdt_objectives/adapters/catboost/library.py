@@ -56,5 +56,5 @@ LIBRARY = TrainingLibrary(
     small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
     count_rounds=lambda estimator: int(estimator.tree_count_),
     # intercepts
-    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept,
+    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept, mark_of=_train.mark_of,
 )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
-from gbdt_objectives._links import OF_LIGHTGBM
+from gbdt_objectives._checks.columns import check_numbers
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
@@ -22,7 +22,7 @@ from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, doc
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
-from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, read_objective
+from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, declared_link
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -158,7 +158,7 @@ def earlier_facts(seen: Mapping[str, Any]) -> dict[str, Any]:
         name="X", trained_on=booster.feature_name(), known=booster.pandas_categorical or (),
         of="init_model", **layout_of(data),
     )  # fmt: skip
-    came = OF_LIGHTGBM.get(read_objective(booster)[0])
+    came = declared_link(booster)
     outputs = booster.num_model_per_iteration()
     return {"earlier": Earlier("init_model", outputs, came, averages(booster))}
 
@@ -249,7 +249,7 @@ def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
     """A complete model up to the best round: of what ``lightgbm.cv`` leaves in training, or of what
     was trained without our callback, by a subclass that passes callbacks of its own."""
-    if not hasattr(booster, _train.MARK):
+    if booster._Booster__set_objective_to_none:  # type: ignore[attr-defined]
         started = StartedObjective(objective, None, Training(), lacks=intercept)
         booster.__class__, booster._started = InTraining, started  # type: ignore[attr-defined]
     return booster.complete(None) if isinstance(booster, InTraining) else booster
@@ -288,10 +288,13 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 
 def labels(dataset: lgb.Dataset, name: str) -> Any:
-    """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
-    label, weight = _current(dataset, "label"), _current(dataset, "weight")
-    if weight is not None:
-        _checks.finite(f"the weight of {name}", np.asarray(weight, float))
+    """Check columns in memory: constructed, a Dataset has 0 for NaN and for none."""
+    label = _current(dataset, "label")
+    for field in ("weight", "init_score"):
+        if (column := _current(dataset, field)) is not None:
+            found = check_numbers(f"the {field} of {name}", column)
+            if label is not None and found is not None and found.ndim == 2:
+                _checks.same_length(f"the {field} of {name}", found, "the labels", len(label))
     if label is not None:
         _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif dataset.used_indices is None and not in_file(dataset):

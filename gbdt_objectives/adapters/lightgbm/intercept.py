@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, column_names, warn
 from gbdt_objectives._checks.tables import arranged
-from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._links import CHANGED, OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.objectives import Objective
 
@@ -23,21 +24,33 @@ LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
 CUSTOM = "custom"  # what LightGBM's parameters call an objective that is not its own
 
 
-def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
+def shift_intercept(booster: lgb.Booster, delta: ArrayLike, mark: str = "") -> lgb.Booster:
     """A shifted copy, with the shift in its leaves."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     sigmoid = _sigmoid(booster)
     if booster.num_trees() == 0:
         raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
     raw = _arguments.read_shift(delta, booster.num_model_per_iteration()) / sigmoid
-    moved = lgb.Booster(model_str=add_to_leaves(booster.model_to_string(num_iteration=-1), raw))
+    text = add_to_leaves(booster.model_to_string(num_iteration=-1), raw)
+    moved = lgb.Booster(model_str=marked(text, mark) if mark else text)
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
-    setattr(moved, _train.MARK, getattr(booster, _train.MARK, None))
     before = _first_margin(booster)
     tolerance = 1e-9 * (1 + np.abs(before) + np.abs(raw))
     _arguments.check_moved(_first_margin(moved), before + raw, tolerance)
     return moved
+
+
+def marked(text: str, mark: str) -> str:
+    """The text of a model with what corrects its log-odds among its parameters, where LightGBM
+    keeps it; it warns of what it does not know, but not without a value."""
+    text = re.sub(rf"(?m)^\[{_train.MARK} .*\n", "", text)
+    return text.replace("\nparameters:\n", f"\nparameters:\n[{_train.MARK} {mark}: ]\n", 1)
+
+
+def mark_of(booster: lgb.Booster) -> str | None:
+    found = re.search(rf"(?m)^\[{_train.MARK} (.*): \]$", booster.model_to_string(num_iteration=1))
+    return found and found[1]
 
 
 def margins_of(booster: lgb.Booster) -> tuple[str, Link]:
@@ -125,6 +138,8 @@ class InTraining(lgb.Booster):
         trees, mark, rest = text.rpartition("\nparameters:\n")
         rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {link.refits}]", rest)
         text = trees + mark + rest
+        if rate := _train.corrected_rate(objective):
+            text = marked(text, f"{rate:.6g}")
         if start_iteration > 0 or not self.num_trees():
             return text
         return add_to_leaves(text, np.broadcast_to(self._started.lacks, objective.outputs))
@@ -171,7 +186,6 @@ for _name in ("__module__", "__name__", "__qualname__"):  # MLflow looks at the 
 def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:
     """The booster, which says what it was trained on."""
     booster.params["objective"] = objective.link.refits
-    setattr(booster, _train.MARK, _train.corrected_rate(objective))
     return booster
 
 
@@ -215,6 +229,14 @@ def read_objective(booster: lgb.Booster) -> list[str]:
     """Name and settings of a model's objective; "custom" if it is not LightGBM's own."""
     found = re.search(r"(?m)^objective=(.*)$", _head_of(booster))
     return [CUSTOM] if found is None else found[1].split()
+
+
+def declared_link(booster: lgb.Booster) -> Link | None:
+    """The link of a model's objective, if its file names one; "changed" by another scale."""
+    name, *words = found = read_objective(booster)
+    if "sqrt" in words or any(w.startswith("sigmoid:") and w != "sigmoid:1" for w in words):
+        return replace(CHANGED, margins=f"those of {' '.join(found)!r}")
+    return OF_LIGHTGBM.get(name)
 
 
 def _sigmoid(booster: lgb.Booster) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._links import CHANGED, OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
@@ -82,16 +82,15 @@ def refuse_forest(model: Any) -> None:
 
 
 def link_of(model: Any) -> Link:
-    name, *words = found = intercept.read_objective(booster_of(model))
-    if name == intercept.CUSTOM:
+    found = intercept.read_objective(booster_of(model))
+    if found == [intercept.CUSTOM]:
         return UNDECLARED
-    scaled = [word for word in words if word.startswith("sigmoid:") and word != "sigmoid:1"]
-    if name not in OF_LIGHTGBM or "sqrt" in words or scaled:
+    if (link := intercept.declared_link(booster_of(model))) in (None, CHANGED):
         raise ValueError(
             f"the model has LightGBM's objective {' '.join(found)!r}, whose predictions have no "
             f"formula here: train on one of {', '.join(OF_LIGHTGBM)}, without reg_sqrt and sigmoid"
         )
-    return OF_LIGHTGBM[name]
+    return link
 
 
 def names_of(model: Any) -> list[str] | None:
@@ -224,5 +223,6 @@ LIBRARY = OpenLibrary(
     open_booster=open_booster, restore=restore, trees=read_trees,
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
+    mark_of=lambda model: intercept.mark_of(booster_of(model)),
     read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._library import Library
+from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.sklearn import estimators
 from gbdt_objectives.adapters.sklearn.estimators import bridge
 
@@ -50,12 +51,18 @@ def check_stopping(estimator: Any) -> None:
         )
 
 
-def shift_intercept(model: Any, delta: ArrayLike) -> Any:
+def shift_intercept(model: Any, delta: ArrayLike, mark: str = "") -> Any:
     """A copy of a fitted estimator, shifted."""
     check_is_fitted(model)
     _arguments.check_shiftable(*bridge().margins_of(model))
     d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
-    return bridge().add_to_margins(model, d)
+    moved = bridge().add_to_margins(model, d)
+    setattr(moved, MARK, {last_fit(moved): mark})  # another fit leaves it there
+    return moved
+
+
+def last_fit(model: Any) -> str:
+    return f"{getattr(model, 'n_iter_', 0)} {getattr(model, '_baseline_prediction', None)}"
 
 
 LIBRARY = Library(
@@ -70,4 +77,5 @@ LIBRARY = Library(
     weigh_held_out=lambda w: {"sample_weight_val": w},
     count_rounds=lambda estimator: int(estimator.n_iter_),
     margins_of=lambda model: bridge().margins_of(model), shift_intercept=shift_intercept,
+    mark_of=lambda model: getattr(model, MARK, {}).get(last_fit(model)),
 )  # fmt: skip

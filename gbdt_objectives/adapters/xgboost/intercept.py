@@ -13,7 +13,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT, OF_XGBOOST, OPAQUE, UNDECLARED, Link
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, _train
 
 LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:logitraw")
 LOG_ODDS = (*LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax")
@@ -27,7 +27,7 @@ LEAST_PROBABILITY = 1e-6  # XGBoost silently clips a logistic base_score to [1e-
 MOST_LOG_ODDS = float(-logit(LEAST_PROBABILITY))
 
 
-def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
+def shift_intercept(booster: xgb.Booster, delta: ArrayLike, mark: str = "") -> xgb.Booster:
     """A shifted copy: the shift is in ``base_score`` as far as possible, else in leaves."""
     learner = read_learner(booster)
     name = learner["objective"]["name"]
@@ -53,7 +53,15 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
         add_to_leaves(moved, rest)
     _arguments.check_moved(_first_margin(moved), target, 1e-5 * unit)
+    if mark:
+        moved.set_attr(**{_train.MARK: f"{mark} {moved.num_boosted_rounds()}"})
     return moved
+
+
+def mark_of(booster: xgb.Booster) -> str | None:
+    """What corrects its log-odds, unless there are later rounds, which may be of another loss."""
+    mark, rounds = (booster.attr(_train.MARK) or " 0").split(" ")
+    return mark if booster.num_boosted_rounds() <= int(rounds) else None
 
 
 def margins_of(booster: xgb.Booster) -> tuple[str, Link]:

@@ -260,5 +260,6 @@ LIBRARY = OpenLibrary(
     open_booster=lambda path: xgb.Booster(model_file=path), restore=restore, trees=read_trees,
     # intercepts
     margins_of=intercept.margins_of, shift_intercept=intercept.shift_intercept,
+    mark_of=lambda model: intercept.mark_of(booster_of(model)),
     read_odds=intercept.read_odds, predict_log_odds=intercept.predict_log_odds,
 )  # fmt: skip

@@ -1,0 +1,168 @@
+"""The columns of a call, by the names of its arguments, and what no library reads in them.
+
+Our own functions check what they compute with. Elsewhere, in the methods that estimators inherit,
+at evaluation sets, and where a library has failed, the columns are looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives._checks import arrays, values
+from gbdt_objectives._checks.arrays import Array, column_names, is_dask, not_flat, on_device, shown
+from gbdt_objectives._checks.users import warn
+from gbdt_objectives._rows.workers import several
+
+EVALUATION = {
+    "eval_set", "sample_weight_eval_set", "base_margin_eval_set", "eval_sample_weight",
+    "eval_init_score", "X_val", "y_val", "sample_weight_val",
+}  # fmt: skip
+MARGINS = {"base_margin", "base_margin_eval_set", "init_score", "eval_init_score"}
+LABELS = {"y", "y_true", "y_val"}
+UNREAD = EVALUATION | MARGINS
+"""Arguments of our own functions whose columns only the libraries read."""
+KINDS = ("X", "labels", "weights", "margins")
+MODELS = ("self", "model", "estimator", "first")
+
+
+def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[int | None, int, str, Any]]:
+    """The set of rows, of evaluation sets its number, the position in ``KINDS``, the name and the
+    values of each column that is on this machine."""
+    for name, value in given.items():
+        parts = [(0 if name in EVALUATION else None, name, value)]
+        if "eval" in name:
+            many = value if isinstance(value, list) else [value] * (name == "eval_set")
+            parts = [(k, f"{name}[{k}]", one) for k, one in enumerate(many)]
+        if name == "eval_set":
+            pairs = [part for part in parts if isinstance(part[2], tuple)]
+            parts = [(k, f"{at}[{j}]", x) for k, at, pair in pairs for j, x in enumerate(pair[:2])]
+        for rows, called, column in parts:
+            of = (
+                name in ("X", "X_val") or called.endswith("][0]"),
+                name in LABELS or called.endswith("][1]"),
+                "sample_weight" in name,
+                name in MARGINS,
+            )
+            if any(of) and column is not None and not is_dask(column) and not on_device(column):
+                yield rows, of.index(True), called, column
+
+
+def rows_of(column: Any) -> int:
+    """How many rows a table or a column has; one number is of one."""
+    shape = getattr(column, "shape", None)
+    if shape is None:
+        return len(column) if hasattr(column, "__len__") else 1
+    return int(shape[0]) if shape else 1
+
+
+def check_columns(
+    given: Mapping[str, Any], error: Exception | None = None, fits: bool = False
+) -> None:
+    """Raise for a column without rows, with another number of them than the table, or with values
+    that are none; after the error of a library also for what else it may not take."""
+    first = dict[int | None, tuple[str, int]]()
+    model = next((given[name] for name in MODELS if name in given), None)
+    fitted = None if fits else given.get("self")  # else it knows what it was fitted on before
+    classes, names = (getattr(fitted, name, None) for name in ("classes_", "feature_names_in_"))
+    for rows, kind, name, column in sorted(columns_of(given), key=lambda found: found[1]):
+        n = rows_of(column)
+        other, wanted = first.setdefault(rows, (name, n))
+        if not n and not several() and (error or KINDS[kind] != "X"):
+            raise ValueError(f"{name} is empty: there must be at least one row")
+        by_output = KINDS[kind] == "margins" and np.ndim(column) == 1  # one output after another
+        if n != wanted and not (by_output and wanted and n % wanted == 0):
+            raise ValueError(f"{name} has {n} rows, but {other} has {wanted}: they must match")
+        if KINDS[kind] == "X":
+            names = column_names(column) if names is None else names
+            check_table(column, name, names if "feature names" in str(error) else None)
+        elif KINDS[kind] == "labels":
+            y = arrays.as_array(name, column)
+            of_classes = hasattr(model, "predict_proba") and (fits or classes is None)
+            check_labels(name, y.ravel(), of_classes)
+            if error:
+                check_kind(name, y, model, classes)
+            classes = np.unique(y) if classes is None and error else classes
+        else:
+            numbers = check_numbers(name, column, error is not None)
+            if numbers is not None and KINDS[kind] == "weights":
+                arrays.weights(name, numbers if error else numbers.ravel(), n)
+
+
+def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
+    """A table as it is, unless it is one column, or an array without the ``names`` of columns."""
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
+        raise ValueError(
+            f"{name} must be two-dimensional, found shape {X.shape}: pass a table, such as "
+            f"{name}.reshape(-1, 1) for one feature"
+        )
+    if names is not None and isinstance(X, np.ndarray | list):
+        raise ValueError(
+            f"{name} has no names of columns, but the model knows {shown(list(names))}: pass "
+            f"pandas.DataFrame({name}, columns={shown(list(names))}) if they are in this order"
+        )
+    return X
+
+
+def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | None:
+    """Numbers that are there and finite, of any shape; libraries read some forms that we do not."""
+    array = arrays.as_array(name, column)
+    if not array.size and not several():
+        raise ValueError(f"{name} is empty, which libraries take for none: leave it out")
+    if array.dtype.kind == "O":
+        is_there(name, array.ravel(), "give each row a number, or leave it out")
+    if not has_failed:
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):  # which the library will say
+            return None
+    arrays.finite(name, arrays.real_array(name, array))
+    return array
+
+
+def is_there(name: str, column: Array, remedy: str) -> None:
+    arrays.each(name, column, ~values.missing(column), "must not be missing", remedy)
+
+
+def check_labels(name: str, y: Array, of_classes: bool = False) -> None:
+    """Raise for labels that are missing or infinite."""
+    remedy = "leave rows without a label out"
+    if y.dtype.kind == "f":
+        arrays.finite(name, y, remedy)
+        if of_classes:
+            remedy = "numbers that are no classes are for a regressor"
+            arrays.each(name, y, y == np.rint(y), "must hold classes", remedy)
+    is_there(name, y, remedy)
+
+
+def check_kind(name: str, y: Array, model: Any, classes: Any) -> None:
+    """Raise for labels that are not of the kind which a library has refused."""
+    if y.ndim != 1 and y.shape[1:] != (1,):
+        raise not_flat(name, y.shape)
+    if y.dtype.kind == "O" and (remedy := values.kind_hint(y)) != values.INTEGER_HINT:
+        raise TypeError(f"{name} has dtype object: {remedy}")
+    if hasattr(model, "predict_proba") and classes is not None:
+        known = "the classes of the model"
+        values.positions(name, y.ravel(), np.asarray(classes), known, "pass labels of these")
+    elif hasattr(model, "predict") and y.dtype.kind not in "biuf":
+        raise arrays.not_real(name, y)
+
+
+def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
+    """Raise for columns that only a library would read: all of a method that is its own, else those
+    of evaluation sets and margins. Warn of labels that a classifier, which is scored, has not."""
+    if not inherited:
+        read = {*UNREAD, "X", "self"}
+        check_columns({name: given[name] for name in given if name in read}, fits=True)
+        return
+    check_columns(given)
+    y, classes = np.asarray(given.get("y")), getattr(given["self"], "classes_", None)
+    if classes is None or {y.dtype.kind, classes.dtype.kind} - set("biuf"):
+        return
+    if (unknown := np.setdiff1d(y, classes)).size:
+        warn(
+            f"y holds {shown(unknown.tolist())}, but the classes of the model are "
+            f"{shown(classes.tolist())}: it is wrong in such rows, pass labels of these"
+        )
