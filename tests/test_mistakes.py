@@ -27,7 +27,6 @@ from gbdt_objectives._checks import spellings
 from gbdt_objectives._checks.mistakes import GUARDED, order_of, room
 from gbdt_objectives._names import ROOMS
 from gbdt_objectives.adapters import lightgbm, xgboost
-from gbdt_objectives.objectives import kappa_objective
 from tests.cases import each
 
 INSIDE = """
@@ -348,7 +347,6 @@ COLUMNS = pd.DataFrame({"p_good": 1 - P, "p_bad": P})
 SWITCHED = COLUMNS.set_axis([1, 0], axis=1)
 WORDS = np.where(LABELS == 1, "bad", "good")
 TWO = ["bad", "good"]
-COSTS = pd.DataFrame([[0, 1], [5, 0]], index=TWO[::-1], columns=TWO[::-1])
 
 NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "entropy": (lambda P: go.calibration.normalized_entropy(WORDS, P, labels=TWO), COLUMNS),
@@ -367,15 +365,8 @@ NAMED: dict[str, tuple[Callable[[Any], Any], Any]] = {
         COLUMNS.to_numpy(), LABELS).predict(P), SWITCHED),
     "a pair": (lambda P: go.priors.estimate_prior(SWITCHED.to_numpy(), out_of_fold=(LABELS, P)),
                SWITCHED),
-    "costs": (lambda P: go.metrics.cost_metric(P), COSTS[["bad", "good"]]),
-    "costs of positions": (lambda P: go.metrics.kappa_cost_metric(P),
-                           COSTS.set_axis([0, 1], axis=1).set_axis([0, 1], axis=0).loc[[1, 0]]),
-    "costs of a range": (lambda P: kappa_objective(P, label_range=(3, 4)),
-                         COSTS.set_axis([3, 4], axis=1).set_axis([3, 4], axis=0)[[4, 3]]),
     "a prior beside columns": (lambda P: go.correct_probability(
-        COLUMNS, train_prior=P, target_prior=[0.5, 0.5]), pd.Series([0.3, 0.7], TWO)),
-    "a prior": (lambda P: go.log_odds_shift(train_prior=P, target_prior=[0.2, 0.3, 0.5]),
-                pd.Series([1, 2, 2, 0, 0, 0]).value_counts(normalize=True)),
+        P, train_prior=pd.Series([0.3, 0.7], TWO), target_prior=[0.5, 0.5]), COLUMNS),
 }  # fmt: skip
 
 

@@ -207,13 +207,14 @@ class Member(Asked):
 
 
 class Model(Asked):
-    """What is known of a trained model that is to be shifted."""
+    """What is known of a trained model that is to be shifted, or to which something belongs."""
 
     name: str
     link: Link | None  # what its margins are
     classes: Sequence[Any]  # in its order
     shift_by: str  # the argument that says how far
     one_number: bool  # whether that is one number
+    attached: str  # what was made of labels 0 and 1
 
 
 class Scoring(Asked):

@@ -691,6 +691,20 @@ def one_shift_is_of_named_classes(model: Model) -> None:
         )
 
 
+@guard(Model, "classes", "attached")
+def attached_is_of_the_second_class(model: Model) -> None:
+    """What was made of labels 0 and 1 is for the second of two classes, and nobody has chosen the
+    order of words."""
+    first, second = model.classes if len(model.classes) == 2 else ("no", "")
+    if isinstance(second, str) and first.strip().lower() not in SAYS_NO:
+        warn(
+            f"{model.attached} made of labels 0 and 1, and 1 is taken for {second!r}, second in "
+            f"alphabetical order only: make it of y == {second!r} and its probability, "
+            "predict_proba(X)[:, 1], with labels=list(model.classes_) if it takes labels; a "
+            "CalibratedClassifier(model, cv='prefit').fit(X, y) takes the words themselves"
+        )
+
+
 @guard(Sampling, "weights", "positive", "rate")
 def weights_leave_the_rate_alone(sampling: Sampling) -> None:
     """Weights must not undo the sampling at a rate that is given, too, nor make classes alike."""

@@ -14,7 +14,6 @@ from itertools import chain, repeat
 from numbers import Real
 from opcode import opmap
 from os import PathLike
-from os.path import commonprefix
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,6 +25,7 @@ from gbdt_objectives._checks.columns import UNREAD, check_columns, check_unread
 from gbdt_objectives._checks.spellings import NoAttribute, misplaced
 from gbdt_objectives._checks.tables import MOST_COLUMNS, check_rows, column_names, read
 from gbdt_objectives._checks.users import TOLD
+from gbdt_objectives._checks.values import by_name, category_order, class_keys
 from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
@@ -33,13 +33,8 @@ OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
 MATRICES = ("score", "probability", "y_pred", "margin")
-COSTS = ("matrix", "cost")
-OF_CLASSES = {
-    **dict.fromkeys((*MATRICES, "out_of_fold"), ("columns",)),
-    **dict.fromkeys(COSTS, ("columns", "index")),
-    **dict.fromkeys(("train_prior", "target_prior", "class_keep_rates"), ("index",)),
-}
-"""Arguments that have one number of each class, and what names the classes if it is of pandas."""
+BY_CLASS = ("class_keep_rates", "train_prior", "target_prior", "prior")
+"""Arguments that have one number of each class, by its name."""
 OTHERS = ("X", *MATRICES)
 
 KINDS = {
@@ -191,7 +186,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             args = tuple(map(read, chain(parameters, repeat("")), args, repeat(fits)))
             kwargs = {name: read(name, value, fits) for name, value in kwargs.items()}
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            check_rows(given)
+            check_rows({name: value for name, value in given.items() if name not in BY_CLASS})
             check_classes(given)
         told = TOLD.set(set()) if TOLD.get() is None else None
         try:
@@ -301,51 +296,47 @@ def any_named(values: Iterable[Any]) -> bool:
 
 
 def check_classes(given: Mapping[str, Any]) -> None:
-    """Raise if a frame's columns, or a Series' numbers, are named as classes in another order."""
+    """Raise if a frame's columns are named as classes in another order, or by words in one that
+    nothing explains."""
     first: list[Any] = []
-    for name, what in [(key, what) for key in given for what in OF_CLASSES.get(key, ())]:
+    link = getattr(given.get("self"), "link", None)
+    for name in [key for key in (*MATRICES, "out_of_fold") if key in given]:
         values = given[name]
         if isinstance(values, tuple | list) and values and name == "out_of_fold":
             name, values = "out_of_fold[1]", values[-1]
-        names = column_names(values) if what == "columns" else getattr(values, what, None)
-        of_rows = name in COSTS and np.ndim(values) < 2
-        if names is None or callable(names) or of_rows or len(names) < 2:
+        names = column_names(values)
+        if names is None or len(names) < 2:
             continue
         found, classes = class_keys(names), classes_of(given)
-        usual = [*(list(range(k, k + len(names))) for k in (0, 1)), first or list(names)]
+        usual = [list(range(k, k + len(names))) for k in (0, 1)]
+        if getattr(link, "takes_several", True):  # columns that can only be of classes
+            usual.append(sorted(names, key=str))
+        usual.append(first or list(names))
         first = usual[-1]
         for known in usual if classes is None else [classes]:
             order = class_keys(known)
             if found != order and set(found) == set(order):
                 right = [list(names)[found.index(key)] for key in order]
-                where = "" if what == "columns" else ".loc"
                 raise ValueError(
-                    f"the {what} of {name}, {shown(list(names))}, would be read as that of the "
-                    f"classes {shown(known)}: pass {name}{where}[{shown(right)}], or "
+                    f"the columns of {name}, {shown(list(names))}, would be read as that of the "
+                    f"classes {shown(known)}: pass {name}[{shown(right)}], or "
                     f"{name}.to_numpy() if they are in this order"
                 )
 
 
 def classes_of(given: Mapping[str, Any]) -> list[Any] | None:
     """The classes in the order of columns, if the call says them, or what it is a method of."""
-    own, rates = given.get("self"), given.get("class_keep_rates")
+    own, y = given.get("self"), given.get("y_true", given.get("y"))
     span = given.get("label_range", getattr(given.get("metric"), "label_range", None))
     said: list[Any] = [given.get("labels"), getattr(own, "labels", None)]
     said += [getattr(own, "classes_", None)]
     with suppress(TypeError, ValueError):  # what is refused elsewhere
         said += [range(int(span[0]), int(span[1]) + 1)] if span else []
-        said += [sorted(rates)] if isinstance(rates, Mapping) else []
+        for name in BY_CLASS:
+            numbers = by_name(name, given.get(name))
+            said += [sorted(numbers)] if isinstance(numbers, Mapping) else []
+        said += [category_order("y", y, ordinal=False)]
     return next((np.asarray(labels).tolist() for labels in said if np.ndim(labels) == 1), None)
-
-
-def class_keys(names: Collection[Any]) -> list[Any]:
-    """Names of classes to compare: numbers, of any type, and text, without what all begin with."""
-    words = list(map(str, names))
-    prefix = commonprefix(words).rstrip("0123456789.")  # noqa: RUF071  (no paths)
-    keys: list[Any] = [word.removeprefix(prefix) for word in words]
-    with suppress(ValueError):
-        keys = list(map(float, keys))
-    return keys
 
 
 def is_of_labels(values: Any) -> bool | None:

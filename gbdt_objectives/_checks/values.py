@@ -6,9 +6,11 @@ import math
 import numbers
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from inspect import isfunction
 from itertools import chain
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -165,6 +167,103 @@ def confidence_level(name: str, value: object, usual: float) -> float:
     return level
 
 
+def by_name(name: str, values: Any) -> Any:
+    """Numbers of classes in a Series, or a frame of one column or row, as the mapping that it is;
+    anything else as it is."""
+    if arrays.library_name(values) != "pandas" or not hasattr(values, "to_dict"):
+        return values
+    if values.ndim == 2:
+        values = values.squeeze("columns" if values.shape[1] == 1 else "index")
+    names = values.index.get_level_values(0) if values.index.nlevels == 1 else values.index
+    if values.ndim != 1 or not names.is_unique:
+        raise ValueError(
+            f"{name} must have one number of each class, found {shown(values)}: pass one column, "
+            "whose index names each class once"
+        )
+    return dict(zip(names.tolist(), values.tolist(), strict=True))
+
+
+def by_class(name: str, values: Any, classes: Any = None) -> Any:
+    """Numbers given by the names of classes, as a mapping in the order of the classes, ascending if
+    nobody says them; an array, or a Series that has no names, as it is."""
+    found = by_name(name, values)
+    if not isinstance(found, Mapping):
+        return found
+    try:
+        order = sorted(found) if classes is None else np.asarray(classes).tolist()
+    except TypeError:
+        raise TypeError(
+            f"{name} must map labels of one type to numbers, found {shown(found)}: pass a list of "
+            "the numbers in the order of the model's columns"
+        ) from None
+    if {*found} == {*order}:
+        return {label: found[label] for label in order}
+    if found is not values and [*found] == [*range(len(found))]:
+        return [*found.values()]
+    raise ValueError(
+        f"{name} has the labels {shown([*found])}, but the classes are {shown(order)}: give "
+        "the number of each"
+    )
+
+
+def class_keys(names: Collection[Any]) -> list[Any]:
+    """Names of classes to compare: numbers, of any type, and text, without what all begin with."""
+    words = list(map(str, names))
+    prefix = commonprefix(words).rstrip("0123456789.")  # noqa: RUF071  (no paths)
+    keys: list[Any] = [word.removeprefix(prefix) for word in words]
+    with suppress(ValueError):
+        keys = list(map(float, keys))
+    return keys
+
+
+def cost_matrix(name: str, matrix: Any) -> tuple[Array, tuple[Any, ...] | None]:
+    """Numbers of each pair of K classes, [true, predicted], and the classes by which a frame names
+    its rows and columns; None if it has no names, or numbers that count. Those that are numbers
+    are put in ascending order."""
+    array, columns = arrays.square(name, matrix), arrays.column_names(matrix)
+    if columns is None:
+        return array, None
+    rows = list(matrix.index) if arrays.library_name(matrix) == "pandas" else columns
+    true, predicted = class_keys(rows), class_keys(columns)
+    counts = [[*range(k, k + len(array))] for k in (0, 1)]
+    if {*true} == {*predicted}:
+        array = array[:, [predicted.index(key) for key in true]]
+    elif predicted in counts:
+        predicted = true
+    elif true in counts:
+        true, rows = predicted, columns
+    if {*true} != {*predicted} or len({*true}) < len(array):
+        raise ValueError(
+            f"{name} has the rows {shown(rows)}, but the columns {shown(columns)}: name both by "
+            f"the classes, or pass {name}.to_numpy() if they are in the order of the classes"
+        )
+    if isinstance(true[0], float):
+        order = np.argsort(true)
+        array, true, rows = array[np.ix_(order, order)], sorted(true), [rows[k] for k in order]
+    return array, None if true in counts else tuple(rows)
+
+
+def costs_of_labels(name: str, array: Array, classes: Any, labels: Any) -> Array:
+    """Costs [true, predicted] of named classes in the order of all labels; ascending if these are
+    unknown, or numbers where words name the classes."""
+    found, order = class_keys(classes), [] if labels is None else class_keys(labels)
+    if not order or (isinstance(order[0], float) and not isinstance(found[0], float)):
+        if found != sorted(found):
+            raise ValueError(
+                f"{name} has costs of the classes {shown([*classes])}, in an order that nothing "
+                "explains: say it by labels=[...] beside the labels, which must be these, or pass "
+                f"{name}.to_numpy() if they are in the order of the classes"
+            )
+        return array
+    if {*found} != {*order}:
+        raise ValueError(
+            f"{name} has costs of the classes {shown([*classes])}, but the classes are "
+            f"{shown(np.asarray(labels).tolist())}: name its rows and columns by these"
+        )
+    at = [found.index(key) for key in order]
+    return np.asarray(array[np.ix_(at, at)])
+
+
 def prior(name: str, value: object) -> tuple[Array, Array]:
     """A prior of labels that are numbers, as (labels, probabilities), sorted by label."""
     pairs = [(number(f"a label of {name}", k), p) for k, p in prior_mapping(name, value).items()]
@@ -174,6 +273,7 @@ def prior(name: str, value: object) -> tuple[Array, Array]:
 
 def prior_mapping(name: str, value: object) -> dict[Any, float]:
     """A prior {label: probability}, each >= 0, which sum to 1."""
+    value = by_name(name, value)
     if not isinstance(value, Mapping) or not value:
         raise TypeError(f"{name} must be a mapping {{label: probability}}, found {shown(value)}")
     p = {label: number(f"{name}[{shown(label)}]", value[label]) for label in value}
@@ -218,9 +318,10 @@ def class_weights(name: str, value: object, classes: list[Any]) -> dict[int, flo
     return {k: found.get(label, 1.0) for k, label in enumerate(classes)}
 
 
-def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
+def distribution(name: str, value: Any, K: int | None = None, classes: Any = None) -> Array:
     """Probabilities >= 0 of K classes, in their order, which sum to 1; float64 (K,)."""
-    p = vector(name, value).astype(np.float64)
+    value = by_class(name, value, classes)
+    p = vector(name, [*value.values()] if isinstance(value, dict) else value).astype(np.float64)
     if K not in (None, len(p)):
         raise ValueError(f"{name} has {len(p)} classes, but there are {K}: give each a probability")
     if p.min() < 0:

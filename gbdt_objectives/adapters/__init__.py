@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Model, shown
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
@@ -138,8 +139,10 @@ def shift_intercept(
     elif shift is not None:
         d = shift
     else:
-        in_order = _in_order(class_keep_rates, getattr(booster, "classes_", None))
-        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=in_order)
+        classes = getattr(booster, "classes_", None)
+        rates = _checks.by_class("class_keep_rates", class_keep_rates, classes)
+        rates = [*rates.values()] if isinstance(rates, Mapping) else rates
+        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=rates)
     library = library_of_model(booster)
     if library is None:
         raise no_booster(booster, EVERY)
@@ -167,19 +170,6 @@ def _check_corrected_once(marks: Sequence[str], d: LogOddsShift, *, by_rate: boo
                 f"at a rate of {rate}: a shift would correct twice. Leave the booster as it is; if "
                 f"its rows were thinned once more, pass delta={d!r} to shift_intercept"
             )
-
-
-def _in_order(rates: Any, classes: Any) -> Any:
-    """Rates by label as those of a model's classes, whose order may be the user's own."""
-    labels = [] if classes is None else np.asarray(classes).tolist()
-    if not isinstance(rates, Mapping) or not labels:
-        return rates
-    if {*rates} != {*labels}:
-        raise ValueError(
-            f"class_keep_rates has the labels {shown([*rates])}, but the model has the classes "
-            f"{shown(labels)}: give the rate of each"
-        )
-    return [rates[label] for label in labels]
 
 
 def imbalance_shift(

@@ -214,9 +214,8 @@ def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -
     """The rate in (0, 1] of each label, (K,)."""
     name, remedy = "class_keep_rates", "pass one rate of all negatives as negative_keep_rate="
     as_mapping = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
-    if hasattr(class_keep_rates, "to_dict"):
-        remedy = f"pass {name}.to_dict(), if its index are the labels"
-    elif isinstance(class_keep_rates, list | tuple | np.ndarray):
+    class_keep_rates = _checks.by_name(name, class_keep_rates)
+    if isinstance(class_keep_rates, list | tuple | np.ndarray):
         remedy = as_mapping
     if not isinstance(class_keep_rates, Mapping):
         raise TypeError(

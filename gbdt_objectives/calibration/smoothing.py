@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -64,14 +66,15 @@ def empirical_probability(
             "counts are all 0 in a row, which has no frequencies: with m above 0 it has the prior's"
         )
     K = n.shape[-1]
-    pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
+    classes = _checks.column_names(counts)
+    pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K, classes)
     return np.asarray((n + m * pi) / (total + m))
 
 
-def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
+def resolve_prior(prior: Any, class_weight: Array, classes: Any = None) -> Array:
     """The prior pi, (K,): as given, uniform if None, or the shares of the weight of each class."""
     K = len(class_weight)
     if isinstance(prior, str):
         _checks.choice("prior", prior, ("base_rate",))
         return np.asarray(class_weight / class_weight.sum())
-    return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
+    return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K, classes)

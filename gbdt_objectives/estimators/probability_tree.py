@@ -120,7 +120,7 @@ def leaf_probability(
     classes = np.asarray(known)
     position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
-    pi = resolve_prior(prior, np.bincount(position, w, minlength=K))
+    pi = resolve_prior(prior, np.bincount(position, w, minlength=K), classes)
     probabilities = []
     for column in leaf.T:
         L = int(column.max()) + 1

@@ -130,6 +130,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
         ``score``, ``y`` and ``sample_weight`` are as in :meth:`fit`.
         """
         predicted = self.predict(score)
+        _checks.no_labels("score", _checks.one_score(score), self.classes_)
         metric = methods.resolve_metric(self.metric)
         if not isinstance(metric, ClassMetric):
             return float(metric(_checks.as_array("y", y), predicted, sample_weight))

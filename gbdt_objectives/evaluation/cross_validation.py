@@ -185,6 +185,7 @@ def cross_validate_thresholds(
         y_true, score, methods.resolve_labels(labels, target), sample_weight, target_prior
     )
     y = position.astype(np.int64)
+    target = methods.of_labels(target, order)
     rows = _Rows(target, order, y, s, w, sort_rows(s, position, w, order, keep_order=True))
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, random_state=random_state)

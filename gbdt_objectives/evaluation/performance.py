@@ -324,7 +324,7 @@ def _read(
     _base.check_several_classes(classes[np.unique(position)])
     unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
     fold = _draw_folds(position, K, rng.choice(2**31 - 1, size=R).tolist(), group, unit)
-    weight = np.ones(n) if w is None else w
+    weight, target = np.ones(n) if w is None else w, methods.of_labels(target, classes)
     if not isinstance(target, ClassMetric):
         methods.check_direction(target, classes[position], weight)
     return _Rows(X, given, position, classes, weight, w is not None, group, unit, fold, target)

@@ -171,7 +171,7 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     unit = np.arange(len(true)) if groups is None else group_numbers(groups, len(true))
     K = len(labels)
     C = np.bincount(true * K + predicted, w, minlength=K * K).reshape(K, K)
-    own = methods.resolve_metric(getattr(model, "metric", "qwk"))
+    own = methods.of_labels(methods.resolve_metric(getattr(model, "metric", "qwk")), labels)
     judged = {m.name: m for m in (qwk_metric(), own) if isinstance(m, ClassMetric)}
     counts = w > 0
     of_group = _checks.check_groups("groups", unit[counts])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import carried_labels, same_labels
 from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
@@ -111,7 +114,7 @@ class ClassMetric(Metric):
         order = self.agree_labels(labels, refuse=False)
         assert order is not None
         rows = kappa.class_rows(order, y_true, y_pred, sample_weight)
-        return self.of_classes(rows, 0, len(order) - 1)
+        return self._of_labels(order).of_classes(rows, 0, len(order) - 1)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
         if self.score_range is not None:
@@ -134,6 +137,11 @@ class ClassMetric(Metric):
                 f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
                 "scores, pass label_range=(lowest, highest) to the metric"
             )
+
+    def _of_labels(self, labels: ArrayLike | None) -> Self:
+        """The metric whose positions are those of these labels; of None, of all in ascending
+        order."""
+        return self
 
     def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
         """The labels given or those of ``label_range``; both must be the same."""
@@ -168,7 +176,8 @@ class ClassMetric(Metric):
             p = low + np.searchsorted(self.thresholds, p, side="right")
         elif scores:
             p = rounded(p).clip(low, high)
-        return self.of_classes(Rows(y, p, rows.w), low, high)
+        own = self._of_labels(None if self.label_range is None else range(low, high + 1))
+        return own.of_classes(Rows(y, p, rows.w), low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,15 +218,32 @@ class RatioMetric(ClassMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanCost(RatioMetric):
+class CostMetric(RatioMetric):
+    """A metric of what each confusion costs. ``classes`` are those of the rows and columns of the
+    cost, if it came with names."""
+
+    cost: Cost
+    classes: tuple[Any, ...] | None = field(default=None, repr=False)
+
+    def _of_labels(self, labels: ArrayLike | None) -> Self:
+        if self.classes is None:
+            return self
+        cost = _checks.costs_of_labels("matrix", np.array(self.cost), self.classes, labels)
+        return replace(self, cost=tuple(map(tuple, cost.tolist())), classes=None)
+
+    def _costs(self, K: int) -> Array:
+        return cost_matrix(self._of_labels(None).cost, K)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanCost(CostMetric):
     """Mean cost per row."""
 
     greater_is_better: ClassVar[bool] = False
     name: str = field(default="cost", repr=False)  # type: ignore[misc]  # a field here
-    cost: Cost
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        F = cost_matrix(self.cost, len(class_weight))
+        F = self._costs(len(class_weight))
         return F, np.ones_like(F)
 
 
@@ -262,14 +288,13 @@ class Youden(MacroRecall):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedKappa(RatioMetric):
+class WeightedKappa(CostMetric):
     """1 - observed cost / cost expected by chance."""
 
     name: str = field(default="kappa_cost", repr=False)  # type: ignore[misc]  # a field here
-    cost: Cost
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        F = cost_matrix(self.cost, len(class_weight))
+        F = self._costs(len(class_weight))
         expected = class_weight @ F / class_weight.sum()
         if expected.min() == 0 and (class_weight > 0).sum() > 1:
             raise ValueError(
@@ -558,7 +583,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     ----------
     matrix : array-like of shape (K, K)
         ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in any unit; a
-        gain is a negative cost.
+        gain is a negative cost. A frame that names its rows and columns is read by ``labels=``.
 
     Returns
     -------
@@ -578,9 +603,9 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse(y, optimize_thresholds(y, score, metric=missed_is_worse).apply(score))
     0.4
     """
-    array = _checks.square("matrix", matrix)
+    array, classes = _checks.cost_matrix("matrix", matrix)
     _checks.finite("matrix", array)
-    return MeanCost(cost=tuple(map(tuple, array.tolist())))
+    return MeanCost(cost=tuple(map(tuple, array.tolist())), classes=classes)
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
@@ -614,7 +639,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
     0.7143
     """
-    array = _checks.square("matrix", matrix)
+    array, classes = _checks.cost_matrix("matrix", matrix)
     _checks.finite("matrix", array)
     if array.min() < 0:
         raise ValueError(f"matrix must hold costs >= 0, found {array.min()}")
@@ -623,7 +648,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
             f"matrix must be 0 on the diagonal, found {shown(array.diagonal().tolist())}: "
             "agreement costs nothing"
         )
-    return WeightedKappa(cost=tuple(map(tuple, array.tolist())))
+    return WeightedKappa(cost=tuple(map(tuple, array.tolist())), classes=classes)
 
 
 def f_beta_metric(beta: float) -> ClassMetric:

@@ -22,6 +22,7 @@ from gbdt_objectives import _checks, _versions
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.domain import Domain
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
+from gbdt_objectives._checks.mistakes import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
 from gbdt_objectives._checks.users import TOLD, told_by
 from gbdt_objectives._links import IDENTITY, Link
@@ -374,6 +375,7 @@ class Objective(Shown):
         if booster is None and not type(a) is type(b) is np.ndarray:
             rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
             Layout(name="", rows=rows)
+            check_classes({"self": self, "y_true": y, "margin": f})
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
         owner = _calls.cross_validation(stack) or booster

@@ -278,7 +278,7 @@ def _check_costs(name: str, costs: Array, labels: Array) -> None:
 
 def matrix_cost(matrix: ArrayLike, label_range: LabelRange | None) -> MatrixCost:
     """The cost between the classes of ``label_range``, or 0 to K-1."""
-    array = _checks.square("cost", matrix)
+    array, classes = _checks.cost_matrix("cost", matrix)
     K = len(array)
     low, high = (0.0, K - 1.0) if label_range is None else label_range
     if not (low.is_integer() and high.is_integer() and high - low == K - 1):
@@ -286,6 +286,8 @@ def matrix_cost(matrix: ArrayLike, label_range: LabelRange | None) -> MatrixCost
             f"cost has shape {array.shape}, but label_range is {label_range}: give the {K} "
             "consecutive integers that its rows and columns stand for"
         )
+    if classes is not None:
+        array = _checks.costs_of_labels("cost", array, classes, low + np.arange(K))
     _check_costs("cost", array, low + np.arange(K))
     return MatrixCost(tuple(map(tuple, array.tolist())), low)
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown, warn
-from gbdt_objectives.priors.shift import read_prior
+from gbdt_objectives.priors.shift import ByClass, is_of_classes, read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
 SIGNIFICANCE, POWER = 0.05, 0.8  # of a shift that can be detected
@@ -82,7 +82,7 @@ class PriorShiftTest:
 
 
 def estimate_prior(
-    probability: ArrayLike, train_prior: ArrayLike | None = None, *,
+    probability: ArrayLike, train_prior: ByClass | None = None, *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,
     counts: OfRows = None, confidence_level: float = 0.95, tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -155,7 +155,7 @@ def estimate_prior(
 
 
 def prior_shift_test(
-    probability: ArrayLike, train_prior: ArrayLike | None = None, *,
+    probability: ArrayLike, train_prior: ByClass | None = None, *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,
     counts: OfRows = None, confidence_level: float = 0.95, tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -223,7 +223,7 @@ def prior_shift_test(
 
 
 def find_prior(
-    probability: ArrayLike, train_prior: ArrayLike | None,
+    probability: ArrayLike, train_prior: ByClass | None,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None, groups: OfRows, counts: OfRows,
     confidence_level: float, tol: float, max_iter: int,
 ) -> tuple[Found, PriorEstimate]:  # fmt: skip
@@ -244,7 +244,7 @@ def find_prior(
         P = probability_columns("probability", probability, len(pi0))
         (rows,) = read_rows([P / pi0], groups, counts)
         found = likelihood_estimate(rows, pi0, tol, max_iter)
-        of_label_1 = np.ndim(train_prior) == 0
+        of_label_1 = not is_of_classes(train_prior)
     else:
         moments = read_moments(probability, out_of_fold, groups, counts)
         rows, found = moments.rows, match_moments(moments, tol, max_iter)

@@ -368,6 +368,7 @@ def resample_classes(
     >>> resample_classes(["a", "b", "a", "b"], {"a": 1, "b": 3}, random_state=0)
     array([0, 1, 1, 1, 2, 3, 3, 3])
     """
+    class_keep_rates = _checks.by_name("class_keep_rates", class_keep_rates)
     if not isinstance(class_keep_rates, Mapping) or not class_keep_rates:
         raise TypeError(
             f"class_keep_rates must be a mapping {{label: rate}}, found {shown(class_keep_rates)}"
@@ -572,6 +573,7 @@ def prior_weights(
     _checks.choice("normalize", normalize, ("mean", "positive"))
     counts = count_labels("y", y)
     order, n = list(counts), np.array([*counts.values()])
+    target_prior = _checks.by_name("target_prior", target_prior)
     if not isinstance(target_prior, Mapping):
         check_zero_one("with a float target_prior", order)
         tau = read_prior("target_prior", _checks.number("target_prior", target_prior))

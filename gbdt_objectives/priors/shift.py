@@ -19,6 +19,7 @@ from gbdt_objectives._steps.steps import correct_positives
 
 P = ParamSpec("P")
 R = TypeVar("R")
+ByClass = ArrayLike | Mapping[Any, float]
 
 DESCRIPTION = (
     "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
@@ -109,8 +110,8 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
 
 def log_odds_shift(
     *, negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
-    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+    class_keep_rates: ByClass | None = None,
+    train_prior: ByClass | None = None, target_prior: ByClass | None = None,
 ) -> Any:  # fmt: skip
     """What to add to a model's log-odds for a population other than the training data.
 
@@ -134,10 +135,10 @@ def log_odds_shift(
         each (oversampling). 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
-        result of :func:`measured_keep_rates`, is read in ascending order of its labels.
-    train_prior, target_prior : float or array-like of shape (K,), optional
-        s and tau, the probability of label 1, or of each class, in the training data after
-        sampling, and where the model is used.
+        result of :func:`measured_keep_rates`, or a Series is read in ascending order of its labels.
+    train_prior, target_prior : float, array-like of shape (K,) or mapping of label, optional
+        s and tau, the probability of label 1, or of each class as for rates, in the training data
+        after sampling, and where the model is used.
 
     Returns
     -------
@@ -188,22 +189,25 @@ def log_odds_shift(
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
         raise ValueError(f"{missing} is missing: a shift between priors needs both")
-    old, new = read_prior("train_prior", train_prior), read_prior("target_prior", target_prior)
-    if np.shape(train_prior) != np.shape(target_prior):
+    named = _checks.by_class("train_prior", train_prior)
+    order = [*named] if isinstance(named, Mapping) else None
+    target_prior = _checks.by_class("target_prior", target_prior, order)
+    old, new = read_prior("train_prior", named), read_prior("target_prior", target_prior)
+    if is_of_classes(named) != is_of_classes(target_prior) or len(old) != len(new):
         raise ValueError(
-            f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
-            f"{np.shape(target_prior)}: give both of label 1, or both of K classes"
+            f"train_prior is {shown(train_prior)}, but target_prior {shown(target_prior)}: give "
+            "both of label 1, or both of K classes"
         )
     d = np.log(new) - np.log(old)
-    return LogOddsShift(d[1] - d[0] if np.ndim(train_prior) == 0 else d)
+    return LogOddsShift(d if is_of_classes(named) else d[1] - d[0])
 
 
 @shift_by_name
 def correct_probability(
     probability: ArrayLike, shift: ArrayLike | None = None, *,
     negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
-    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+    class_keep_rates: ByClass | None = None,
+    train_prior: ByClass | None = None, target_prior: ByClass | None = None,
 ) -> Array:  # fmt: skip
     """Probabilities in the population, from a model trained on sampled or reweighted rows.
 
@@ -280,8 +284,8 @@ def correct_probability(
 def correct_margin(
     margin: ArrayLike, shift: ArrayLike | None = None, *, negative_keep_rate: float | None = None,
     positive_keep_rate: float | None = None,
-    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+    class_keep_rates: ByClass | None = None,
+    train_prior: ByClass | None = None, target_prior: ByClass | None = None,
 ) -> Array:  # fmt: skip
     """Margins in the population, from a model trained on sampled or reweighted rows.
 
@@ -328,8 +332,8 @@ def correct_margin(
 def correct_threshold(
     threshold: ArrayLike, shift: ArrayLike | None = None, *,
     negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
-    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
-    train_prior: ArrayLike | None = None, target_prior: ArrayLike | None = None,
+    class_keep_rates: ByClass | None = None,
+    train_prior: ByClass | None = None, target_prior: ByClass | None = None,
 ) -> Array:  # fmt: skip
     """The threshold on the model's probability for one on the corrected probability.
 
@@ -407,20 +411,12 @@ def rate_or_one(name: str, value: object) -> float:
     return 1.0 if value is None else read_sampling_rate(name, value)
 
 
-def read_sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
+def read_sampling_rates(name: str, values: ByClass) -> Array:
     """The rates of K classes, float64 (K,); those of a mapping in ascending order of labels."""
-    if isinstance(values, Mapping):
-        try:
-            order = sorted(values)
-        except TypeError:
-            raise TypeError(
-                f"{name} must map labels of one type to rates, found {shown(values)}: pass a list "
-                "of the rates in the order of the model's columns"
-            ) from None
-        rates = [read_sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
-    else:
-        array = _checks.vector(name, values).astype(np.float64)
-        rates = [read_sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
+    found = _checks.by_class(name, values)
+    if not isinstance(found, Mapping):
+        found = dict(enumerate(_checks.vector(name, found).astype(np.float64).tolist()))
+    rates = [read_sampling_rate(f"{name}[{shown(label)}]", rate) for label, rate in found.items()]
     if len(rates) < 2:
         raise ValueError(
             f"{name} must have a rate for each of two classes or more, found {shown(values)}"
@@ -439,14 +435,14 @@ def check_no_counts(name: str, given: Any, rates: Collection[float]) -> None:
         )
 
 
-def read_prior(name: str, value: ArrayLike) -> Array:
+def is_of_classes(prior: Any) -> bool:
+    """Whether it has a probability of each class, not of label 1 alone."""
+    return isinstance(prior, Mapping) or np.ndim(prior) > 0
+
+
+def read_prior(name: str, value: ByClass) -> Array:
     """Class probabilities (K,), all above 0; (1-p, p) from a float p."""
-    if isinstance(value, Mapping):
-        raise TypeError(
-            f"{name} must be the probability of each class in the order of the columns, or that of "
-            f"label 1, found {shown(value)}: write {shown(list(value.values()))} if it is in order"
-        )
-    if np.ndim(value) == 0:
+    if not is_of_classes(value):
         p = _checks.number(name, value)
         if not 0 < p < 1:
             raise ValueError(

@@ -83,6 +83,10 @@ class ServedModel(Exported):
             )
         if not self.is_booster or name_of(self.model) is not None:
             self._check_units()
+        cuts, of_one = self.thresholds, calibrator is not None and not takes_columns(calibrator)
+        if of_one or (isinstance(cuts, Thresholds) and cuts.labels.tolist() == [0, 1]):
+            classes = np.asarray(getattr(self.model, "classes_", ())).tolist()
+            Model(classes=classes, attached="calibrator was" if of_one else "thresholds were")
 
     def _check_units(self) -> None:
         """Raise for thresholds or a calibrator of margins where the score is a probability."""

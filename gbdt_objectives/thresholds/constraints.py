@@ -362,6 +362,7 @@ def find_thresholds(
     owner: Array | None = None, **search: Any,
 ) -> Thresholds:  # fmt: skip
     """Thresholds within limits, if there are any, of rows whose negatives were kept at rate r."""
+    metric = methods.of_labels(metric, rows.labels)
     if (limits or r < 1) and len(rows.labels) != 2:
         raise ValueError(
             f"{'constraints' if limits else 'negative_keep_rate'} must be for two classes, found "
@@ -382,4 +383,6 @@ def find_thresholds(
         whole = rows if r == 1 else rows.reweighted_classes(np.array([1 / r, 1.0]))
         return methods.find_thresholds(method, whole, metric, **search)
     assert isinstance(metric, ClassMetric)
+    bounds = tuple((own._of_labels(rows.labels), bound) for own, bound in limits.bounds)
+    limits = replace(limits, bounds=bounds)
     return methods.with_warnings("exact", limits.place(rows, metric, r, owner), rows, metric)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
-from gbdt_objectives._checks.mistakes import class_keys
 from gbdt_objectives._rows.values import freeze
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
@@ -96,8 +95,7 @@ def decide(
     >>> decide(P, cost_metric([[0, 1, 1], [1, 0, 1], [4, 4, 0]]), labels=["a", "b", "c"]).tolist()
     ['a', 'c', 'c']
     """
-    target = resolve_decidable(metric)
-    P, order, w = read_columns(probability, labels, sample_weight, target)
+    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
     if isinstance(target, ShareMetric):
         return order[choose(P, *best_shares(P, w, target))]
     return order[best_ratio(P, w, target)]
@@ -105,9 +103,10 @@ def decide(
 
 def read_columns(
     probability: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
-    target: Decidable,
-) -> tuple[Array, Array, Array | None]:  # fmt: skip
-    """Checked probabilities (n, K), the class of each column and the weights."""
+    metric: MetricArgument,
+) -> tuple[Array, Array, Array | None, Decidable]:  # fmt: skip
+    """Checked probabilities (n, K), the class of each column, the weights and the metric."""
+    target = resolve_decidable(metric)
     P = _checks.probabilities("probability", probability)
     if P.ndim == 1:
         raise ValueError(
@@ -116,19 +115,20 @@ def read_columns(
         )
     K = P.shape[1]
     order = resolve_labels(labels, target, name="put columns of probability in order too: labels=")
-    names = getattr(probability, "columns", None)
-    if order is None and names is not None and class_keys(names) != list(range(K)):
+    names = _checks.column_names(probability)
+    if order is None and names is not None and _checks.class_keys(names) != list(range(K)):
         warn(
-            f"probability has columns named {shown(list(names))}, but without labels= the classes "
+            f"probability has columns named {shown(names)}, but without labels= the classes "
             f"are 0 to {K - 1}: pass labels=[...], the class of each column"
         )
+    target = target._of_labels(names if order is None else order)
     order = np.arange(K) if order is None else order
     if len(order) != K:
         raise ValueError(
             f"labels must be {K} classes for {K} columns of probability, found {len(order)}: "
             f"{shown(order.tolist())}"
         )
-    return P, order, _checks.weights("sample_weight", sample_weight, len(P))
+    return P, order, _checks.weights("sample_weight", sample_weight, len(P)), target
 
 
 def best_ratio(P: Array, w: Array | None, target: RatioMetric) -> Array:
@@ -371,8 +371,7 @@ def optimize_decisions(
     >>> rule.apply(P).tolist()
     ['calm', 'calm', 'storm', 'calm']
     """
-    target = resolve_decidable(metric)
-    P, order, w = read_columns(probability, labels, sample_weight, target)
+    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
     v = np.ones(len(P)) if w is None else w
     if y_true is None:
         return fit_rule(P, None, v, order, target, target_prior)

@@ -263,6 +263,11 @@ def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:
     return metric.agree_labels(labels, **asked) if isinstance(metric, ClassMetric) else labels
 
 
+def of_labels(metric: Target, labels: Any) -> Target:
+    """The metric, whose positions are those of these labels."""
+    return metric._of_labels(labels) if isinstance(metric, ClassMetric) else metric
+
+
 def find_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Thresholds:
     """Thresholds of one method, with the classes they separate; warn if they are useless."""
     return with_warnings(method, place_thresholds(method, rows, metric, **search), rows, metric)

@@ -169,6 +169,7 @@ class ThresholdStatistics:
         s = _checks.vector("score", score).astype(np.float64)
         y = positions("y_true", y_true, self.labels)
         _checks.same_length("score", s, "the labels", len(y))
+        _checks.no_labels("score", s, self.labels)
         for name, values in multiples.items():
             given = None if values is None else _checks.vector(name, values)
             if given is not None and len(given) == len(s) and not given.any():

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import gbdt_objectives as go
@@ -181,7 +180,6 @@ test_rates_of_labels_in_other_words = refusals_of(
     ({0: 0.2}, r"found \[0\]: write \{0: rate, 1: rate\}, 1 for a label that is kept whole"),
     ({"no": 0.2, "yes": 1}, r"labels \[0, 1\] .* write \{0: rate, 1: rate\}"),
     ([0.2, 1], r"found \[0.2, 1\]: write \{0: rate, 1: rate\}", TypeError),
-    (pd.Series({0: 0.2, 1: 1.0}), r"pass class_keep_rates.to_dict\(\)", TypeError),
 )
 
 

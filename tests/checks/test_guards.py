@@ -372,6 +372,9 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
       "lost_start": np.full(3, 0.5)}),
     ("one_shift_is_of_named_classes", {"classes": [0, 1], "one_number": True}),
     ("one_shift_is_of_named_classes", {"classes": ["a", "b"], "one_number": False}),
+    ("attached_is_of_the_second_class", {"classes": [0, 1], "attached": "calibrator was"}),
+    ("attached_is_of_the_second_class", {"classes": ["no", "yes"], "attached": "calibrator was"}),
+    ("attached_is_of_the_second_class", {"classes": [*"abc"], "attached": "calibrator was"}),
     ("one_rate_is_of_named_classes", {"classes": [0, 1]}),
     ("one_rate_is_of_named_classes", {"classes": ["No", "yes"]}),
 ]  # fmt: skip
@@ -394,6 +397,8 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
      {"objective": SOFTMAX, "library": XGBOOST, "row_start": "base_margin",
       "lost_start": np.array([0.5, -1, 0])},
      "base_margin is 0.5, -1, 0 in all rows, .* predict leaves it out: import train or the est"),
+    ("attached_is_of_the_second_class", {"classes": ["a", "b"], "attached": "thresholds were"},
+     "thresholds were made of labels 0 and 1, and 1 is taken for 'b', second in alphabetical"),
     ("own_metrics_read_margins",  # of which nothing but the print is wrong
      {"objective": LOGLOSS, "library": XGBOOST, "predicts_by": IDENTITY, "others": ["logloss"],
       "watched": set()}, "eval_metric 'logloss' is XGBoost's own, which would misread log-odds"),

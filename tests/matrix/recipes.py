@@ -193,6 +193,14 @@ MEANT = {
     **{f"adapters.xgboost.{function}(*) x {twist}": f"a DMatrix {does} before our code is called"
        for function in ("train", "cv")
        for twist, does in {"a row (1, n)": "flattens it", "empty": "takes it for none"}.items()},
+    **{f"{name} x columns for one of two classes": why for name, why in {
+        "priors.correct_margin(margin=)": "of two columns both are corrected",
+        "priors.correct_probability(probability=)": "of two columns both are corrected",
+        "calibration.calibration_error_test(probability=)": "of columns it is the greatest's error",
+        "calibration.expected_calibration_error(probability=)": "of columns it is the greatest's",
+    }.items()},
+    "thresholds.ThresholdStatistics.empty(labels=) x a class less": "there are no rows yet, and "
+    "those of a class that is not in labels are refused when they are added",
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
