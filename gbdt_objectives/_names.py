@@ -6,7 +6,7 @@ import sys
 from difflib import get_close_matches
 from importlib.util import find_spec
 
-from gbdt_objectives._registry import BY_NAME, load
+from gbdt_objectives._registry import BY_NAME, EVERY, load
 
 ROOT = "gbdt_objectives"
 
@@ -75,7 +75,7 @@ FIELD = {
     "export_onnx": "to_onnx convert_xgboost convert_lightgbm save_onnx onnx",
     "calibration": "calibrators", "estimators": "models", "train": "fit",
     "early_stopping": "EarlyStopping",
-    **{row.name: " ".join((*row.estimators, row.alias)) for row in BY_NAME.values()},
+    **{row.name: " ".join((*row.estimators, row.alias)) for row in EVERY.values()},
     "dask": "DaskXGBRegressor DaskXGBClassifier", "spark": "SparkXGBRegressor SparkXGBClassifier",
 }  # fmt: skip
 """Our names, and what they are called elsewhere."""
@@ -114,7 +114,7 @@ def where(name: str) -> str | None:
 def all_names() -> dict[str, str]:
     """Every public name with its place, which is the root for what the root has."""
     places = {name: f"{ROOT}.{name}" for name in ROOMS}
-    places |= {name: f"{ROOT}.adapters.{name}" for name in BY_NAME}
+    places |= {name: f"{ROOT}.adapters.{name}" for name in EVERY}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
     places |= {
         name: " or ".join(f"{ROOT}.adapters.{library}.{name}" for library in BY_NAME)

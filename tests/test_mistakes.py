@@ -26,7 +26,10 @@ import gbdt_objectives as go
 from gbdt_objectives._checks import spellings
 from gbdt_objectives._checks.mistakes import GUARDED, order_of, room
 from gbdt_objectives._names import ROOMS
-from gbdt_objectives.adapters import lightgbm, xgboost
+from gbdt_objectives.adapters import lightgbm, sklearn, xgboost
+from gbdt_objectives.evaluation import report
+from gbdt_objectives.objectives import kappa_objective
+from gbdt_objectives.thresholds import optimize_decisions
 from tests.cases import each
 
 INSIDE = """
@@ -114,8 +117,7 @@ def test_a_call_that_does_not_fit_is_answered_by_the_table(new) -> None:
          "Judge.fit has no argument 'cost': write it where the object is made, Judge(cost=...)"),
         (partial(new.judge, hat=1), "judge has no argument 'hat': leave it out: it rains"),
         (partial(new.judge, scores=1), "judge has no argument 'scores': did you mean score=?"),
-        (partial(new.price, xyz=1),
-         "price has no argument 'xyz': leave it out, its arguments are cost="),
+        (partial(new.price, xyz=1), "price has no argument 'xyz': its arguments are cost="),
         (partial(new.price, 1, 2),
          "price takes cost by position, found 2 arguments: leave the rest out"),
         (partial(new.price, 1, cost=2), "price got cost twice, by position and by name"),
@@ -171,6 +173,89 @@ def test_a_parameter_of_the_booster_is_no_argument() -> None:
     data = DMatrix(np.zeros((3, 1)), Y)
     with pytest.raises(TypeError, match=r"belongs into params, \{'eta': \.\.\.\}"):
         xgboost.train({}, data, 2, objective=go.qwk_objective(), eta=0.1)
+
+
+ROWS = np.random.default_rng(0).normal(size=(90, 2))
+EVENTS = (ROWS[:, 0] > 0).astype(int)
+TREES: Any = {"n_estimators": 2, "num_leaves": 3, "verbose": -1, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, Any]:
+    objective, few = go.focal_objective(2.0), {"n_estimators": 2, "max_depth": 2, "n_jobs": 1}
+    models = {
+        "lightgbm": lightgbm.LGBMClassifier(**TREES, objective=objective),
+        "xgboost": xgboost.XGBClassifier(**few, objective=objective),
+        "sklearn": sklearn.HistGradientBoostingClassifier(max_iter=2, objective=objective),
+    }
+    return {name: model.fit(ROWS, EVENTS) for name, model in models.items()}
+
+
+@each(("library", "word", "said"), [
+    ("lightgbm", {"output_margin": True}, "write raw_score=True"),
+    ("lightgbm", {"ntree_limit": 1}, "write num_iteration="),
+    ("lightgbm", {"iteration_range": (0, 1)}, "write start_iteration=first, num_iteration=last"),
+    ("xgboost", {"raw_score": True}, r"predict\(X, output_margin=True\) has the margins"),
+    ("xgboost", {"num_iteration": 1}, r"write iteration_range=\(first, last\)"),
+    ("sklearn", {"raw_score": True}, r"decision_function\(X\) has them"),
+    ("sklearn", {"iteration_range": (0, 1)}, r"staged_predict_proba\(X\) has those"),
+])  # fmt: skip
+def test_what_other_libraries_call_arguments_of_predict(fitted, library, word, said) -> None:
+    with pytest.raises(TypeError, match=f"has no argument '{next(iter(word))}'.*{said}"):
+        fitted[library].predict_proba(ROWS, **word)
+
+
+def test_remedies_for_arguments_of_predict_work(fitted) -> None:
+    """The margins of one iteration, as each library has them; equal up to the type's digits."""
+    lgb, xgb = fitted["lightgbm"], fitted["xgboost"]
+    one = lgb.predict_proba(ROWS, raw_score=True, start_iteration=0, num_iteration=1)
+    np.testing.assert_allclose(one, lgb.booster_.predict(ROWS, raw_score=True, num_iteration=1))
+    margin = xgb.predict(ROWS, output_margin=True, iteration_range=(0, 1))
+    wanted = xgb.get_booster().predict(DMatrix(ROWS), output_margin=True, iteration_range=(0, 1))
+    np.testing.assert_allclose(margin, wanted, rtol=1e-6)
+    of_log_odds, few = go.weighted_logloss_objective(0.5), {"max_iter": 2, "max_depth": 2}
+    sk = sklearn.HistGradientBoostingClassifier(**few, objective=of_log_odds).fit(ROWS, EVENTS)
+    assert len(list(sk.staged_predict_proba(ROWS))) == sk.n_iter_
+    assert sk.decision_function(ROWS).shape == (90,)
+    scores = sklearn.HistGradientBoostingRegressor(**few, objective=go.qwk_objective())
+    *_, last = scores.fit(ROWS, EVENTS).staged_predict(ROWS)
+    np.testing.assert_allclose(last, scores.predict(ROWS))
+
+
+@each(("call", "said"), [
+    (lambda: go.qwk_objective((0, 4)), r"^y_true is \(0, 4\), .* write label_range=\(0, 4\)"),
+    (lambda: kappa_objective("squared", (0, 4)), r"write label_range=\(0, 4\)"),
+    (lambda: go.check_objective(go.qwk_metric()), "^obj is a metric, .* such as qwk_objective"),
+    (lambda: go.check_objective(go.qwk_metric().xgboost), "^obj is a metric, "),
+    (lambda: go.decide(np.eye(2), "f1", negative_keep_rate=0.1), "pass correct_probability"),
+    (lambda: optimize_decisions(np.eye(2), "f1", class_keep_rates={0: 0.1}), "correct_probability"),
+    (lambda: report(None, [], [], "a.html", name="March"), "write title=$"),
+    (lambda: report(None, [], [], "a.html", labels=[0, 1]), "those of the model$"),
+    (lambda: report(None, [], [], "a.html", n=[1]), "write counts=$"),
+    (lambda: go.ThresholdClassifier(sample_weight=[1]), "pass it to fit, sample_weight=$"),
+    (lambda: sklearn.HistGradientBoostingRegressor(metric="qwk"), "write eval_metric=$"),
+    (lambda: sklearn.HistGradientBoostingRegressor(objective=go.qwk_objective()).fit(
+        ROWS, EVENTS, early_stopping_rounds=5), "write early_stopping=True, n_iter_no_change="),
+    (lambda: sklearn.HistGradientBoostingRegressor(objective=go.qwk_objective()).fit(
+        ROWS, EVENTS, max_depth=2), r"goes to the estimator, HistGradient\w+\(max_depth=\.\.\.\)$"),
+    (lambda: sklearn.HistGradientBoostingRegressor(objective=go.qwk_objective()).fit(
+        ROWS, EVENTS, foreign=5), "only X, .*sample_weight_val$"),
+    (lambda: xgboost.XGBRegressor(objective=go.qwk_objective()).fit(
+        ROWS, EVENTS, callbacks=[]), r"goes to the estimator, XGBRegressor\(callbacks=\.\.\.\)$"),
+])  # fmt: skip
+def test_what_is_said_instead(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()
+
+
+def test_what_is_said_instead_works() -> None:
+    objective = go.qwk_objective(label_range=(0, 4))
+    sklearn.HistGradientBoostingRegressor(
+        objective=objective, early_stopping=True, n_iter_no_change=5, max_iter=2
+    ).fit(ROWS, EVENTS)
+    p = go.correct_probability(np.full((4, 2), 0.5), negative_keep_rate=0.1)
+    np.testing.assert_allclose(p[:, 1], 1 / 11)  # odds of 1 to 10
+    assert go.decide(p, "accuracy").tolist() == [0] * 4
 
 
 def public() -> Iterator[tuple[ModuleType, str, Any]]:
@@ -283,6 +368,10 @@ def test_every_row_of_one_callable_is_in_force() -> None:
     called |= {f.__name__: f for f in (xgboost.train, xgboost.cv)}
     called |= {f"{cls.__name__}.from_predictions": cls.from_predictions
                for _, _, cls in public() if hasattr(cls, "from_predictions")}  # fmt: skip
+    called |= {f"{cls.__name__}.{name}": getattr(cls, name)
+               for cls in (xgboost.XGBClassifier, sklearn.HistGradientBoostingRegressor,
+                           sklearn.HistGradientBoostingClassifier)
+               for name in ("predict", "predict_proba") if hasattr(cls, name)}  # fmt: skip
     for key, remedies in spellings.ARGUMENTS.items():
         assert not set(remedies) & set(named(called[key])), key
     assert set(spellings.CALLS) <= set(called)

@@ -235,17 +235,21 @@ def is_raised_here(error: BaseException) -> bool:
 def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> str | None:
     """What to write instead of a call that does not fit the signature; None if it does."""
     parameters = [p for p in signature(function).parameters.values() if p.name not in OBJECT]
-    name, made_with, doc = function.__name__, set[str](), getdoc(function)
+    name, elsewhere, doc = function.__name__, dict[str, str](), getdoc(function)
     if len(parameters) < len(signature(function).parameters):
         kind: type = args[0] if isinstance(args[0], type) else type(args[0])
         args = args[1:]
         if name == "__init__":
             name, doc = kind.__name__, getdoc(kind)
+            fit = signature(kind.fit).parameters if hasattr(kind, "fit") else ()
+            elsewhere = {key: f"pass it to fit, {key}=" for key in fit}
         else:
-            made_with = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            made = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            where = f"write it where the object is made, {kind.__name__}"
+            elsewhere = {key: f"{where}({key}=...)" for key in made}
             name = f"{kind.__name__}.{name}"
     row = function.__qualname__.removesuffix(".__init__")
-    return misplaced(name, row, len(args), kwargs, parameters, made_with, doc or "")
+    return misplaced(name, row, len(args), kwargs, parameters, elsewhere, doc or "")
 
 
 def order_of(parameters: list[str]) -> list[str]:

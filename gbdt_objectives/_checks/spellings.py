@@ -53,7 +53,10 @@ WORDS = {
     "tol": "eps epsilon", "max_iter": "n_iter max_iterations",
     "estimator": "base_estimator base_learner model clf regressor classifier",
     "booster": "model bst", "model": "booster estimator", "obj": "objective",
-    "objective": "obj fobj loss loss_function", "loss": "loss_fn function metric",
+    "objective": "obj fobj loss loss_function", "loss": "loss_fn function",
+    "eval_metric": "metric metrics feval custom_metric", "num_iteration": "ntree_limit",
+    "pred_contrib": "pred_contribs", "pred_contribs": "pred_contrib",
+    "verbose_eval": "eval_freq log_period print_every_n",
     "function": "fobj obj func", "calibrator": "calibration calib_method", "correction": "method",
     "average": "voting", "n_bags": "n_estimators bags",
     "segments": "segment group groups by sensitive_features",
@@ -65,7 +68,8 @@ WORDS = {
     "api": "library framework", "values": "thresholds", "tree": "estimator",
     "num_boost_round": "nrounds num_round num_boost_rounds iterations num_iterations num_rounds "
     "n_estimators",
-    "data": "dtrain train_set",
+    "data": "dtrain train_set", "groups": "user", "delimiter": "separator sep",
+    "output": "save out", "force": "overwrite",
 }  # fmt: skip
 """Our names, and those of the same meaning elsewhere: write ours with the same value."""
 
@@ -114,6 +118,17 @@ SENTENCES = each_row({
     "cv": {f"copies are split over folds: {WRITE_OUT}": "counts"},
     "alpha": {"as the weights of the classes write alpha=":
             "weight weights class_weight pos_weight"},
+    "output_margin": {"write output_margin=True": "raw_score"},
+    "raw_score": {"write raw_score=True": "output_margin"},
+    "iteration_range": {"write iteration_range=(first, last), without the last one":
+            "num_iteration start_iteration ntree_limit"},
+    "num_iteration": {"write start_iteration=first, num_iteration=last - first":
+            "iteration_range"},
+    "n_iter_no_change": {"write early_stopping=True, n_iter_no_change={}":
+            "early_stopping_rounds"},
+    "X_val": {"write X_val= and y_val=": "validation_data eval_X valid_sets evals",
+        "leave it out: scikit-learn calls none": "callbacks"},
+    "counts": {"as how many rows each row stands for write counts=": "n"},
     "matrix": {"write matrix=, the cost of each true class (rows) and predicted one (columns)":
             "cost_matrix fp fn cost_fp cost_fn utility"},
     "cost": {"write cost='squared' for quadratic, cost='absolute' for linear kappa, or a matrix":
@@ -127,7 +142,7 @@ SENTENCES = each_row({
             "alpha significance_level"},
     "m": {"as additive smoothing write m=, rows that count as the prior": "alpha laplace"},
     "n_bins": {"write n_bins=, their number": "bins"},
-    "input_space": {"write input_space='margin' for log-odds": "logits input_type"},
+    "input_space": {"write input_space='margin' for log-odds": "logits input_type margin"},
     "tree": {"write tree=DecisionTreeClassifier({}=...)": "max_depth min_samples_leaf"},
     "strategy": {"write strategy='quantile' or 'uniform'": "adaptive equal_intervals"},
     "partition": {"write partition=, the pieces within which rows agree": "bins n_bins"},
@@ -175,6 +190,13 @@ _ON_THE_DATA = "set weights on the data, weight= of the DMatrix or Dataset"
 
 _COPIES = f"each copy is a row of its own, which a weight is not: {WRITE_OUT}"
 _OF_ESTIMATOR = "set early_stopping_rounds of the estimator"
+_SAMPLED = (
+    "sampling has changed the probabilities: pass correct_probability(probability, "
+    "negative_keep_rate=...), or class_keep_rates= there"
+)
+_MARGINS = "where margins are log-odds decision_function(X) has them"
+_OF_ROUND = "where margins are log-odds staged_predict_proba(X) has those of each round"
+_ROUNDS = "iteration_range num_iteration start_iteration ntree_limit"
 ARGUMENTS = each_row({
     "CalibratedClassifier": {_SIGMOID: "method",
         _WRAPPED: "n_jobs verbose n_estimators",
@@ -186,6 +208,7 @@ ARGUMENTS = each_row({
         "the algorithm that places them is method=": "thresholds",
         "write estimator=, which takes a list too": "estimators",
         "write segment=, the column of X that holds them": "segments",
+        "the estimators of a list are averaged; their weights are weights=": "final_estimator",
         _WRAPPED: "n_estimators learning_rate max_depth"},
     "CalibratedClassifier.fit": {
         _OF_ESTIMATOR: "callbacks early_stopping_rounds", _COPIES: "counts"},
@@ -212,8 +235,15 @@ ARGUMENTS = each_row({
     "cross_validate_thresholds": {"leave it out: in_sample_score has it": "return_train_score",
         "leave it out: kappa is quadratic; others are metric=": "weights"},
     "cv": {"leave it out: callbacks= sees each booster": "return_cvbooster"},
-    "decide": {"one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
+    "decide": {_SAMPLED: "negative_keep_rate keep_rate class_keep_rates",
+        "one threshold is for apply_thresholds(score, [threshold], labels)": "threshold",
         "write metric=cost_metric(matrix)": "cost_matrix utility costs"},
+    "HistGradientBoostingClassifier.predict": {
+        _OF_ROUND: _ROUNDS, _MARGINS: "raw_score output_margin"},
+    "HistGradientBoostingClassifier.predict_proba": {
+        _OF_ROUND: _ROUNDS, _MARGINS: "raw_score output_margin"},
+    "HistGradientBoostingRegressor.predict": {
+        "staged_predict(X) has those of each round": _ROUNDS},
     "export": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
     "export_onnx": {"they are those of thresholds=Thresholds(values, labels)": "labels"},
     "extended_qwk_metric": {
@@ -233,15 +263,24 @@ ARGUMENTS = each_row({
     "qwk_objective": {_ROWS_OR_CLASSES: "labels"},
     "negative_downsample": {"leave X out: it returns the positions of the rows, X[positions]": "X"},
     "normalized_entropy": {"leave it out: the base rate is that of the labels": "base_rate"},
-    "optimize_thresholds": {"write metric='macro_f1' or another name of a metric": "average"},
+    "optimize_decisions": {_SAMPLED: "negative_keep_rate keep_rate class_keep_rates",
+        "leave it out: nothing is drawn": "random_state"},
+    "prior_weights": {_COPIES: "counts"},
+    "optimize_thresholds": {
+        "cross_validate_thresholds(y_true, score, cv=...) judges them on rows held out": "cv",
+        "write metric='macro_f1' or another name of a metric": "average"},
     "quadratic_weighted_kappa": {
         "leave it out, costs are squared; of rows it is sample_weight=; linear kappa is "
         "kappa_cost_metric(matrix)": "weights"},
     "qwk_metric": {"leave it out: the result has a form for each library as an attribute":
             " ".join(row.title for row in BY_NAME.values())},
+    "report": {"write title=": "name heading",
+        "leave it out: they are those of the model": "labels class_names target_names"},
     "shift_intercept": {"write shift=log_odds_shift({}=...)":
             "target_prior train_prior positive_keep_rate",
         "pass shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance class_weight"},
+    "XGBClassifier.predict_proba": {
+        "predict(X, output_margin=True) has the margins": "raw_score output_margin"},
     "train": {_ON_THE_DATA: "weight sample_weight class_weight",
         "write evals=[(data, name), ...]": "watchlist valid_sets valid_names eval_set",
         "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric metrics"},
@@ -275,13 +314,14 @@ def counterpart(row: str, word: str, parameters: Collection[str]) -> str:
 
 
 def unknown_argument(
-    row: str, word: str, parameters: Collection[str], outer: Collection[str] = (), kind: str = ""
+    row: str, word: str, parameters: Collection[str], elsewhere: Mapping[str, str] | None = None
 ) -> str:
-    """What to write instead of an argument that a callable, a method of ``kind``, does not have."""
+    """What to write instead of an argument that a callable does not have; ``elsewhere`` says it of
+    words that belong to another call."""
     if said := counterpart(row, word, parameters):
         return said
-    if word in outer:
-        return f"write it where the object is made, {kind}({word}=...)"
+    if elsewhere and word in elsewhere:
+        return elsewhere[word]
     if word in ("negative_keep_rate", "keep_rate") and "sample_weight" in parameters:
         return "weigh the rows of a sample: write sample_weight=, 1 / the rate of each"
     near = get_close_matches(word, parameters, n=1, cutoff=0.75)
@@ -290,12 +330,12 @@ def unknown_argument(
     if "params" in parameters and not near:
         return f"a parameter of the booster belongs into params, {{{word!r}: ...}}"
     listed = ", ".join(f"{name}=" for name in parameters)
-    return f"did you mean {near[0]}=?" if near else f"leave it out, its arguments are {listed}"
+    return f"did you mean {near[0]}=?" if near else f"its arguments are {listed}"
 
 
 def misplaced(
     called: str, row: str, given: int, named: Collection[str], parameters: Collection[Parameter],
-    outer: Collection[str], doc: str,
+    elsewhere: Mapping[str, str], doc: str,
 ) -> str | None:  # fmt: skip
     """What to write instead of a call that does not fit the signature, with as many arguments by
     position as ``given`` and others by name; None if it fits. Its name in the tables is ``row``."""
@@ -305,7 +345,7 @@ def misplaced(
     also = f"; {CALLS[row]}" if row in CALLS else ""
     for word in () if Parameter.VAR_KEYWORD in kinds else named:
         if word not in names:
-            said = unknown_argument(row, word, names, outer, called.partition(".")[0])
+            said = unknown_argument(row, word, names, elsewhere)
             return f"{called} has no argument {word!r}: {said}{also}"
     if given > len(placed) and Parameter.VAR_POSITIONAL not in kinds:
         others = ", ".join(f"{name}=" for name in names if name not in placed)
@@ -340,6 +380,7 @@ ATTRIBUTES = {
     "p_value": "pvalue", "classes_": "labels_", "labels": "labels_ classes_",
     "get_booster": "booster_ save_model", "booster_": "get_booster save_model",
     "evals_result": "evals_result_", "evals_result_": "evals_result",
+    "n_iter_": "n_estimators_ best_iteration_ best_iteration n_iter",
     "best_iteration": "best_iteration_", "best_iteration_": "best_iteration",
     "estimators_": "estimator_ best_iteration_ models_ estimators_samples_ sampler_",
     "estimator_": "estimators_ models_", "calibrator_": "calibrators calibrators_",

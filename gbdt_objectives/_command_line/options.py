@@ -17,6 +17,7 @@ import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.mistakes import SWAPPED
+from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table
 from gbdt_objectives._command_line.reports import doing, told
@@ -56,7 +57,20 @@ def usage_in_one_line() -> Iterator[None]:
         said = " ".join(error.format_message().split()).rstrip(".")
         said = re.sub(r"not a valid (float|integer)$", "no number", said)
         where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
+        if isinstance(error, click.NoSuchOption) and (instead := option_for(error)):
+            said, where = f"No such option {error.option_name!r}", f": {instead}"
         raise InputError(f"{said}{where}") from error
+
+
+def option_for(error: click.NoSuchOption) -> str:
+    """What an option of other tools is called here, or ""."""
+    context, word = error.ctx, error.option_name.lstrip("-").replace("-", "_")
+    params = () if context is None else context.command.params
+    options = {str(p.name): p.opts[-1] for p in params if p.opts[-1].startswith("--")}
+    said = (
+        f"write {word}=" if word in options else counterpart(str(context.info_name), word, options)
+    )
+    return re.sub(r"(\w+)='?(\w*)'?", lambda at: f"{options[at[1]]} {at[2]}".strip(), said)
 
 
 class Commands(click.Group):

@@ -352,6 +352,10 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
             @wraps(getattr(library, name))
             def ask(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
                 X, of_library = fitting.by_name(self, X), getattr(super(kind, self), name)
+                names = signature(of_library).parameters if kwargs else {}
+                for word in kwargs.keys() - names:  # which LightGBM takes, and ignores
+                    if said := counterpart(f"{kind.__name__}.{name}", word, names):
+                        raise TypeError(f"{kind.__name__}.{name} has no argument {word!r}: {said}")
                 p = answer and fitting.class_probability(self, of_library, X, *args, **kwargs)
                 return of_library(X, *args, **kwargs) if p is None else answer(self, p)  # type: ignore[misc]
 
@@ -399,9 +403,14 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         if getattr(named(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
         kind, known = type(estimator).__name__, ", ".join(call.parameters)
-        said = counterpart(f"{kind}.fit", name, call.parameters)
-        said = said or f"a parameter goes to the estimator, {kind}({name}=...)"
-        raise TypeError(f"{fit.__name__}() has no argument {name!r}, only {known}: {said}{of_rows}")
+        own = {key for base in type(estimator).__mro__[:-1] for key in signature(base).parameters}
+        said = counterpart(f"{kind}.{fit.__name__}", name, call.parameters)
+        if not said and not own.isdisjoint((name, "kwargs")):
+            said = f"a parameter goes to the estimator, {kind}({name}=...)"
+        elif not said and (instead := counterpart(kind, name, own)):
+            said = f"where the estimator is made {instead}"
+        said = f"only {known}{said and f': {said}'}{of_rows}"
+        raise TypeError(f"{fit.__name__}() has no argument {name!r}, {said}")
     found = call.bind(*args, **kwargs).arguments
     for name in rest:
         found |= found.pop(name, {})

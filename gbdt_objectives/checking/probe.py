@@ -288,6 +288,10 @@ def _check_arguments(
     if not callable(obj) or isinstance(obj, type):
         raise TypeError(f"obj must be an objective or another callable, found {shown(obj)}")
     _checks.check_called("obj", obj)
+    if hasattr(getattr(obj, "metric", obj), "greater_is_better"):
+        raise TypeError(
+            f"obj is a metric, {shown(obj)}: pass an objective, such as qwk_objective()"
+        )
     if loss is not None and not callable(loss):
         raise TypeError(f"loss must be callable or None, found {shown(loss)}")
     if hessian_kind is not None:

@@ -102,6 +102,11 @@ def measure_labels(
     label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any,
 ) -> Sequence[float] | Array:  # fmt: skip
     """What is measured on rows that count; labels must be in the domain, range and prior."""
+    if isinstance(y_true, tuple) and np.shape(y_true) == (2,):
+        raise TypeError(
+            f"y_true is {y_true}, which are labels of two rows: write label_range={y_true} for the "
+            "lowest and the highest label"
+        )
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

@@ -20,7 +20,8 @@ DATASET = "pass it to the Dataset"
 INSTEAD = each_word({
     "write init_model=": "xgb_model", DATASET: "feature_name categorical_feature",
     "write callbacks=[lightgbm.record_evaluation(evals_result)]": "evals_result",
-    "write callbacks=[lightgbm.log_evaluation(period)]": "verbose_eval",
+    "write callbacks=[lightgbm.log_evaluation(period)]":
+        "verbose_eval eval_freq metric_period",
     "write callbacks=[lightgbm.reset_parameter(learning_rate=...)]": "learning_rates",
 })  # fmt: skip
 
