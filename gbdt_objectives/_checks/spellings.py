@@ -172,7 +172,7 @@ LEAVE_OUT = each_word({
     "leave it out: the picture is plain matplotlib, change what ax= and the display's ax_ hold":
         "ref_line name color figsize plot_chance_level label",
     "leave it out": "drop_intermediate out_of_bounds increasing reduction return_train_score "
-    "return_estimator fit_params as_pandas",
+    "return_estimator fit_params as_pandas n_jobs comparison task tol",
 })  # fmt: skip
 """What has no counterpart here, or none is needed."""
 
@@ -330,7 +330,7 @@ def unknown_argument(
     if "params" in parameters and not near:
         return f"a parameter of the booster belongs into params, {{{word!r}: ...}}"
     listed = ", ".join(f"{name}=" for name in parameters)
-    return f"did you mean {near[0]}=?" if near else f"its arguments are {listed}"
+    return f"did you mean {near[0]}=?" if near else f"its arguments are {listed or 'none'}"
 
 
 def misplaced(

@@ -64,12 +64,9 @@ def usage_in_one_line() -> Iterator[None]:
 
 def option_for(error: click.NoSuchOption) -> str:
     """What an option of other tools is called here, or ""."""
-    context, word = error.ctx, error.option_name.lstrip("-").replace("-", "_")
-    params = () if context is None else context.command.params
-    options = {str(p.name): p.opts[-1] for p in params if p.opts[-1].startswith("--")}
-    said = (
-        f"write {word}=" if word in options else counterpart(str(context.info_name), word, options)
-    )
+    word, command = error.option_name.lstrip("-").replace("-", "_"), error.ctx.command  # type: ignore[union-attr]
+    options = {str(p.name): p.opts[-1] for p in command.params if p.opts[-1].startswith("--")}
+    said = f"write {word}=" if word in options else counterpart(str(command.name), word, options)
     return re.sub(r"(\w+)='?(\w*)'?", lambda at: f"{options[at[1]]} {at[2]}".strip(), said)
 
 

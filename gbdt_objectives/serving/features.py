@@ -19,6 +19,8 @@ SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model wit
 
 def read_features(model: Any, plan: Plan, X: Any) -> list[Feature]:
     """Name, dtype and categories of each feature, of X where it is given."""
+    if X is not None and not np.shape(X)[0]:
+        raise ValueError("X is empty, so nothing can be compared: pass some rows, or leave X out")
     if not plan.parts:
         return [dict(SCORE[0])]
     first, library = plan.parts[0].model, plan.parts[0].library

@@ -150,8 +150,8 @@ def write(
     if X is not None:
         rows = _features.draw_rows(X, check_rows or COMPARED)
         held["X"] = _features.cells(rows, features)
-        held |= expected(model, plan, rows) if len(held["X"]) else {}
-    if check_rows and len(held) > 1:
+        held |= expected(model, plan, rows)
+    if check_rows and held:
         np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
     names = sorted(path.name for path in folder.iterdir())
     document["files"] = {name: digest(folder / name) for name in names}

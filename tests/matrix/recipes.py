@@ -190,9 +190,6 @@ MEANT = {
     **{f"adapters.{of}(*) x rows turned*": f"a {data} keeps no index of its rows"
        for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
                         "catboost.train": "Pool"}.items()},
-    **{f"adapters.xgboost.{function}(*) x {twist}": f"a DMatrix {does} before our code is called"
-       for function in ("train", "cv")
-       for twist, does in {"a row (1, n)": "flattens it", "empty": "takes it for none"}.items()},
     **{f"{name} x columns for one of two classes": why for name, why in {
         "priors.correct_margin(margin=)": "of two columns both are corrected",
         "priors.correct_probability(probability=)": "of two columns both are corrected",
@@ -201,6 +198,9 @@ MEANT = {
     }.items()},
     "thresholds.ThresholdStatistics.empty(labels=) x a class less": "there are no rows yet, and "
     "those of a class that is not in labels are refused when they are added",
+    **{f"metrics.{name}.__call__(y_true=) x 1 and 2 for 0 and 1": "labels 1 and 2 are two classes, "
+       "whose scores are in their unit and may lie outside; of classes 0 and 1 it is told"
+       for name in ("cost_metric()", "f_beta_metric()", "threshold_metric(metric='f1')")},
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
