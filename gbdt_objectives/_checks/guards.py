@@ -18,7 +18,7 @@ import numpy as np
 from gbdt_objectives._checks import asked
 from gbdt_objectives._checks.arrays import Array, shown, to_host
 from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
-from gbdt_objectives._checks.tables import check_rows, in_order
+from gbdt_objectives._checks.tables import check_rows, has_names, in_order, plain_names
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
@@ -604,6 +604,18 @@ def columns_are_in_order(layout: Layout) -> None:
         raise ValueError(
             f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
             f"position: pass X[{shown(order)}], of Arrow X.select"
+        )
+
+
+@guard(Layout, "columns", "trained_on", "name", "of")
+def columns_are_known(layout: Layout) -> None:
+    """A table none of whose columns the model knows by name is perhaps another."""
+    own, given = plain_names(layout.trained_on), plain_names(layout.columns)
+    if set(own).isdisjoint(given) and has_names(own) and has_names(given):
+        warn(
+            f"{layout.name} has the columns {shown(given)}, none of which is among those of "
+            f"{layout.of}, {shown(own)}, and they are read by position: pass those, or, if they "
+            "are the same, name them so, in pandas X.set_axis(names, axis=1)"
         )
 
 

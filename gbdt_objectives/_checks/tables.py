@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks.arrays import column_names as column_names, library_name, shown
+from gbdt_objectives._checks.asked import Layout
 
 MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 OF_LABELS = {"y", "y_true", "y_val", "y_full", "y_sampled", "target"}
@@ -18,6 +20,12 @@ OF_LABELS = {"y", "y_true", "y_val", "y_full", "y_sampled", "target"}
 def plain_names(names: Iterable[Any] | None) -> list[str]:
     """Names of columns as LightGBM writes them; none of None."""
     return [str(name).replace(" ", "_") for name in (() if names is None else names)]
+
+
+def has_names(columns: Iterable[Any] | None) -> bool:
+    """Whether columns are named, and not numbered after one word, as libraries do."""
+    words = {re.sub(r"\d+$", "#", name) for name in plain_names(columns)}
+    return len(words) > 1 or not all(word.endswith("#") for word in words)
 
 
 def in_order(own: Iterable[Any] | None, given: Sequence[Any] | None) -> list[Any] | None:
@@ -34,6 +42,7 @@ def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
     found = dict(zip(plain_names(given), given, strict=True))
     lacks = [column for column in own if column not in found]
     if list(found) == own or len(lacks) == len(own):
+        Layout(name=name, columns=given, trained_on=own, of="the training rows")
         return X
     if lacks:
         raise ValueError(f"{name} lacks the model's columns {shown(lacks)}: pass all, by name")

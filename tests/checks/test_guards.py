@@ -260,7 +260,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "^rate drops rows of 0, the less frequent class, 19 rows to 81: pass 1 - y$"),
 ]  # fmt: skip
 
+OF_X = {"name": "X", "of": "the training rows"}
 RIGHT: list[tuple[str, dict[str, Any]]] = [
+    *(("columns_are_known", {**OF_X, "columns": given, "trained_on": own}) for given, own in (
+        (["a", "c"], ["a", "b"]), (None, ["a", "b"]), (["a", "b"], None), (["a b"], ["a_b"]),
+        (["a", "b"], ["Column_0", "Column_1"]), (["f0", "f1"], ["a", "b"]), ([3, 7], ["a", "b"]),
+    )),
     *(("weights_leave_the_rate_alone",
        {"weights": np.array(w), "positive": np.array(e), "rate": rate})
       for w, e, rate in (
@@ -393,6 +398,8 @@ def test_a_guard_lets_right_calls_be(name: str, facts: dict[str, Any]) -> None:
 
 
 WARNED: list[tuple[str, dict[str, Any], str]] = [
+    ("columns_are_known", {**OF_X, "columns": ["c", "d1"], "trained_on": ["a", "b"]},
+     r"X has the columns \['c', 'd1'\], none of .* the training rows, \['a', 'b'\], .*position"),
     ("start_stays_in_the_model",
      {"objective": SOFTMAX, "library": XGBOOST, "row_start": "base_margin",
       "lost_start": np.array([0.5, -1, 0])},

@@ -157,6 +157,26 @@ def test_an_estimator_of_lightgbms_own_has_evaluation_sets_in_order() -> None:
             model.fit(F, Y, eval_set=[(F[TURNED], Y)])
 
 
+def test_a_table_of_other_columns_is_told() -> None:
+    """By all that reads a model of LightGBM, which itself says nothing."""
+    model, other = al.LGBMRegressor(objective=QWK, **L).fit(F, Y), F.add_suffix("_later")
+    said = r"none of which is among those of the training rows, \['a', 'b', 'c', 'd'\], .*position"
+    for table in (other, polars_frame(other), arrow_table(other)):
+        with pytest.warns(UserWarning, match=said):
+            model.predict(table)
+    with pytest.warns(UserWarning, match=said):
+        model.fit(F, Y, eval_set=[(other, Y)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wanted = model.predict(F)
+        np.testing.assert_array_equal(model.predict(other.set_axis(list("abcd"), axis=1)), wanted)
+        model.predict(numbered(F))
+    of_array = al.LGBMRegressor(objective=QWK, **L).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        of_array.predict(other)
+
+
 def test_a_report_reads_columns_by_name(tmp_path: Any) -> None:
     model = lgb.LGBMClassifier(**L).fit(F, B)
     pages = [go.evaluation.report(model, table, B, tmp_path / f"{k}.html").read_text("utf-8")

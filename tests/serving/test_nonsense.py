@@ -138,7 +138,7 @@ REFUSED: dict[str, tuple[Callable[[], Fitted], str]] = {
         lambda: foreign(lgb.LGBMRanker(n_estimators=2, verbose=-1), group=[30, 30]),
         "LGBMRanker cannot be exported: pass"),
     "a column less": (lambda: with_X(classifier(), lambda X: X[:, 1:]), "X must have the 4"),
-    "no rows": (lambda: with_X(classifier(), lambda X: X[:0]), "X is empty, so nothing can be comp"),
+    "no rows": (lambda: with_X(classifier(), lambda X: X[:0]), "X is empty, so nothing"),
     "a frame without rows": (
         lambda: with_X(classifier(kind="frame"), lambda X: X.iloc[:0]), "or leave X out"),
     "one row": (lambda: with_X(classifier(), lambda X: X[0]), "X must have the 4"),
