@@ -34,6 +34,12 @@ class SavedAsJSON:
     _saved: ClassVar[Mapping[str, Reader]]
     _left_out: ClassVar[Mapping[str, Any]] = {}
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Say which method is meant: it is no function."""
+        own = [f"its method {name}" for name in ("apply", "predict") if hasattr(self, name)]
+        instead = [*own, "correct_probability(probability, shift)"][0]
+        raise TypeError(f"{type(self).__name__} is no function: call {instead}")
+
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
 

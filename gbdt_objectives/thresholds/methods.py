@@ -111,7 +111,7 @@ def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], 
     score = rows.score[as_given]
     y_true = rows.labels[rows.position[as_given]]
     weight = None if rows.weight is None else rows.weight[as_given]
-    check_direction(metric, y_true, weight)
+    check_direction(metric, y_true, None if weight is None or not np.ptp(weight) else weight)
 
     def loss(thresholds: Array) -> float:
         y_pred = rows.labels[np.searchsorted(thresholds, score, side="right")]
@@ -193,6 +193,12 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"{getattr(scored, '__name__', scored)}, or partial(function, ...) with its options"
         )
     name, called = getattr(metric, "__name__", "metric"), "y_true, y_pred, sample_weight"
+    if reads_scores(getattr(metric, "func", metric)):
+        raise TypeError(
+            f"metric {getattr(metric, 'func', metric).__name__} of scikit-learn is for scores or "
+            "probabilities, but gets classes: pass a metric of classes, such as 'macro_recall'; of "
+            "probabilities sklearn.model_selection.cross_val_score(..., scoring=) estimates it"
+        )
     by_name = False
     with suppress(ValueError):  # it has no signature to look at
         weight = signature(metric).parameters.get("sample_weight")
@@ -207,8 +213,17 @@ def resolve_metric(metric: MetricArgument) -> Target:
     return WeighedByName(metric) if by_name else metric
 
 
+def reads_scores(metric: Any) -> bool:
+    """Whether it is a function of scikit-learn for something else than classes."""
+    if not str(getattr(metric, "__module__", "")).startswith("sklearn.metrics"):
+        return False
+    second = list(signature(metric).parameters)[1]
+    return second not in ("y_pred", "y2", "labels_pred") or metric.__name__.endswith("log_loss")
+
+
 def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:
-    """Raise for an error: of the labels themselves it must not be lower than of shuffled ones."""
+    """Raise for an error: of the labels themselves it must not be lower than of shuffled ones; and,
+    where there are weights, for a function that ignores them."""
     shuffled = np.random.default_rng(0).permutation(y_true)
     best, other = (float(metric(y_true, y, weight)) for y in (y_true, shuffled))
     if best < other:
@@ -218,6 +233,13 @@ def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | N
             f"the labels themselves, and {other:.4g} for the same labels shuffled: negate it, "
             f"lambda y, p, w: -{name.replace('<lambda>', 'metric')}(y, p, w)"
         )
+    if weight is not None and best > other:  # the rows that are right made to weigh more
+        heavier = float(metric(y_true, shuffled, weight * np.where(shuffled == y_true, 1e3, 1.0)))
+        if heavier == other and (shuffled == y_true).any():
+            raise ValueError(
+                "metric ignores its third argument, how much each row weighs: use it, as in "
+                "numpy.average(y == p, weights=w), or pass the name of a metric, such as 'accuracy'"
+            )
 
 
 def resolve_method(method: str | None, metric: Target) -> str:

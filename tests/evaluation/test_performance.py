@@ -3,7 +3,9 @@ scikit-learn."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,16 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_error
+from sklearn.metrics import (
+    accuracy_score,
+    adjusted_rand_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    f1_score,
+    log_loss,
+    mean_absolute_error,
+    roc_auc_score,
+)
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedGroupKFold,
@@ -28,6 +39,7 @@ from gbdt_objectives import QWKClassifier, qwk_metric
 from gbdt_objectives.evaluation import compare_performance, estimate_performance
 from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, threshold_metric
+from gbdt_objectives.thresholds import methods
 from tests.cases import each, refusals, refused
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -268,6 +280,61 @@ DIRECTIONS = {
 def test_an_error_is_taken_for_the_better_the_greater_nowhere(door: str) -> None:
     with pytest.raises(ValueError, match="greater is better, found 0 of error .*: negate it"):
         DIRECTIONS[door](*data())
+
+
+def same(y: Any, p: Any, w: Any) -> float:
+    """A user's accuracy, which forgets the weights."""
+    return float(np.mean(y == p))
+
+
+def weighed(y: Any, p: Any, w: Any) -> float:
+    return float(np.average(y == p, weights=w))
+
+
+def doors(metric: Any, w: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    few: Any = {"n_repeats": 2, "cv": 3}
+    return {
+        "estimate": lambda X, y: estimate_performance(TREE, X, y, metric, **few),
+        "compare": lambda X, y: compare_performance(TREE, TREE, X, y, metric, **few),
+        "thresholds": lambda X, y: go.optimize_thresholds(
+            y, X[:, 0], metric=metric, sample_weight=w),
+        "validation": lambda X, y: go.cross_validate_thresholds(
+            y, X[:, 0], metric=metric, sample_weight=w),
+        "classifier": lambda X, y: go.ThresholdClassifier(metric=metric).fit(X[:, 0], y, w),
+    }  # fmt: skip
+
+
+@each("door", list(DIRECTIONS))
+def test_a_function_that_ignores_the_weights_is_refused(door: str) -> None:
+    X, y = data()
+    y, w = (y > 1).astype(int), np.where(X[:, 1] > 0, 20.0, 1.0)
+    with pytest.raises(ValueError, match=r"metric ignores .*numpy.average\(y == p, weights=w\)"):
+        doors(same, w)[door](X, y)
+    doors(weighed, w)[door](X, y)  # the remedy
+
+
+def test_without_weights_a_function_may_ignore_them() -> None:
+    X, y = data()
+    y = (y > 1).astype(int)
+    for w in (None, np.full(len(y), 2.0)):
+        found, wanted = (doors(one, w)["thresholds"](X, y) for one in (same, weighed))
+        np.testing.assert_array_equal(found, wanted)
+    best = estimate_performance(TREE, X, y, weighed, n_repeats=2, cv=3).estimate
+    named = estimate_performance(TREE, X, y, "accuracy", n_repeats=2, cv=3).estimate
+    assert best == pytest.approx(named, rel=1e-12)  # sums of the same rows
+
+
+@each("metric", [roc_auc_score, log_loss, brier_score_loss, partial(log_loss, labels=[0, 1])])
+def test_a_metric_of_scores_is_not_given_classes(metric: Any) -> None:
+    X, y = data()
+    for door in doors(metric, None).values():
+        with pytest.raises(TypeError, match="is for scores or probabilities, but gets classes"):
+            door(X, (y > 1).astype(int))
+
+
+@each("metric", [accuracy_score, f1_score, cohen_kappa_score, adjusted_rand_score])
+def test_a_metric_of_classes_is_taken(metric: Any) -> None:
+    assert not methods.reads_scores(metric)
 
 
 def test_searches_pipelines_and_two_classes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,17 +130,20 @@ def test_search_hands_the_function_labels_and_rows_in_the_order_given(weight):
     y, score = sample(80)
     words = np.array(["a", "b", "c", "d"])
     counted, seen = np.arange(80) if weight is None else np.delete(np.arange(80), 5), set()
+    weights: list[Any] = []
 
     def accuracy(y_true, y_pred, sample_weight):
         np.testing.assert_array_equal(y_true, words[y[counted]])
         assert (sample_weight is None) == (weight is None)
-        if weight is not None:
-            np.testing.assert_array_equal(sample_weight, weight[counted])
+        weights.append(sample_weight)
         seen.update(y_pred)
-        return (y_true == y_pred).mean()
+        return np.average(y_true == y_pred, weights=sample_weight)
 
     optimize_thresholds(words[y], score, metric=accuracy, labels=words, sample_weight=weight)
     assert seen == set("abcd")
+    if weight is not None:  # but for the third call, which asks whether it uses them
+        for found in weights[:2] + weights[3:]:
+            np.testing.assert_array_equal(found, weight[counted])
 
 
 def test_search_takes_nan_as_worst():
