@@ -214,7 +214,7 @@ NONSENSE = [
     ("calibration log.csv --by g", "No such option '--by': write --segment"),
     ("correct log.csv --base-rate 0.1", "No such option '--base-rate': write --target-prior"),
     ("sample log.csv --n 100", "No such option '--n': as a sampling strategy write "
-     "--negative-keep-rate , the share"),
+     "--negative-keep-rate, the share"),
 ]  # fmt: skip
 
 
