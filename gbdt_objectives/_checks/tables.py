@@ -41,8 +41,9 @@ def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
     given, own = column_names(X) or [], plain_names(own)
     found = dict(zip(plain_names(given), given, strict=True))
     lacks = [column for column in own if column not in found]
-    if list(found) == own or len(lacks) == len(own):
+    if given and len(lacks) == len(own):
         Layout(name=name, columns=given, trained_on=own, of="the training rows")
+    if list(found) == own or len(lacks) == len(own):
         return X
     if lacks:
         raise ValueError(f"{name} lacks the model's columns {shown(lacks)}: pass all, by name")

@@ -217,7 +217,7 @@ def reads_scores(metric: Any) -> bool:
     """Whether it is a function of scikit-learn for something else than classes."""
     if not str(getattr(metric, "__module__", "")).startswith("sklearn.metrics"):
         return False
-    second = list(signature(metric).parameters)[1]
+    _, second, *_ = [*signature(metric).parameters, "", ""]
     return second not in ("y_pred", "y2", "labels_pred") or metric.__name__.endswith("log_loss")
 
 

@@ -724,6 +724,13 @@ def rows_and_columns(lib: Library) -> None:
             lambda: measured(held[["d", "c", "b", "a"]]),
             lambda m: measured(held[["d", "c", "b", "a"]][re.findall(r"\w", m["names"])]),
             name="eval_set")  # fmt: skip
+        other = held.add_suffix("_later")
+        row(
+            "columns_are_known",
+            r"name them so, in pandas X\.set_axis\(names, axis=1\)",
+            lambda: measured(other),
+            lambda m: measured(other.set_axis([*held], axis=1)),
+        )
 
 
 def sampled(share: float, rate: float) -> tuple[Any, Any, Any]:

@@ -139,7 +139,8 @@ def models() -> dict[str, Callable[[], Made]]:
         found[f"qwk {k}"] = partial(fitted, QWKClassifier(own, cv=2), grade + 3)
     lightgbm = lgb.LGBMClassifier(**LGB)
     found["Venn-Abers 0"] = partial(calibrated, "VennAbersCalibrator", lightgbm, event)
-    ranged = QWKClassifier(on_lgb.LGBMRegressor(objective=qwk_objective((0, 3)), **LGB), cv=2)
+    in_range = on_lgb.LGBMRegressor(objective=qwk_objective(label_range=(0, 3)), **LGB)
+    ranged = QWKClassifier(in_range, cv=2)
     found["range"] = partial(fitted, ranged, grade)
     both = [("l", lgb_regressor()), ("x", xgb_regressor())]
     blend = QWKClassifier(both, cv=2, labels=["bad", "fair", "good", "top"], ensemble=False)
