@@ -181,7 +181,7 @@ ANY_ORDER = {
     "estimate_performance":
         lambda o: performance(labels=o, metric="accuracy", random_state=0).estimate,
     "estimate_performance by a function": lambda o: performance(
-        labels=o, metric=lambda t, p, w: float(np.average(t == p, weights=w)), random_state=0).estimate,
+        labels=o, metric=lambda t, p, w: np.average(t == p, weights=w), random_state=0).estimate,
     "normalized_entropy":
         lambda o: round(calibration.normalized_entropy(y, P[:, o], labels=o), 9),
     "TemperatureCalibrator":
