@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class Shown:
     """Mixin of results that notebooks show as a table: ``_shown`` is its title and columns."""
 
-    def _shown(self) -> tuple[str, Mapping[str, Any]]:
-        raise NotImplementedError
+    _shown: Callable[[], tuple[str, Mapping[str, Any]]]
 
     def _repr_html_(self) -> str:
         title, columns = self._shown()
