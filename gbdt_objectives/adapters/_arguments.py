@@ -20,7 +20,7 @@ from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY
 from gbdt_objectives._rows.values import plain
 from gbdt_objectives.metrics import Metric
-from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
 
@@ -171,7 +171,7 @@ def several_outputs(objective: Objective) -> dict[str, int]:
 def check_is_metric(metric: object) -> None:
     """Raise unless it is a metric of this package."""
     _checks.check_called("metric", metric)
-    if isinstance(metric, XGBoostMetric | LightGBMMetric):
+    if isinstance(metric, RenderedMetric):
         raise TypeError(
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
             "without .xgboost or .lightgbm"
@@ -196,8 +196,7 @@ def metrics_of(
 ) -> dict[str, Any]:
     """The facts of a plain call's metrics: the library's own by name, and functions, ours among
     them. Early stopping looks at these names or functions."""
-    rendered = XGBoostMetric | LightGBMMetric
-    functions = [one.metric if isinstance(one, rendered) else one for one in functions]
+    functions = [one.metric if isinstance(one, RenderedMetric) else one for one in functions]
     names = (one if isinstance(one, str) else getattr(one, "name", None) for one in looked_at)
     return {
         "metrics": [one for one in functions if isinstance(one, Metric)],

@@ -28,12 +28,12 @@ from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
-from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
 from gbdt_objectives.objectives.base import Start
 
 Estimator = TypeVar("Estimator", bound=Any)
-METRICS = (Metric, XGBoostMetric, LightGBMMetric)
+METRICS = (Metric, RenderedMetric)
 
 OBJECTIVES = ("objective", "loss_function")  # what libraries call the objective of an estimator
 
@@ -562,7 +562,7 @@ def read_metric(value: object) -> Any:
         raise TypeError(
             f"eval_metric is an objective, {value!r}: write objective= of the estimator"
         )
-    return value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
+    return value.metric if isinstance(value, RenderedMetric) else value
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
