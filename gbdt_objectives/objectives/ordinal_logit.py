@@ -283,9 +283,7 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
     """Derivatives of the loss by the thresholds: the first, the matrix of the second and, for
     Chebyshev's step, the third of the sums, the third of -W log(1 - exp(-d)) by the distance d of
     two thresholds, and its size relative to the second."""
-    slope, curve, bend = (
-        sums[1:, :3] + sums[:-1, 3:]
-    ).T  # the class above each threshold and the one below
+    slope, curve, bend = (sums[1:, :3] + sums[:-1, 3:]).T  # of the class above, and of that below
     gap = np.diff(theta)
     wide = 2 * np.sinh(np.minimum(gap / 2, 300))
     first = W[1:-1] * np.exp(-gap / 2) / wide
