@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -223,11 +224,7 @@ def write_labels(labels: Array, rule: str) -> tuple[str, list[Any]]:
 def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
     """Labels of JSON, of the type that was saved. ``name``: what messages call them."""
     kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
-    if (
-        not isinstance(dtype, str)
-        or dtype[:1] not in kinds
-        or not (dtype == "O" or dtype[1:].isdecimal())
-    ):
+    if not isinstance(dtype, str) or not re.fullmatch(r"O|[OUfiu]\d+", dtype):
         raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
     kind = kinds[dtype[0]]
     if dtype == "O" and isinstance(values, list) and values:
