@@ -319,9 +319,8 @@ def objective_from_loss(
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
     declared = UNDECLARED if link is None else read_link("link", link, K)
     _import_jax()
-    made = FunctionLoss(
+    return Objective(FunctionLoss(
         function=LossDerivatives(loss, hessian), loss_function=TotalLoss(loss), link=declared,
         outputs=K, intercept=own_intercept(intercept, K),
         hessian=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
-    )  # fmt: skip
-    return Objective(made)
+    ))  # fmt: skip

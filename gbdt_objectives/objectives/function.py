@@ -343,12 +343,11 @@ def objective(
             raise TypeError(f"loss must be callable or None, found {type(loss).__name__}")
         _check_signature("loss", loss, names)
     K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
-    made = FunctionLoss(
+    found = Objective(FunctionLoss(
         function=function, loss_function=loss,
         link=UNDECLARED if link is None else read_link("link", link, K), outputs=K,
         intercept=own_intercept(intercept, K), named=tuple((name, None) for name in names),
-    )  # fmt: skip
-    found = Objective(made)
+    ))  # fmt: skip
     return found.with_rows(rows) if isinstance(rows, Mapping) else found
 
 

@@ -319,9 +319,8 @@ def ratio_objective(
         intercept = _checks.number("intercept", intercept)
     coupled.check_reduce(reduce)
     found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
-    loss = RatioLoss(
+    return Objective(RatioLoss(
         numerator=_row_function("numerator", numerator),
         denominator=_row_function("denominator", denominator), intercept=intercept, link=found,
         scale=_checks.choice("scale", scale, ("residual", "loss")), reduce=reduce,  # type: ignore[arg-type]
-    )  # fmt: skip
-    return Objective(loss)
+    ))  # fmt: skip
