@@ -182,8 +182,7 @@ def fit_lines(curve: LabelCurve) -> list[Line]:
 
 def rising_lines(curve: LabelCurve, lines: Sequence[Line]) -> list[Line]:
     """Those that rise; none if the class falls with the score."""
-    rises = rank_correlation(curve) > LEVEL
-    return [line for line in lines if line.rises] if rises else []
+    return [line for line in lines if line.rises] if rank_correlation(curve) > LEVEL else []
 
 
 def score_rises(curve: LabelCurve) -> bool:
@@ -251,8 +250,7 @@ def coarsen(curve: LabelCurve, step: int) -> LabelCurve:
 def one_class_cuts(curve: LabelCurve) -> Array:
     """The cuts that put every row into the class nearest to the mean."""
     mu, _ = moments(curve)
-    c = np.arange(1, len(curve.class_weight))
-    return np.where(c - 0.5 <= mu, 0, len(curve.low))
+    return np.where(np.arange(1, len(curve.class_weight)) - 0.5 <= mu, 0, len(curve.low))
 
 
 def isotonic_ends(curve: LabelCurve) -> Array:
