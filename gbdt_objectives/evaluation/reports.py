@@ -254,7 +254,6 @@ def _probability(
 
     every, event = ratios("prediction", n_bins=1), str(labels[1])
     of_event = "" if event == "1" else f"; label 1 is {event}"
-    drawn = ReliabilityDisplay.from_predictions
     parts = [
         _table(f"All rows: ratio is mean prediction / mean outcome{of_event}", "Predictions are "
             "too high on average if the ratio is above 1; the p-value, of the hypothesis that it "
@@ -263,7 +262,7 @@ def _probability(
             **_ratio_columns(every), "p of ratio = 1": every.p_value,
         }),
         _picture(
-            lambda ax: drawn(true, {"model": p}, ax=ax, **known),
+            lambda ax: ReliabilityDisplay.from_predictions(true, {"model": p}, ax=ax, **known),
             "Predicted against observed probability, with limits", "Each point is a bin of "
             "similar predictions with its limits of 95 %; predictions are too high where the point "
             "lies below the dashed diagonal.",
