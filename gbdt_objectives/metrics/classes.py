@@ -267,8 +267,7 @@ class MacroRecall(Accuracy):
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         F, G = super().ratio_costs(class_weight)
         present = class_weight > 0
-        share = class_weight.sum() / present.sum()
-        F[present] *= (share / class_weight[present])[:, None]
+        F[present] *= (class_weight.sum() / present.sum() / class_weight[present])[:, None]
         return F, G
 
 
