@@ -165,8 +165,7 @@ def _check_doors(probe: Probe, library: Any) -> None:
         return library.fitting.margin(estimator, X=X), predict(X), reader
 
     own = {"train": trained} if library.name in _registry.NAMES else {}
-    doors = {**own, name: fitted}
-    for last, run in doors.items():
+    for last, run in {**own, name: fitted}.items():
         door = f"adapters.{library.name}.{last}"
         try:
             f, p, reader = run()

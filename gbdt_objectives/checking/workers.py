@@ -38,8 +38,7 @@ def check_workers(probe: Probe) -> str | None:
             f"{expected:.4g}: value must give the loss and the weight of all workers' rows, "
             "counted once; add up with rows.sum(terms)"
         )
-    off = np.abs(np.concatenate([first, second]) - whole)
-    if off.max() > CLOSE * np.abs(whole).max():
+    if np.abs(np.concatenate([first, second]) - whole).max() > CLOSE * np.abs(whole).max():
         raise Failure(
             "the gradient of two workers is not that of one machine with their rows: measured and "
             "totals must be of all workers' rows; add up with rows.sum(terms)"
