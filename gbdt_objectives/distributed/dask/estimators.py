@@ -49,9 +49,8 @@ class _Fitting(estimators.Fitting):
 
     def start(self, objective: Objective, y: Any, w: Any) -> StartedObjective:
         earlier = self.continues(objective)
-        measured = self.measure(objective, y, w)
         started, begin = start_at(
-            measured, vars(self.estimator), self.training, earlier=earlier,
+            self.measure(objective, y, w), vars(self.estimator), self.training, earlier=earlier,
             base_margin=self.given.get("base_margin"),
         )  # fmt: skip
         self.parameters |= begin
