@@ -201,8 +201,7 @@ def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) ->
     """A rendered metric that sees a booster's margins plus what the objective adds to them."""
 
     def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
-        moved = margin + shift(data) if len(margin) else margin  # without rows it is flat
-        return rendered(moved, data)
+        return rendered(margin + shift(data) if len(margin) else margin, data)  # flat without rows
 
     return measure
 

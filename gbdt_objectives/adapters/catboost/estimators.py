@@ -84,8 +84,7 @@ class Fitting(_estimators.Fitting):
                 if isinstance(one, catboost.Pool):
                     _train.labels(one, name)
         elif self.metric is not None:
-            link = self.read_by(self.metric)
-            self.parameters["eval_metric"] = rendered(self.metric, link=link)
+            self.parameters["eval_metric"] = rendered(self.metric, link=self.read_by(self.metric))
         if self.stops(asked) and not asked.get("eval_fraction"):
             self.training.know(stops_on=self.metric)
             self.stops_on_sets("valid", None)

@@ -150,8 +150,7 @@ class Fitting(_estimators.Fitting):
     def find_classes(self, objective: Objective) -> Array:
         classes = super().find_classes(objective)
         weight = ("class_weight", "class_weight", self.estimator.class_weight)
-        name = type(self.estimator).__name__
-        Member(name=name, classes=classes.tolist(), parameters=[weight])
+        Member(name=type(self.estimator).__name__, classes=classes.tolist(), parameters=[weight])
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
