@@ -223,8 +223,7 @@ def _start_remedy(training: Training, best: float | None) -> str:
     )
     if best is not None and (library is None or library.takes_start):
         value = float(training.transform.inverse(np.array(best))) if training.transform else best
-        to = " to XGBoost" * (library is None)
-        remedy = f"pass base_score={value:.6g}{to}, or {remedy}"
+        remedy = f"pass base_score={value:.6g}{' to XGBoost' * (library is None)}, or {remedy}"
     if library is None or not library.takes_start:
         remedy += "; LightGBM's init_score would be missing from the predictions"
     if any((training.sets_with_start or {}).values()):  # else base_score has no effect
@@ -544,11 +543,10 @@ def row_start_is_added(training: Training) -> None:
         return
     is_known = library.adds_start and differs and training.estimator is asked.UNKNOWN
     if not (library.takes_start or is_known):
-        room = f"gbdt_objectives.adapters.{library.name}.train"
         raise ValueError(
             f"{name} is given, but it would be missing from the predictions: leave it out, "
             "boosting starts at the objective's intercept, which stays in the model"
-            + f"; for a start that differs by row use {room}"
+            + f"; for a start that differs by row use gbdt_objectives.adapters.{library.name}.train"
             * bool(library.adds_start)
         )
     warn(
