@@ -40,13 +40,8 @@ class Fitting(_estimators.Fitting):
     row_starts = "baseline", "baseline"
     arrange = staticmethod(lambda own, X, name="X": check_table(X, name))  # it takes them by name
 
-    @staticmethod
-    def classifies(estimator: Any) -> bool:
-        return isinstance(estimator, catboost.CatBoostClassifier)
-
-    @staticmethod
-    def encodes(objective: Objective) -> bool:
-        return False  # CatBoost gets the classes by name, and its file has them
+    classifies = staticmethod(lambda estimator: isinstance(estimator, catboost.CatBoostClassifier))
+    encodes = staticmethod(lambda objective: False)  # it gets the classes by name, for its file
 
     @classmethod
     def margin(cls, estimator: Any, **given: Any) -> Any:

@@ -19,10 +19,6 @@ STOPPING = _arguments.by_reason({
 })  # fmt: skip
 
 
-def check_stopping(estimator: Any) -> None:
-    _arguments.refuse_all(estimator.get_params(), STOPPING)
-
-
 def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
     """The learning rate, which CatBoost would choose anew, and nothing that needs held-out rows."""
     given = estimator.get_params()
@@ -41,7 +37,8 @@ LIBRARY = TrainingLibrary(
     # estimators
     kinds={kind.__name__: kind for kind in (
         estimators.CatBoostRegressor, estimators.CatBoostClassifier)},
-    fitting=estimators.Fitting, check_stopping=check_stopping,
+    fitting=estimators.Fitting,
+    check_stopping=lambda estimator: _arguments.refuse_all(estimator.get_params(), STOPPING),
     aliases={
         "objective": ("objective", "loss_function"),
         "metric": ("eval_metric", "custom_metric", "custom_loss"),

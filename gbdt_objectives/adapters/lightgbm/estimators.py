@@ -48,9 +48,7 @@ class Fitting(_estimators.Fitting):
     metrics_in_fit = True
     asked_of_rows = "predict", "decision_function"  # the latter in LightGBM >= 4.7
 
-    @staticmethod
-    def reads(fitted: object) -> bool:
-        return isinstance(fitted, Objective)
+    reads = staticmethod(lambda fitted: isinstance(fitted, Objective))
 
     def check(self) -> None:
         objective, asked = self.objective, self.estimator.get_params()

@@ -73,10 +73,7 @@ class Fitting(_estimators.Fitting):
             )
         super().__init__(estimator, library_fit, *args, **kwargs)
 
-    @staticmethod
-    def encodes(objective: Objective) -> bool:
-        return objective.n_classes is not None
-
+    encodes = staticmethod(lambda objective: objective.n_classes is not None)
     reads = staticmethod(lambda fitted: isinstance(fitted, Objective) and Fitting.encodes(fitted))
 
     @classmethod
