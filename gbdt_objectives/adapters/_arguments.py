@@ -194,8 +194,7 @@ def several(value: Any) -> list[Any]:
 def metrics_of(
     own: Sequence[str], functions: Sequence[Any], looked_at: Iterable[Any]
 ) -> dict[str, Any]:
-    """The facts of a plain call's metrics: the library's own by name, and functions, ours among
-    them. Early stopping looks at these names or functions."""
+    """The facts of a plain call's metrics: names, functions and ours, and which are looked at."""
     functions = [one.metric if isinstance(one, RenderedMetric) else one for one in functions]
     names = (one if isinstance(one, str) else getattr(one, "name", None) for one in looked_at)
     return {

@@ -182,8 +182,7 @@ NOT_MEASURED_HERE = NO_METRIC | {
 
 @cache
 def names_of_metric(name: str) -> tuple[str, ...]:
-    """What the installed LightGBM calls its metric of this name, which may be an alias; nothing if
-    it has none: it is asked."""
+    """What the installed LightGBM, which is asked, calls its metric of this name, if it has one."""
     if name.lower() in NOT_MEASURED_HERE:
         return (name,)
     quiet = {"verbosity": -1, "num_threads": 1}
