@@ -534,8 +534,7 @@ def trained_on(estimator: Any) -> dict[str, Any]:
 
 
 def check_name(estimator: object) -> None:
-    """Raise for the name of an objective that an estimator's library does not know, and warn of one
-    of which its classifier makes another."""
+    """Raise for an objective's name that its library lacks, or warn if a classifier changes it."""
     kind, objective = kind_of(estimator), getattr(estimator, "objective", None)
     found = None if kind is None else library_of(estimator)
     if kind is None or found is None or not isinstance(objective, str):

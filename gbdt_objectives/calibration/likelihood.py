@@ -72,8 +72,7 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
 
 
 def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
-    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,). Targets
-    are in [0, 1], weights have the sum 1."""
+    """Mean log loss of sigmoid(theta X + offset), X (d, n); targets in [0, 1], weights of sum 1."""
     o = np.broadcast_to(offset, target.shape) if np.any(offset) else None
 
     def loss(theta: Array) -> tuple[float, Array, Array]:

@@ -547,8 +547,7 @@ def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
 
 def rest_test(sums: Array) -> tuple[Array, Array]:
     """The ratio of all rows outside each segment, and the p-value of the same ratio inside, or nan.
-    D = A_s - u B_s, with u of all rows, is (1-k) (A_s - u B_s) - k (A_r - u B_r), k the segment's
-    share of B."""
+    D = A_s - u B_s, u of all rows, is (1-k) (A_s - u B_s) - k (A_r - u B_r), k the share of B."""
     every = sums.sum(axis=1, keepdims=True)
     A, B, b, a = score_sums(sums[:8])
     A_r, B_r, b_r, a_r = score_sums(np.maximum(every - sums, 0)[:8])

@@ -236,9 +236,8 @@ Part = tuple[slice, Array, Array]
 
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
-    """Means of z and of the target in each group of neighbouring rows, and its sum of shares. Of
-    many groups half of the limits are at equal distances in z: rows in the tails weigh most in a
-    slope."""
+    """Means of z and the target in each group of neighbouring rows, and its sum of shares. Of many
+    groups half of the limits are at equal distances in z: rows in tails weigh most in a slope."""
     starts = np.append(0, np.flatnonzero(z[1:] != z[:-1]) + 1)
     if len(starts) > GROUPS:
         places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)

@@ -107,8 +107,7 @@ def title_of(what: str, count: int) -> str:
 
 def short_names(labels: Array, width: int) -> list[str]:
     """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones, or
-    their positions where that would make two of them equal. A dollar is one, and begins no
-    formula."""
+    their positions if two would then be equal. A dollar is one, and begins no formula."""
     head, tail = (width - 1) // 2, width // 2
     full = [str(label) for label in labels]
     names = [x if len(x) <= width else f"{x[:head].rstrip()}…{x[-tail:].lstrip()}" for x in full]

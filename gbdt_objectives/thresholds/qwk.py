@@ -60,9 +60,8 @@ def moments(curve: LabelCurve) -> tuple[float, float]:
 
 
 def exact_cuts(curve: LabelCurve) -> Array:
-    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R
-    raising a row from class c-1 to c costs 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu: cuts are where
-    m is t_c."""
+    """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R a row
+    raised from c-1 to c costs 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu: cuts are where m is t_c."""
     mu, _ = moments(curve)
     ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
