@@ -214,9 +214,8 @@ def _start_remedy(training: Training, best: float | None) -> str:
         return f"leave {by} out, and training starts at the best constant"
     if training.function:
         return "pass objective=gbdt_objectives.objective(function, link=...), which starts there"
-    homes = {"Dask": "distributed.dask", "Spark": "distributed.spark"}
     home = "adapters.xgboost or .lightgbm" if library is None else f"adapters.{library.name}"
-    home = homes.get(training.engine, home)
+    home = {"Dask": "distributed.dask", "Spark": "distributed.spark"}.get(training.engine, home)
     remedy = (
         f"import train, cv or the estimator from gbdt_objectives.{home}, which start there and "
         "keep the intercept in the model"

@@ -117,9 +117,8 @@ class Fitting(_estimators.Fitting):
         return _train.start(objective, y, w, self.given, self.estimator.get_params(), self.training)
 
     def hand_over(self, loss: Any) -> None:
-        metric = rendered(self.metric, loss.shift)
         self.parameters |= dict.fromkeys(OBJECTIVES)
-        self.parameters |= {"loss_function": loss, "eval_metric": metric}
+        self.parameters |= {"loss_function": loss, "eval_metric": rendered(self.metric, loss.shift)}
 
     @contextmanager
     def around(self) -> Iterator[None]:

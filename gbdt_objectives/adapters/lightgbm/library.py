@@ -156,9 +156,8 @@ def read_trees(booster: lgb.Booster) -> Trees:
                          "without it")  # fmt: skip
     document = booster.dump_model()
     K = int(document["num_tree_per_iteration"])
-    trees = document["tree_info"]
     found = Trees(np.zeros(K), is_float32=False)
-    for k, tree in enumerate(trees):
+    for k, tree in enumerate(document["tree_info"]):
         nodes: dict[int, Any] = {}
         waiting = [tree["tree_structure"]]
         while waiting:

@@ -146,14 +146,13 @@ def delayed_parts(column: Any) -> list[Any]:
 
 def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
     """``function(**columns)`` of each partition, lazily: a collection like the first column."""
-    first = next(iter(columns.values()))
     for name, column in columns.items():
         check_column(name, column, columns)
     by_name = partial(function_of_parts, function, list(columns), np.dtype(dtype))
     if all(isinstance(column, dask.array.Array) for column in columns.values()):
         arrays = align_chunks(columns)
         return dask.array.map_blocks(by_name, *arrays.values(), meta=np.empty(0, dtype))
-    if not is_series(first):
+    if not is_series(next(iter(columns.values()))):
         raise TypeError(
             f"{', '.join(columns)} must be all Dask Series, or all Dask Arrays, found both: call "
             ".to_dask_array() of the series"
