@@ -85,8 +85,7 @@ def steeper(covariance: Array, stretch: float, n_models: int) -> float:
     left = covariance[0, 0] * covariance[1, 1] - explained
     if left <= 0:  # one class or score, or each class has a score of its own
         return stretch
-    less = 1 - (stretch**2 - 1) * explained / left
-    return stretch / math.sqrt(max(less, 1 / n_models))
+    return stretch / math.sqrt(max(1 - (stretch**2 - 1) * explained / left, 1 / n_models))
 
 
 class Cells(NamedTuple):

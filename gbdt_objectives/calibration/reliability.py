@@ -61,7 +61,6 @@ def curve_of(
     y, p, w = rows.y, rows.p, rows.weight
     _rows.check_both_labels("y_true", rows)
     w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
-    shift = math.log(w1 / w0)
     if strategy == "isotonic":
         found = _fit(rows)
         limits = _band(found, w1, w0, level)
@@ -74,7 +73,7 @@ def curve_of(
             b = _bins.bin_numbers(rows, n_bins, strategy)
             effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
-    low, high = (correct_probability(limit, shift=shift) for limit in limits)
+    low, high = (correct_probability(limit, shift=math.log(w1 / w0)) for limit in limits)
     return ReliabilityCurve(
         bins=found, low=low, high=high, ratio=calibration_ratio(y, p, sample_weight=w),
         probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",

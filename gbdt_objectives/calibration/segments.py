@@ -474,9 +474,8 @@ def segment_sums(
             stands = positive + (1 - positive) / rate**2
         return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands]
 
-    sums = rows.sums(g, G, terms)
     pairs = np.zeros((6, G)) if owner is None else pair_sums(rows, owner, g, G)
-    return np.append(sums, pairs, axis=0)
+    return np.append(rows.sums(g, G, terms), pairs, axis=0)
 
 
 def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:

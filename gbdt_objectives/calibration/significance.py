@@ -137,10 +137,9 @@ def calibration_error_test(
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
     sampled = bins if np.all(own.rate == 1) else sampled_bins(bins, own, b)
-    found = bins.rounded_down(error)
     return CalibrationErrorTest(
         error=error, null_error=float(null.mean()),
-        p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
+        p_value=float((1 + np.count_nonzero(null >= bins.rounded_down(error))) / (1 + n_resamples)),
         interval=np.array(find_interval(sampled, null, (1 - level) / 2, seed)),
     )  # fmt: skip
 
@@ -233,8 +232,7 @@ class SampledBins(BinSums):
         for _ in range(SHIFT_HALVINGS):
             middle = (low + high) / 2
             pi = expit(self.z + middle[self.bin])
-            n = self.stand(pi)
-            excess = np.bincount(self.bin, n * (self.cell_p - pi - gap[self.bin]))
+            excess = np.bincount(self.bin, self.stand(pi) * (self.cell_p - pi - gap[self.bin]))
             low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
         return np.asarray(expit(self.z + ((low + high) / 2)[self.bin]))
 
@@ -245,11 +243,10 @@ class SampledBins(BinSums):
 
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
         pi = self.probability(gap)
-        n = self.stand(pi)
         rng = np.random.default_rng(seed)
         added = self.pairs @ rng.standard_normal((self.pairs.shape[1], n_resamples))
         W, D = np.zeros(n_resamples), added
-        cells = zip(self.bin, self.cell_p, self.unit, self.rate, n, pi, strict=True)
+        cells = zip(self.bin, self.cell_p, self.unit, self.rate, self.stand(pi), pi, strict=True)
         for b, p, unit, rate, rows, true in cells:
             positive = unit * rng.poisson(rows * true / unit, n_resamples)
             negative = unit / rate * rng.poisson(rows * (1 - true) * rate / unit, n_resamples)
@@ -293,9 +290,8 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
     centre = float(np.average(z, weights=W))
     X = np.stack([z - centre, np.ones(len(z))])
     start = np.array([1.0, centre])
-    share = W / W.sum()
     D = np.diag(np.sqrt(np.array([4.0, 0.04]) / W.sum()))
-    loss = penalized(logistic_loss(X, positive / W, share, -log_rate), D, D @ start)
+    loss = penalized(logistic_loss(X, positive / W, W / W.sum(), -log_rate), D, D @ start)
     theta = minimize_convex(loss, [start], np.full(2, -np.inf))
     slope = max(float(theta[0]), 0.0)
     return slope, float(theta[1]) - slope * centre
