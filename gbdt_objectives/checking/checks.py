@@ -90,9 +90,8 @@ def check_row_order(probe: Probe) -> None:
     """Permuted rows give permuted results."""
     order = np.random.default_rng(1).permutation(ROWS)
     w = probe.w if probe.takes_weights else None
-    straight = probe.both(probe.f, w)
     shuffled = probe.of(order).both(probe.f[order], None if w is None else w[order], probe.y[order])
-    for part, a, b in zip(PARTS, straight, shuffled, strict=True):
+    for part, a, b in zip(PARTS, probe.both(probe.f, w), shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(
                 f"the {part} of a row depends on where the row stands: with other data, in cv and "
@@ -545,10 +544,9 @@ def _is_best(objective: Objective, y: Array, w: Array | None) -> bool:
 
 
 def _best_constant(objective: Objective, rows: Rows) -> str:
-    loss = FunctionLoss(function=objective.gradient_hessian, link=objective.link)
     if objective.outputs > 1:
         return "other margins"
-    best = find_start(loss, rows)
+    best = find_start(FunctionLoss(function=objective.gradient_hessian, link=objective.link), rows)
     return "no margin that was tried" if best is None else f"{best:.4g}"
 
 

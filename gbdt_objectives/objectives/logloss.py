@@ -201,13 +201,11 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 
     # sigma(c) <= sigma(c + o) <= exp(c + o)
     low = math.log(positive / total(lambda o, xp: xp.exp(o)))
-    high = math.log(positive / negative)
-    weight = positive + negative
 
     def excess(c: float) -> float:
-        return (total(lambda o, xp: 1 / (1 + xp.exp(-(c + o)))) - positive) / weight
+        return (total(lambda o, xp: 1 / (1 + xp.exp(-(c + o)))) - positive) / (positive + negative)
 
-    return float(brentq(excess, low - 1, high + 1, xtol=1e-13))
+    return float(brentq(excess, low - 1, math.log(positive / negative) + 1, xtol=1e-13))
 
 
 def softplus(q: Any, xp: Any = np) -> Any:

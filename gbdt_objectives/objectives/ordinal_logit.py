@@ -184,9 +184,8 @@ class OrdinalLogitLoss(Loss):
 
 def place(rows: Rows) -> list[Part]:
     """Sort the rows by class, stretch by stretch; their order is kept for the next margins."""
-    dtype = rows.f.dtype
     parts: list[Part] = []
-    for k, part in enumerate(rows.stretches(dtype)):
+    for k, part in enumerate(rows.stretches(rows.f.dtype)):
         if k not in rows.memo:
             classes = part.y.astype(np.uint8 if part.y.max(initial=0) < 256 else np.intp)
             order = np.argsort(classes, kind="stable")  # a radix sort, as integers are small
