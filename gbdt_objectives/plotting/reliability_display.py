@@ -220,10 +220,9 @@ def _draw_bins(
 ) -> None:
     """Points, the line through neighbours, limits; what is below ``low`` is on the edge."""
     p, frequency = curve.bins.probability, curve.bins.frequency
-    inside = (p >= low) & (frequency >= low)
     x = np.maximum(p, low)
     ax.vlines(x, np.maximum(curve.low, low), curve.high, color=color, alpha=0.35, lw=3)
-    shown = np.where(inside, frequency, np.nan)
+    shown = np.where((p >= low) & (frequency >= low), frequency, np.nan)
     ax.plot(x, shown, color=color, marker=marker, ms=4.5, lw=1.2, label=name)
     for chosen, at_edge in ((frequency < low, "v"), ((p < low) & (frequency >= low), "<")):
         _mark(ax, x[chosen], np.maximum(frequency, low)[chosen], at_edge, color)

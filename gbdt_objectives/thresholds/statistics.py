@@ -185,8 +185,7 @@ class ThresholdStatistics:
         if self.max_bins is None:
             return self + self._of_rows(s, y, terms)
         for rows in (slice(i, i + BLOCK) for i in range(0, len(s), BLOCK)):
-            part = [None if x is None else x[rows] for x in terms]
-            self += self._of_rows(s[rows], y[rows], part)
+            self += self._of_rows(s[rows], y[rows], [None if x is None else x[rows] for x in terms])
         return self
 
     def _of_rows(self, s: Array, y: Array, terms: list[Array | None]) -> ThresholdStatistics:
