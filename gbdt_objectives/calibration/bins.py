@@ -15,7 +15,6 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
@@ -168,7 +167,7 @@ def expected_calibration_error(
     return float(np.average(np.abs(bins.probability - bins.frequency), weights=bins.weight))
 
 
-def predicted_class(rows: LabelledRows) -> LabelledRows:
+def predicted_class(rows: _rows.LabelledRows) -> _rows.LabelledRows:
     """Whether the most probable class is right, and its probability; (n,) as it is."""
     if rows.p.ndim == 1:
         return rows
@@ -189,7 +188,7 @@ class PredictionCounts:
     rows: int
 
     @staticmethod
-    def of(rows: LabelledRows) -> PredictionCounts:
+    def of(rows: _rows.LabelledRows) -> PredictionCounts:
         p, positive, negative = _rows.group_ties(rows)
         negative += positive
         return PredictionCounts(p, p, negative, positive, rows.number)
@@ -229,7 +228,7 @@ def uniform_sums(n_bins: int, **columns: Any) -> Array:
     return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
 
 
-def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
+def bin_numbers(rows: _rows.LabelledRows, n_bins: int, strategy: Strategy) -> Array:
     """The bin of each row, numbered by rising probability, without the empty ones."""
     n_bins = check_bins(n_bins, strategy)
     if strategy == "uniform":

@@ -20,7 +20,6 @@ from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives._rows.values import table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import LabelledRows, group_ties, probability_rows, sums_by
 
 
 @dataclass(frozen=True)
@@ -125,11 +124,11 @@ def calibration_refinement(
       0.2375      0.02625       0.125   0.08625         0.25          0.1125           0.125
     """
     _checks.choice("loss", loss, ("brier_score", "log_loss"))
-    rows = probability_rows(y_true, probability, labels, sample_weight)
+    rows = _rows.probability_rows(y_true, probability, labels, sample_weight)
     if isinstance(partition, str):
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
-            p, positive, negative = group_ties(rows)
+            p, positive, negative = _rows.group_ties(rows)
             warn_if_continuous(partition, len(p), rows)
             del rows
             g = None
@@ -152,7 +151,7 @@ def calibration_refinement(
     return split(loss, ((rows.w * (rows.y == k), p) for k, p in enumerate(rows.p.T)), rows.w, g)
 
 
-def warn_if_continuous(partition: object, groups: int, rows: LabelledRows) -> None:
+def warn_if_continuous(partition: object, groups: int, rows: _rows.LabelledRows) -> None:
     n = len(rows.y) if rows.w is None else rows.w.sum()  # which may be counts
     if partition == "prediction" and 50 <= n < 2 * groups:
         _checks.warn(
@@ -181,7 +180,7 @@ def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | N
 
     sums = total, positive, p
     if g is not None:
-        W_g, A_g, B_g = sums_by(
+        W_g, A_g, B_g = _rows.sums_by(
             g, int(g.max()) + 1, lambda at: (total[at], positive[at], total[at] * p[at])
         )
         sums = W_g, A_g, B_g / W_g

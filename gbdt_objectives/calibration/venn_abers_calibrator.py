@@ -19,12 +19,11 @@ from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step, correct_positives, evaluate
 from gbdt_objectives.calibration import calibrators
-from gbdt_objectives.calibration.calibrators import Calibrator, Offset, warn_if_falling
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 
 
-class VennAbersCalibrator(Calibrator):
+class VennAbersCalibrator(calibrators.Calibrator):
     """Calibrator by two isotonic fits for each score, one for each label that the score might have.
 
     Use it where the map from score to probability has jumps, or where you want p_0 and p_1.
@@ -79,13 +78,13 @@ class VennAbersCalibrator(Calibrator):
     }  # fmt: skip
     _left_out: ClassVar = {"shift": 0.0}
 
-    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+    def _fit(self, rows: LabelledRows, offset: calibrators.Offset) -> None:
         self.shift_ = calibrators.one_shift(self, offset)
         positive = float(rows.w @ rows.y)
         check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
         _checks.not_classes("score", rows.p)
         distinct, *weights = group_ties(rows)
-        warn_if_falling(area(*weights))
+        calibrators.warn_if_falling(area(*weights))
         self.scores_, self.lower_, self.upper_ = find_venn_abers(distinct, *weights)
 
     def _step(self) -> Step:

@@ -35,7 +35,6 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows.rows import Rows, RowsOfParts
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import ABSENT
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters, stopping
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
@@ -119,7 +118,7 @@ class _Classifier(_Trained, SparkXGBClassifier):
 
 
 def spark_regressor(
-    objective: Objective = ABSENT, metric: Metric | None = None, **kwargs: Any
+    objective: Objective = _arguments.ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBRegressor:
     """XGBoost's Spark estimator for an objective in label units, such as ``qwk_objective()``.
 
@@ -174,7 +173,7 @@ def spark_regressor(
 
 
 def spark_classifier(
-    objective: Objective = ABSENT, metric: Metric | None = None, **kwargs: Any
+    objective: Objective = _arguments.ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBClassifier:
     """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(r)``.
 

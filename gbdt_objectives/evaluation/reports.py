@@ -34,7 +34,6 @@ from gbdt_objectives.metrics import ClassMetric, qwk_metric
 from gbdt_objectives.plotting import ReliabilityDisplay, ThresholdDisplay
 from gbdt_objectives.plotting.axes import svg
 from gbdt_objectives.thresholds import methods
-from gbdt_objectives.thresholds.methods import row_losses
 
 LEVEL = 0.95
 MARKED = 0.01  # segments are, of an adjusted p-value below it
@@ -211,7 +210,7 @@ def _limits(
     """A metric of the counts, and its limits: none where every row is right, as V is 0 there."""
     if (true == predicted).all():
         return value(C), math.nan, math.nan
-    V = variance_of_mean(row_losses(value, C)[true, predicted], w, unit)
+    V = variance_of_mean(methods.row_losses(value, C)[true, predicted], w, unit)
     return value(C), *normal_interval(value(C), math.sqrt(V), LEVEL)
 
 

@@ -21,7 +21,6 @@ from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request, by_reason
 from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
-from gbdt_objectives.adapters._train import start_margin, warn_if_few
 from gbdt_objectives.adapters.catboost.calls import RowWise, check_row_wise, explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -160,7 +159,7 @@ def start(
     training.know(loss=measured.equations, rows=read_labels(measured, y, w))
     earlier = given.get("init_model")
     if earlier is None:
-        return RowWise(measured, float(start_margin(measured)))
+        return RowWise(measured, float(_train.start_margin(measured)))
     if isinstance(earlier, str | PathLike):
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
@@ -207,7 +206,7 @@ def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[N
 def warn_of_few(model: Any, metric: Metric) -> None:
     """Warn if early stopping on the metric keeps the first few of many rounds."""
     *_, last = model.get_evals_result().values()
-    warn_if_few(model.get_best_iteration(), len(last[metric.name]), metric.name)
+    _train.warn_if_few(model.get_best_iteration(), len(last[metric.name]), metric.name)
 
 
 LINKS = {

@@ -18,18 +18,16 @@ from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._arguments import several
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
-from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.calls import ignored, names_in
 from gbdt_objectives.adapters.lightgbm.intercept import by_name
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
 OWN = {
     "objective", "class_weight", "n_estimators", "importance_type",
-    *ALIASES["metric"], *ALIASES["early_stopping_round"],
+    *table.ALIASES["metric"], *table.ALIASES["early_stopping_round"],
 }  # fmt: skip
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
@@ -179,7 +177,7 @@ def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-@drop_in(Fitting)
+@_estimators.drop_in(Fitting)
 @documented(
     REGRESSOR + QWK, _train.WORDS,
     stopping="``early_stopping_rounds`` or the callback ``lightgbm.early_stopping``",
@@ -189,7 +187,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
 
-@drop_in(Fitting)
+@_estimators.drop_in(Fitting)
 @documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""

@@ -19,7 +19,6 @@ from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
 from gbdt_objectives.adapters.lightgbm.calls import read_call
-from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.objectives import Objective
 
@@ -55,7 +54,7 @@ def check_offset(estimator: Any) -> None:
 
 # Models as data.
 
-KINDS = {"LGBMRegressor": LGBMRegressor, "LGBMClassifier": LGBMClassifier}
+KINDS = {"LGBMRegressor": estimators.LGBMRegressor, "LGBMClassifier": estimators.LGBMClassifier}
 
 
 def booster_of(model: Any) -> lgb.Booster:

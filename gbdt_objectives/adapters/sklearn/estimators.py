@@ -16,7 +16,6 @@ from gbdt_objectives._checks import Array, Earlier, Member
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
-from gbdt_objectives.adapters._estimators import OF_MARGINS, Estimator, drop_in
 from gbdt_objectives.adapters._library import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
@@ -59,7 +58,7 @@ class Fitting(_estimators.Fitting):
     model = ensemble.HistGradientBoostingRegressor
     fitted = "objective_"
     row_starts = "", ""
-    asked_of_rows = "predict", *OF_MARGINS
+    asked_of_rows = "predict", *_estimators.OF_MARGINS
     started: StartedObjective
     loss: Any = None  # as which scikit-learn was given the objective
     best: int | None = None  # the best round
@@ -253,7 +252,7 @@ def best_round(scores: Sequence[float], tol: float) -> tuple[int, int]:
     return best, next((k for k, score in enumerate(scores) if score != scores[0]), len(scores)) - 1
 
 
-def extended(kind: type[Estimator]) -> type[Estimator]:
+def extended(kind: type[_estimators.Estimator]) -> type[_estimators.Estimator]:
     """Give a subclass of one of scikit-learn's estimators our parameters and methods."""
     library: Any = kind.__base__
     call = signature(library.__init__)
@@ -282,7 +281,7 @@ def extended(kind: type[Estimator]) -> type[Estimator]:
         return plain
 
     kind.to_sklearn = to_sklearn
-    return drop_in(Fitting)(kind)
+    return _estimators.drop_in(Fitting)(kind)
 
 
 @extended

@@ -15,7 +15,6 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
-from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
@@ -148,7 +147,7 @@ def _set_classes(estimator: Any, K: Any) -> None:
         estimator.classes_ = np.arange(K)
 
 
-def saves_scores(kind: type[Estimator]) -> type[Estimator]:
+def saves_scores(kind: type[_estimators.Estimator]) -> type[_estimators.Estimator]:
     """Let a classifier save scores as a regressor: only the fitted objective can read them."""
     library: Any = kind.__base__
 
@@ -189,7 +188,7 @@ def _is_score(objective: object) -> bool:
     return isinstance(objective, Objective) and objective.link.is_of_objective
 
 
-@drop_in(Fitting)
+@_estimators.drop_in(Fitting)
 @documented(
     REGRESSOR + QWK, _train.WORDS,
     stopping="``early_stopping_rounds`` or the callback ``xgboost.callback.EarlyStopping``",
@@ -201,7 +200,7 @@ class XGBRegressor(xgb.XGBRegressor):
 
 
 @saves_scores
-@drop_in(Fitting)
+@_estimators.drop_in(Fitting)
 @documented(
     CLASSIFIER, _train.WORDS,
     parameters="max_depth=1, learning_rate=0.1", own="""

@@ -18,7 +18,6 @@ from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LT, MEMBER, Trees
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.calls import note, read_call
-from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor, _set_classes
 from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
 
 
@@ -60,7 +59,7 @@ def check_start(log_odds: float) -> None:
 
 # Models as data.
 
-KINDS = {"XGBRegressor": XGBRegressor, "XGBClassifier": XGBClassifier}
+KINDS = {"XGBRegressor": estimators.XGBRegressor, "XGBClassifier": estimators.XGBClassifier}
 NO_MARGIN = ("multi:softmax", "binary:hinge")
 """Objectives of models that predict a class, of margins that are something else."""
 
@@ -173,7 +172,7 @@ def restore(
         model.objective = objective
     if classes is not None and objective is not None:
         model.objective_ = objective
-        _set_classes(model, len(classes))
+        estimators._set_classes(model, len(classes))
     elif classes is not None:
         model.objective = intercept.objective_of(model._Booster)
         model.n_classes_ = len(classes)
