@@ -1,5 +1,4 @@
-"""Curves of a score: pools of neighbouring scores, and natural splines in their normal scores,
-which do not depend on the scale of the score."""
+"""Curves of a score: pools of neighbours, rising fits, natural splines in the normal scores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The best classes for a metric, given the probabilities of classes: of rows that are all there,
-and by a rule for new ones."""
+"""The best classes for a metric, given class probabilities: of all rows, and by a rule for new."""
 
 from __future__ import annotations
 

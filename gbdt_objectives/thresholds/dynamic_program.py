@@ -1,5 +1,4 @@
-"""The best decisions for any ratio-of-sums metric: Dinkelbach's iteration; cuts by a dynamic
-program inside it."""
+"""The best decisions for a ratio of sums: Dinkelbach's iteration, for cuts a dynamic program."""
 
 from __future__ import annotations
 
