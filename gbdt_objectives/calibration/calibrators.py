@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Offset = float | Array  # of log-odds in the sample; (n,) if rates differ by row
 INPUT_SPACES = ("probability", "margin")
-read_input_space = _json.read_one_of(*INPUT_SPACES)
 
 
 class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
@@ -109,7 +108,8 @@ class LogOddsCalibrator(Calibrator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._saved = {**cls._saved, "score_range": _json.read_range}
+        read_space = _json.read_one_of(*INPUT_SPACES)
+        cls._saved = {"input_space": read_space, **cls._saved, "score_range": _json.read_range}
         cls._left_out = {**cls._left_out, "score_range": None}
 
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
@@ -296,7 +296,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     (array([0.1287, 0.3713]), -1.9128)
     """
 
-    _saved: ClassVar = {"input_space": read_input_space, "shift": _json.read_number}
+    _saved: ClassVar = {"shift": _json.read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         z = self._log_odds(rows.p)
@@ -351,9 +351,7 @@ class LogitCalibrator(LogOddsCalibrator):
     (array([0.3, 0.5, 0.7]), 0.3856)
     """
 
-    _saved: ClassVar = {
-        "input_space": read_input_space, "slope": _json.read_number, "intercept": _json.read_number,
-    }  # fmt: skip
+    _saved: ClassVar = {"slope": _json.read_number, "intercept": _json.read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
@@ -406,10 +404,7 @@ class BetaCalibrator(LogOddsCalibrator):
     array([0.1   , 0.3   , 0.4425, 0.7   ])
     """
 
-    _saved: ClassVar = {
-        "input_space": read_input_space,
-        "a": read_not_negative, "b": read_not_negative, "c": _json.read_number,
-    }  # fmt: skip
+    _saved: ClassVar = {"a": read_not_negative, "b": read_not_negative, "c": _json.read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)

@@ -80,8 +80,8 @@ class SplineCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": calibrators.read_input_space, "shrink": _json.read_flag,
-        "knots": _json.read_numbers, "slopes": _json.read_numbers, "start": _json.read_number,
+        "shrink": _json.read_flag, "knots": _json.read_numbers, "slopes": _json.read_numbers,
+        "start": _json.read_number,
     }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 
