@@ -289,7 +289,9 @@ def counted_rows(y: Any, p: Any, sample_weight: ArrayLike | None) -> Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class MeanMetric(Metric):
-    """A weighted mean over rows: total / n of its sums."""
+    """A weighted mean of losses of rows: total / n of its sums."""
+
+    greater_is_better: ClassVar[bool] = False
 
     def of_sums(self, sums: Any) -> float:
         total, n = sums.tolist()

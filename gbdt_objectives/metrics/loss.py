@@ -27,7 +27,6 @@ class SquaredErrorMetric(MeanMetric):
     """Mean squared error; made by :func:`squared_error_metric`."""
 
     name: ClassVar[str] = "squared_error"
-    greater_is_better: ClassVar[bool] = False
     link: ClassVar[Link | None] = IDENTITY
 
     def sums(self, rows: Rows) -> Any:
@@ -56,7 +55,6 @@ class WeightedLoglossMetric(MeanMetric):
     """Logloss with kept negatives weighted back; made by :func:`weighted_logloss_metric`."""
 
     name: ClassVar[str] = "weighted_logloss"
-    greater_is_better: ClassVar[bool] = False
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
     _corrects = property(attrgetter("negative_keep_rate"))
@@ -215,7 +213,6 @@ def loss_metric(objective: Objective) -> LossMetric:
 class ClassProbabilityMetric(MeanMetric):
     """A mean over the rows of (n, K) predictions; labels are 0..K-1."""
 
-    greater_is_better: ClassVar[bool] = False
     link: ClassVar[Link | None] = Link.softmax(None)
     n_classes: int | None = None
 
