@@ -748,8 +748,7 @@ def rate_is_of_the_frequent_class(training: Training) -> None:
     if loss.keep_rate is None or not len(rows):
         return
     if rows.w is not None:
-        positive = to_host(rows.y) == 1
-        Sampling(weights=to_host(rows.w), positive=positive, rate=loss.keep_rate(rows))
+        Sampling(weights=to_host(rows.w), positive=to_host(rows.y) == 1, rate=loss.keep_rate(rows))
     if loss.intercept is None and training.library:  # a plain call, which does not measure it
         with suppress(ValueError):  # of one class only
             loss.measured(replace(rows, f=None))  # asks of which class the rate is

@@ -106,10 +106,9 @@ class SegmentShift(_json.SavedAsJSON):
             check_comparable(keys(self.segments)[0], keys(distinct[at < 0])[0])
         return np.asarray(s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes])
 
-    _saved: ClassVar = {
-        key: lambda key, value: value
-        for key in ("dtype", "segments", "shifts", "shrinkage", "handle_unknown")
-    }
+    _saved: ClassVar = dict.fromkeys(
+        ("dtype", "segments", "shifts", "shrinkage", "handle_unknown"), lambda key, value: value
+    )
 
     def _values(self) -> list[Any]:
         segments = write_labels(self.segments, "segments must be all numbers")
