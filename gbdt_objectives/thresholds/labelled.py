@@ -87,12 +87,13 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
     def to_sql(self, score: str) -> str:
         """The class of each ``score``, a column as it stands in SQL, as an expression of SQL.
 
-        NULL has the class NULL. Cuts have an exponent, so that a FLOAT is compared as a DOUBLE.
-        :meth:`apply` refuses NaN, which databases put above all numbers: leave such rows out.
+        NULL has the class NULL. Numbers have an exponent, so that a FLOAT is compared as a DOUBLE,
+        and 0e0 makes numbers of a text column of SQLite. Leave out rows with NaN, which databases
+        put above all numbers, and text that is no number, which is 0 in SQLite.
 
         >>> from gbdt_objectives.thresholds import Thresholds
-        >>> Thresholds([0.5], ["low", "high"]).to_sql("p")
-        "CASE WHEN p IS NULL THEN NULL WHEN p < 5.0000000000000000e-01 THEN 'low' ELSE 'high' END"
+        >>> print(Thresholds([0.5], ["no", "yes"]).to_sql("p"))
+        CASE WHEN p IS NULL THEN NULL WHEN p + 0e0 < 5.0000000000000000e-01 THEN 'no' ELSE 'yes' END
         """
         if not isinstance(score, str) or not score.strip():
             raise TypeError(f"score must be the name of a column, found {shown(score)}")
@@ -103,7 +104,7 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
         words = [str(name).replace("'", "''") for name in names]
         names = [f"'{word}'" for word in words] if isinstance(names[0], str) else words
         parts = [
-            f"WHEN {score} < {cut:.16e} THEN {name}"
+            f"WHEN {score} + 0e0 < {cut:.16e} THEN {name}"
             for before, cut, name in zip([-np.inf, *self.values], self.values, names, strict=False)
             if before < cut < np.inf
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sqlite3
 
 import numpy as np
 import pytest
@@ -64,8 +65,24 @@ def test_sql_gives_the_classes_of_apply(cuts, labels, dtype):
 def test_sql_has_no_class_that_is_never_predicted():
     text = Thresholds([-np.inf, 0.5, 0.5, np.inf], list("abcde")).to_sql("s")
     assert text == (
-        "CASE WHEN s IS NULL THEN NULL WHEN s < 5.0000000000000000e-01 THEN 'b' ELSE 'd' END"
+        "CASE WHEN s IS NULL THEN NULL WHEN s + 0e0 < 5.0000000000000000e-01 THEN 'b' ELSE 'd' END"
     )
+
+
+@each("kind", ["TEXT", "REAL", "NUMERIC", "INTEGER", "VARCHAR(20)", ""])
+def test_sql_of_text_in_sqlite(kind):
+    """SQLite compares a column of text as text, and a CSV is imported as text."""
+    thresholds = Thresholds([-2.5, 0.1, 2.5, 10.5], ["a", "b", "c", "d", "e"])
+    score = np.array([-10.0, -2.5, -0.3, 0.1, 1e-7, 0.5, 2.5, 3.0, 9.9, 11.0, 100.0, 1e30])
+    db = sqlite3.connect(":memory:")
+    db.execute(f"create table t (s {kind})")
+    for rows in (map(str, score.tolist()), score.tolist(), score.astype("float32").tolist()):
+        db.executemany("insert into t values (?)", [(value,) for value in rows])
+    db.execute("insert into t values (NULL)")
+    query = f"select {thresholds.to_sql('s')} from t order by rowid"
+    found = [one for (one,) in db.execute(query)]
+    expected = [*thresholds.apply(score).tolist() * 2, *thresholds.apply(score.astype("float32"))]
+    assert found == [*expected, None]
 
 
 @each("labels, score, words", [
