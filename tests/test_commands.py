@@ -357,6 +357,20 @@ class TestFiles:
         write("semicolons.csv", grades, delimiter=";")
         assert report("thresholds oof.tsv --label y --score p") == expected
         assert report("thresholds semicolons.csv --delimiter ';' --label y --score p") == expected
+        plain, known = Path("semicolons.csv").read_text(), "--label y --score p"
+        for first in ("sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\r\n"):
+            Path("excel.csv").write_text(first + plain)
+            for options in (known, f"{known} --delimiter ';'"):
+                assert report(f"thresholds excel.csv {options}") == expected
+        Path("excel.csv").write_text("sep=,\n" + Path("oof.csv").read_text())
+        assert report(f"thresholds excel.csv {known}") == expected
+        for text, words in {
+            "sep=;\ny;p\n1;2\n1\n": "has 1 values in line 4", "sep=;\n": "excel.csv is empty",
+            "sep=;\n\ny;p\n": "starts with a blank line", "": "excel.csv is empty",
+            "sep=;;\ny;p\n1;2\n": "it has sep=;;, separated by ','",
+        }.items():  # fmt: skip
+            Path("excel.csv").write_text(text)
+            assert words in refused(f"thresholds excel.csv {known}")
 
     def test_a_file_is_replaced_by_force_only(self, grades) -> None:
         Path("saved.json").write_text("mine")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -224,19 +225,23 @@ def _open(path: str) -> Iterator[TextIO]:
 
 
 def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others: bool) -> Table:
-    separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
-    if len(separator) != 1:
+    if delimiter is not None and len(delimiter) != 1:
         raise InputError(
-            f"--delimiter must be one character, found {separator!r}: for instance ; or, a tab, "
+            f"--delimiter must be one character, found {delimiter!r}: for instance ; or, a tab, "
             "$'\\t'"
         )
     csv.field_size_limit(2**31 - 1)  # essays may be longer than the module's own limit
     with _open(path) as file:
-        reader = csv.reader(file, delimiter=separator, strict=True)
+        first = file.readline()
+        said = re.fullmatch(r'("?)sep=(.)\1\s*', first)  # as Excel writes it
+        separator = delimiter or (said[2] if said else "\t" if path.endswith(".tsv") else ",")
+        reader = csv.reader(filter(None, chain([first], file)), delimiter=separator, strict=True)
+        if said:
+            next(reader)
         try:
             header = next(reader, [])
             if not header:
-                found = "starts with a blank line" if reader.line_num else "is empty"
+                found = "starts with a blank line" if reader.line_num > bool(said) else "is empty"
                 raise InputError(f"{path} {found}: its first line must name the columns")
             other = next((f": give --delimiter ${c!r}" for c in ",;\t|" if c in header[0]), "")
             _check_names(path, header, used, others, f", separated by {separator!r}{other}")
