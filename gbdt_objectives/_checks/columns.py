@@ -6,6 +6,7 @@ at evaluation sets, and where a library has failed, the columns are looked at he
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ LABELS = {"y", "y_true", "y_val"}
 UNREAD = EVALUATION | MARGINS
 """Arguments of our own functions whose columns only the libraries read."""
 KINDS = ("X", "labels", "weights", "margins")
+SPEAKS_OF_TEXT = re.compile("convert string|Arrow type|categorical_feature|dtypes|bytes/strings")
 MODELS = ("self", "model", "estimator", "first")
 
 
@@ -70,6 +72,8 @@ def check_columns(
     for rows, kind, name, column in sorted(columns_of(given), key=lambda found: found[1]):
         n = rows_of(column)
         other, wanted = first.setdefault(rows, (name, n))
+        if error and KINDS[kind] == "X":
+            check_form(column, name, names, str(error))
         if not n and not several() and (error or KINDS[kind] != "X"):
             raise ValueError(f"{name} is empty: there must be at least one row")
         by_output = KINDS[kind] == "margins" and np.ndim(column) == 1  # one output after another
@@ -104,6 +108,29 @@ def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
             f"pandas.DataFrame({name}, columns={shown(list(names))}) if they are in this order"
         )
     return X
+
+
+def check_form(X: Any, name: str, names: Sequence[Any] | None, error: str) -> None:
+    """Raise for what is no table, and for columns of text of which a library has spoken."""
+    row = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if isinstance(row, Mapping):
+        raise TypeError(
+            f"{name} is a {type(X).__name__}{' of dicts' * (row is not X)}, not a table: pass "
+            f"pandas.DataFrame({name}){'' if names is None else [list(names)]}"
+        )
+    known = column_names(X)
+    cells = [X[column][:1] for column in known] if known else np.asarray(X, object)[:1].T
+    text = [
+        column
+        for column, cell in zip(known or range(len(cells)), cells, strict=True)
+        if not (hasattr(X, "iloc") and hasattr(cell.dtype, "categories"))
+        and isinstance(np.asarray(cell).ravel()[0], str)
+    ]
+    if text and SPEAKS_OF_TEXT.search(error):
+        raise ValueError(
+            f"{name} has text in its columns {shown(text)}: pass numbers or, where the training "
+            "rows X_train had categories, a pandas.DataFrame of theirs, .astype(X_train.dtypes)"
+        )
 
 
 def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | None:

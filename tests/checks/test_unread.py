@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import lightgbm as lgb
@@ -14,11 +17,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from gbdt_objectives import CalibratedClassifier
+from gbdt_objectives import CalibratedClassifier, QWKClassifier
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor, train
 from gbdt_objectives.adapters.sklearn import HistGradientBoostingRegressor
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 from gbdt_objectives.objectives import weighted_logloss_objective
+from gbdt_objectives.serving import load
 from tests.cases import each
 
 rng = np.random.default_rng(0)
@@ -142,3 +146,39 @@ def test_rows_that_a_pipeline_reads_are_not_asked() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert 0 <= CalibratedClassifier(model, cv=2).fit(texts, y).score(texts, y) <= 1
+
+
+def forms(X: pd.DataFrame) -> dict[str, Any]:
+    """Rows with a category in forms which no booster reads."""
+    words = X.astype({"c": str})
+    return {
+        "records": X.to_dict("records"), "dict": X.to_dict("list"), "text": words,
+        "objects": X.astype(object).to_numpy(), "lists": X.astype(object).to_numpy().tolist(),
+        "arrow": pytest.importorskip("pyarrow").Table.from_pandas(words),
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("form", ["records", "dict", "text", "objects", "lists", "arrow"])
+def test_rows_in_another_form_are_told_what_to_make_of_them(form: str, tmp_path: Path) -> None:
+    X_train = X.assign(c=pd.Categorical(np.where(np.arange(N) % 3, "u", "v")))
+    model = QWKClassifier(lightgbm(LGBMRegressor), cv=2).fit(X_train, y)
+    model.export(tmp_path / "model", X_train)
+    given, wanted = forms(X_train)[form], model.predict(X_train)
+    for loaded in (model, load(tmp_path / "model")):
+        with pytest.raises((ValueError, TypeError), match="DataFrame") as told:
+            loaded.predict(given)
+        if form in ("records", "dict"):
+            typed = re.search(r"pass (pandas\.\S+(?:, \S+)*\]\])", str(told.value))
+            assert typed is not None
+            given_again = eval(typed[1], {"pandas": pd, "X": given})
+            with pytest.raises(ValueError, match=r"text in its columns \['c'\].*astype") as told:
+                loaded.predict(given_again)
+        else:
+            assert "text in its columns" in str(told.value)
+            rows = given.to_pandas() if form == "arrow" else given
+            given_again = pd.DataFrame(rows, columns=X_train.columns)
+        again = given_again.astype(X_train.dtypes)
+        np.testing.assert_array_equal(loaded.predict(again), wanted)
+    program = runpy.run_path(str(tmp_path / "model" / "predict.py"))
+    np.testing.assert_array_equal(program["Model"](tmp_path / "model").predict(given), wanted)
