@@ -100,3 +100,19 @@ def test_rates_of_swapped_labels_are_refused() -> None:
     copied = np.repeat([0, 1], [1000, 1000])  # by an oversampler
     assert priors.measured_keep_rates(full, copied) == {0: 1, 1: 50}
     assert priors.measured_keep_rates(full, np.repeat(full, 2)) == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize("digits", [2, 3])
+def test_probabilities_written_with_few_digits_are_read_whatever_their_rows_sum_to(digits) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(5), 300)
+    y = p.argmax(axis=1)
+    written = p.round(digits).astype(np.float32)
+    off = np.abs(written.sum(axis=1) - 1).max()
+    assert off > 10.0**-digits / 2  # or there is nothing to allow
+    metric = metrics.class_logloss_metric(5, input_space="probability")
+    exact = -np.log(written[np.arange(300), y].astype(float)).mean()
+    assert metric(y, written) == pytest.approx(exact, rel=2 * off)
+    spoilt = written.copy()
+    spoilt[7, 0] += 0.1
+    with pytest.raises(ValueError, match=r"rows of y_pred must sum to 1, found 1\.\d* at row 7"):
+        metric(y, spoilt)
