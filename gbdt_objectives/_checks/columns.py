@@ -15,7 +15,7 @@ import numpy as np
 from gbdt_objectives._checks import arrays, values
 from gbdt_objectives._checks.arrays import Array, column_names, is_dask, not_flat, on_device, shown
 from gbdt_objectives._checks.users import warn
-from gbdt_objectives._rows.workers import several
+from gbdt_objectives._rows.workers import several, workers
 
 EVALUATION = {
     "eval_set", "sample_weight_eval_set", "base_margin_eval_set", "eval_sample_weight",
@@ -48,7 +48,9 @@ def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[int | None, int, str,
                 "sample_weight" in name,
                 name in MARGINS,
             )
-            if any(of) and column is not None and not is_dask(column) and not on_device(column):
+            if isinstance(column, tuple) or column is None:  # a wrong form, which fit refuses
+                continue
+            if any(of) and not is_dask(column) and not on_device(column):
                 yield rows, of.index(True), called, column
 
 
@@ -58,6 +60,11 @@ def rows_of(column: Any) -> int:
     if shape is None:
         return len(column) if hasattr(column, "__len__") else 1
     return int(shape[0]) if shape else 1
+
+
+def is_part() -> bool:
+    """Whether the rows may be those of one worker, who may have none."""
+    return several() or workers()
 
 
 def check_columns(
@@ -74,7 +81,7 @@ def check_columns(
         other, wanted = first.setdefault(rows, (name, n))
         if error and KINDS[kind] == "X":
             check_form(column, name, names, str(error))
-        if not n and not several() and (error or KINDS[kind] != "X"):
+        if not n and not is_part() and (error or KINDS[kind] != "X"):
             raise ValueError(f"{name} is empty: there must be at least one row")
         by_output = KINDS[kind] == "margins" and np.ndim(column) == 1  # one output after another
         if n != wanted and not (by_output and wanted and n % wanted == 0):
@@ -84,7 +91,8 @@ def check_columns(
             check_table(column, name, names if "feature names" in str(error) else None)
         elif KINDS[kind] == "labels":
             y = arrays.as_array(name, column)
-            of_classes = hasattr(model, "predict_proba") and (fits or classes is None)
+            of_classes = error is not None and hasattr(model, "predict_proba")
+            of_classes = of_classes and (fits or classes is None)
             check_labels(name, y.ravel(), of_classes)
             if error:
                 check_kind(name, y, model, classes)
@@ -119,6 +127,8 @@ def check_form(X: Any, name: str, names: Sequence[Any] | None, error: str) -> No
             f"pandas.DataFrame({name}){'' if names is None else [list(names)]}"
         )
     known = column_names(X)
+    if known is None and (not isinstance(X, np.ndarray | list) or np.ndim(X) != 2):
+        return
     cells = [X[column][:1] for column in known] if known else np.asarray(X, object)[:1].T
     text = [
         column
@@ -136,7 +146,7 @@ def check_form(X: Any, name: str, names: Sequence[Any] | None, error: str) -> No
 def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | None:
     """Numbers that are there and finite, of any shape; libraries read some forms that we do not."""
     array = arrays.as_array(name, column)
-    if not array.size and not several():
+    if not array.size and not is_part():
         raise ValueError(f"{name} is empty, which libraries take for none: leave it out")
     if array.dtype.kind == "O":
         is_there(name, array.ravel(), "give each row a number, or leave it out")
@@ -173,7 +183,8 @@ def check_kind(name: str, y: Array, model: Any, classes: Any) -> None:
     if hasattr(model, "predict_proba") and classes is not None:
         known = "the classes of the model"
         values.positions(name, y.ravel(), np.asarray(classes), known, "pass labels of these")
-    elif hasattr(model, "predict") and y.dtype.kind not in "biuf":
+    of_numbers = hasattr(model, "predict") and not hasattr(model, "predict_proba")
+    if of_numbers and y.dtype.kind not in "biuf":
         raise arrays.not_real(name, y)
 
 

@@ -171,7 +171,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     fits = called.endswith(".fit") and "X" in parameters
-    inherited = not str(function.__module__).startswith(ROOT)
+    inherited = not fits and not str(function.__module__).startswith(ROOT)
     if function in GUARDED or called in HOT:
         return function
     if function in MADE:
@@ -198,11 +198,12 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(error, TypeError) and PYTHONS.search(str(error)):
                 raise TypeError(say_call(function, args, kwargs) or str(error)) from error
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            if not is_raised_here(error) and (said := explained(given, error, fits)):
-                raise said from error
-            if isinstance(error, TypeError | ValueError):
-                say_order(error, given, order)
-            raise
+            said = None if is_raised_here(error) else explained(given, error, fits)
+            if isinstance(said or error, TypeError | ValueError):
+                say_order(said or error, given, order)
+            if said is None:
+                raise
+            raise said from error
         finally:
             if told is not None:
                 TOLD.reset(told)

@@ -236,7 +236,8 @@ def class_offset(
     if class_keep_rates is not None and not both:
         rates = _rows.read_class_rates(class_keep_rates, classes.tolist())
         kept = int(rates.argmax())
-        Sampling(weights=rows.w, positive=rows.y == kept, rate=(rates / rates[kept])[rows.y])
+        each = (rates / rates[kept])[rows.y.astype(int)]
+        Sampling(weights=rows.w, positive=rows.y == kept, rate=each)
         return np.log(rates)
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:

@@ -343,7 +343,7 @@ class Objective(Shown):
             rows = read_rows(self, y, f, w)
             if getattr(rows.f, "shape", ())[1:] == (1,):  # a table, beside labels (n,)
                 rows = replace(rows, f=rows.f[:, 0])
-            loss = self._for(rows)
+            loss = self._for(by_hand(self, rows) if asks else rows)
             with _workers.summing(loss.name):
                 return loss.value(rows)
 

@@ -117,7 +117,7 @@ def test_labels_must_be_0_to_K_minus_1_in_order(lib: Library, ordinal) -> None:
             (y, ValueError, r"y holds 4 at row .*\[0, 1, 2, 3\]: encode"),
             (y - 2, ValueError, "y holds -1 at row"),
             (np.where(np.arange(600) == 3, 0.5, y - 1), ValueError, "y holds 0.5 at row 3"),
-            (np.where(np.arange(600) == 3, np.nan, y - 1), ValueError, "y holds nan at row 3"),
+            (np.where(np.arange(600) == 3, np.nan, y - 1), ValueError, "nan at row 3"),
             (words, TypeError, "y has dtype <U4, .*: encode .* as 0 to 3"),
         ):
             with pytest.raises(error, match=message):

@@ -588,7 +588,7 @@ PAIR = [(X_VAL, Y_VAL)]
 
     ({}, {"eval_set": [(X_VAL[:, :2], Y_VAL)]}, "eval_set: X has 2 features"),
     ({}, {"eval_set": PAIR, "eval_sample_weight": [-1 * Y_VAL]},
-     "eval_sample_weight must not be negative"),
+     "eval_sample_weight.* must not be negative"),
     ({"cv": [(np.arange(100), np.arange(99, 200))]}, {}, "rows on both sides"),
     ({"cv": [(np.arange(100), np.arange(20_000, 20_005))]}, {}, "row numbers outs"),
     ({"cv": []}, {}, "cv gives 0 splits"),
