@@ -91,21 +91,21 @@ def check_columns(
             check_table(column, name, names if "feature names" in str(error) else None)
         elif KINDS[kind] == "labels":
             y = arrays.as_array(name, column)
-            of_classes = error is not None and hasattr(model, "predict_proba")
-            of_classes = of_classes and (fits or classes is None)
+            of_classes = hasattr(model, "predict_proba") and (fits or classes is None)
+            of_classes = of_classes and (error is not None or rows is not None)  # else fit says it
             check_labels(name, y.ravel(), of_classes)
             if error:
-                check_kind(name, y, model, classes)
+                check_kind(name, y, model, classes, str(error))
             classes = np.unique(y) if classes is None and error else classes
         else:
             numbers = check_numbers(name, column, error is not None)
-            if numbers is not None and KINDS[kind] == "weights":
+            if numbers is not None and numbers.size and KINDS[kind] == "weights":
                 arrays.weights(name, numbers if error else numbers.ravel(), n)
 
 
 def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
     """A table as it is, unless it is one column, or an array without the ``names`` of columns."""
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
+    if getattr(X, "ndim", 2) == 1 and getattr(X.dtype, "kind", "O") in "biuf":
         raise ValueError(
             f"{name} must be two-dimensional, found shape {X.shape}: pass a table, such as "
             f"{name}.reshape(-1, 1) for one feature"
@@ -134,7 +134,7 @@ def check_form(X: Any, name: str, names: Sequence[Any] | None, error: str) -> No
         column
         for column, cell in zip(known or range(len(cells)), cells, strict=True)
         if not (hasattr(X, "iloc") and hasattr(cell.dtype, "categories"))
-        and isinstance(np.asarray(cell).ravel()[0], str)
+        and any(isinstance(value, str) for value in np.asarray(cell).ravel())
     ]
     if text and SPEAKS_OF_TEXT.search(error):
         raise ValueError(
@@ -174,7 +174,7 @@ def check_labels(name: str, y: Array, of_classes: bool = False) -> None:
     is_there(name, y, remedy)
 
 
-def check_kind(name: str, y: Array, model: Any, classes: Any) -> None:
+def check_kind(name: str, y: Array, model: Any, classes: Any, error: str) -> None:
     """Raise for labels that are not of the kind which a library has refused."""
     if y.ndim != 1 and y.shape[1:] != (1,):
         raise not_flat(name, y.shape)
@@ -183,8 +183,8 @@ def check_kind(name: str, y: Array, model: Any, classes: Any) -> None:
     if hasattr(model, "predict_proba") and classes is not None:
         known = "the classes of the model"
         values.positions(name, y.ravel(), np.asarray(classes), known, "pass labels of these")
-    of_numbers = hasattr(model, "predict") and not hasattr(model, "predict_proba")
-    if of_numbers and y.dtype.kind not in "biuf":
+    encodes = not hasattr(model, "predict_proba") or "Invalid classes" in error
+    if hasattr(model, "predict") and encodes and y.dtype.kind not in "biuf":
         raise arrays.not_real(name, y)
 
 

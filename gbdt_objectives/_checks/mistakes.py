@@ -171,7 +171,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     fits = called.endswith(".fit") and "X" in parameters
-    inherited = not fits and not str(function.__module__).startswith(ROOT)
+    read_by = (ROOT, "sklearn") if fits else ROOT  # scikit-learn's fits check their rows
+    inherited = not str(function.__module__).startswith(read_by)
     if function in GUARDED or called in HOT:
         return function
     if function in MADE:

@@ -479,7 +479,7 @@ def rounding_of_sums(p: Array) -> float:
     last one per class."""
     for unit in (0.01, 0.001):
         if np.allclose(p, np.rint(p / unit) * unit, rtol=0, atol=1e-7):  # written as float32 too
-            return p.shape[1] / 2 * unit + SUM_TOLERANCE
+            return int(p.shape[1]) / 2 * unit + SUM_TOLERANCE
     return 0
 
 

@@ -190,6 +190,13 @@ MEANT = {
     **{f"adapters.{of}(*) x rows turned*": f"a {data} keeps no index of its rows"
        for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
                         "catboost.train": "Pool"}.items()},
+    **{f"adapters.xgboost.{name}({parameters}=) x a row (1, n)": "a DMatrix flattens it"
+       for name in ("train", "cv") for parameters in ("y", "base_margin", "y_val")},
+    **{f"adapters.xgboost.{name}({parameter}*=) x empty": "a DMatrix takes it for none"
+       for name in ("train", "cv") for parameter in ("sample_weight", "base_margin")},
+    "adapters.catboost.train(X=) x one column (n,)": "a Pool takes it for one feature",
+    "adapters.catboost.CatBoostRegressor.score(X=) x a column less": "CatBoost asks for columns "
+    "that its trees split only",
     **{f"{name} x columns for one of two classes": why for name, why in {
         "priors.correct_margin(margin=)": "of two columns both are corrected",
         "priors.correct_probability(probability=)": "of two columns both are corrected",

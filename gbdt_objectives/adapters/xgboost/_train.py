@@ -148,6 +148,9 @@ def labels(matrix: xgb.DMatrix, name: str) -> Array:
     found = matrix.get_label()
     if found.size == 0 and not is_empty(matrix):
         raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+    n, weights = matrix.num_row(), matrix.get_weight().size
+    if weights not in (0, n) and not len(matrix.get_uint_info("group_ptr")):  # cv does not look
+        raise ValueError(f"{name} has {weights} weights, but {n} rows: they must match")
     return found
 
 
