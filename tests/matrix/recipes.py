@@ -195,6 +195,8 @@ MEANT = {
     **{f"adapters.xgboost.{name}({parameter}*=) x empty": "a DMatrix takes it for none"
        for name in ("train", "cv") for parameter in ("sample_weight", "base_margin")},
     "adapters.catboost.train(X=) x one column (n,)": "a Pool takes it for one feature",
+    "adapters.catboost.CatBoostClassifier.predict_proba(X=) x one column (n,)": "CatBoost reads one "
+    "column as the features of one row",
     "adapters.catboost.CatBoostRegressor.score(X=) x a column less": "CatBoost asks for columns "
     "that its trees split only",
     **{f"{name} x columns for one of two classes": why for name, why in {
