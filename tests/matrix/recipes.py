@@ -190,13 +190,13 @@ MEANT = {
     **{f"adapters.{of}(*) x rows turned*": f"a {data} keeps no index of its rows"
        for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
                         "catboost.train": "Pool"}.items()},
-    **{f"adapters.xgboost.{name}({parameters}=) x a row (1, n)": "a DMatrix flattens it"
-       for name in ("train", "cv") for parameters in ("y", "base_margin", "y_val")},
+    **{f"adapters.xgboost.{name}=) x a row (1, n)": "a DMatrix flattens it"
+       for name in ("*(y", "*(base_margin", "train(y_val")},
     **{f"adapters.xgboost.{name}({parameter}*=) x empty": "a DMatrix takes it for none"
        for name in ("train", "cv") for parameter in ("sample_weight", "base_margin")},
     "adapters.catboost.train(X=) x one column (n,)": "a Pool takes it for one feature",
-    "adapters.catboost.CatBoostClassifier.predict_proba(X=) x one column (n,)": "CatBoost reads one "
-    "column as the features of one row",
+    "adapters.catboost.CatBoostClassifier.predict_proba(X=) x one column (n,)": "CatBoost reads it "
+    "as the features of one row",
     "adapters.catboost.CatBoostRegressor.score(X=) x a column less": "CatBoost asks for columns "
     "that its trees split only",
     **{f"{name} x columns for one of two classes": why for name, why in {
