@@ -126,8 +126,7 @@ def choose_calibrator(
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
-    least = int(np.bincount(rows.y.astype(np.int64)).min())
-    if least < 2:
+    if int(np.bincount(rows.y.astype(np.int64)).min()) < 2:
         raise ValueError(
             "y_true has a single row of one label: name a calibrator, such as InterceptCalibrator()"
         )
@@ -140,8 +139,7 @@ def choose_calibrator(
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
     first, *others = named
     better = [n for n in others if clearly_less(held_out[n], held_out[first], rows.w, group)]
-    chosen = min(better or [first], key=mean.__getitem__)
-    return CalibratorChoice(clone(named[chosen]), mean)
+    return CalibratorChoice(clone(named[min(better or [first], key=mean.__getitem__)]), mean)
 
 
 def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:

@@ -162,8 +162,7 @@ def find_segment_ends(positive: Array, negative: Array) -> Array:
     np.divide(positive, share, out=share)
     first = np.append(0, np.flatnonzero(share[1:] != share[:-1]) + 1)  # equal ones are together
     share = share[first]
-    total = np.add.reduceat(positive, first) + np.add.reduceat(negative, first)
-    m = isotonic(share, total)
+    m = isotonic(share, np.add.reduceat(positive, first) + np.add.reduceat(negative, first))
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1])))
     ends = np.append(first[ends], len(positive))
     P, N = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])

@@ -62,8 +62,7 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
     """The minimum x >= ``lowest`` of g x + x H x / 2; H may be singular by rounding."""
     from scipy.optimize import lsq_linear
 
-    ridge = 1e-14 * np.trace(hessian) + 1e-300
-    L = np.linalg.cholesky(hessian + ridge * np.eye(len(gradient)))
+    L = np.linalg.cholesky(hessian + (1e-14 * np.trace(hessian) + 1e-300) * np.eye(len(gradient)))
     x: Array = -np.linalg.solve(L.T, np.linalg.solve(L, gradient))
     if (x < lowest).any():
         x = lsq_linear(L.T, L.T @ x, bounds=(lowest, np.inf), method="bvls", tol=1e-15).x
@@ -85,8 +84,7 @@ def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0
             e = np.exp(-np.abs(m))
             value += float(share @ (np.maximum(m, 0) - t * m + np.log1p(e)))
             r = 1 / (1 + e)
-            p = np.where(m > 0, r, e * r)
-            gradient += x @ (share * (p - t))
+            gradient += x @ (share * (np.where(m > 0, r, e * r) - t))
             hessian += (x * (share * e * r * r)) @ x.T
         return value, gradient, hessian
 

@@ -514,8 +514,7 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     a = S - 2 * B * (C + expected_e * expected_c) / events
     some = (A > 0) & (B > 0)
     R = np.divide(B, A, out=np.zeros(len(A)), where=some)  # as 1/u^2 may be more than a float holds
-    observed = R * (R * E) - 2 * R * C + S
-    a = np.where(some, np.maximum(a, observed - R * b), a)
+    a = np.where(some, np.maximum(a, R * (R * E) - 2 * R * C + S - R * b), a)
     if len(sums) > 8:  # pairs of rows of one group: at u = A/B as much as they vary, else with u^2
         yy, yp, pp = sums[8:]
         a = a + np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp)
@@ -562,8 +561,7 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
     yy, yp, pp = inside - 2 * k * across + k**2 * everywhere
     pairs = np.maximum(yy - 2 * u * yp + u * (u * pp), 0.0)  # what those of one group add
     V = (1 - k) ** 2 * u * (b + u * a) + k**2 * u * (b_r + u * a_r) + pairs
-    D = A - u * B
-    chance = 1.0 * (np.abs(D) <= 1e-12 * A_all)  # sums round
+    chance = 1.0 * (np.abs(A - u * B) <= 1e-12 * A_all)  # sums round
     some = (chance == 0) & (V > 0) & (k > 0) & (k < 1)
     chance[some] = shares_test(A[some], A_all, k[some], V[some])
     return ratio, chance
@@ -576,8 +574,7 @@ def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
     N = A_all**2 * k * (1 - k) / V
     X = np.minimum(N * (A / A_all), N)
     binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))
-    normal = 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V))
-    return np.asarray(np.clip(binomial, normal, 1.0))
+    return np.asarray(np.clip(binomial, 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V)), 1.0))
 
 
 def tail(X: Array, N: Array, k: Array) -> Array:

@@ -304,15 +304,13 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = rows.part(at, unit)
         ks = w * p / rate
-        k = w * (1 - p) + ks
-        return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
+        return [v, v * p, v * y, ks, ks * (w * (1 - p) + ks), ks**2, w, w * w]
 
     W, P, A, K, K2, S2, w, w2 = rows.sums(b, int(b.max()) + 1, terms)
     mean_p, mean_y = P / W, A / W
     e = np.where(K > 0, K2, w2) / np.where(K > 0, K, w)
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
-    above = S2 / np.where(K > 0, K2, 1) - mean_p
-    x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
+    x = np.clip((S2 / np.where(K > 0, K2, 1) - mean_p) / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
 
     def residual(at: slice) -> Array:
         y, p, _, _, v = rows.part(at, unit)

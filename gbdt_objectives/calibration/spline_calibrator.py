@@ -158,8 +158,7 @@ def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, flo
 def place_knots(z: Array, w: Array, least: float) -> Array:
     """Knots at equal weights of rows in order, fewer where they would be closer than ``least``."""
     below = from_zero(w)[1:]
-    at = np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS))
-    wanted = z[np.minimum(at, len(z) - 1)]
+    wanted = z[np.minimum(np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS)), len(z) - 1)]
     knots = wanted[:1]
     for knot in wanted[1:]:
         if knot - knots[-1] > least:

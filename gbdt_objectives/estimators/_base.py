@@ -113,10 +113,9 @@ def fresh(estimator: Any) -> Any:
     try:
         return clone(estimator)
     except RuntimeError as error:
-        parameters = last_step(estimator).get_params(deep=False)
         lists = [
             f"{name}={value!r}"
-            for name, value in parameters.items()
+            for name, value in last_step(estimator).get_params(deep=False).items()
             if hasattr(value, "__len__") and not isinstance(value, str | tuple)
         ]
         remedy = f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its "

@@ -100,5 +100,4 @@ def fit_pairs(rows: Array, p: Array, data: Training, pool: Array) -> tuple[Any, 
         fit = InterceptCalibrator().fit
     elif np.bincount(data.y[pool]).min() < FEW:
         fit = LogitCalibrator().fit
-    calibrator = fit(p[:, 1], y, v, class_keep_rates={0: rate, 1: 1.0})
-    return calibrator, np.where(y == 1, v, v / rate)
+    return fit(p[:, 1], y, v, class_keep_rates={0: rate, 1: 1.0}), np.where(y == 1, v, v / rate)

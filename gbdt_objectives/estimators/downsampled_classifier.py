@@ -181,10 +181,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if rows.w is not None and len(rates) == 2:
             Sampling(weights=rows.w, positive=rows.y != thinned, rate=min(rates.values()))
         whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
-        pools = _left_out.pools(pool, whole, n_bags, rng)
         samples = [
             own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
-            for own, seed in zip(pools, seeds, strict=True)
+            for own, seed in zip(_left_out.pools(pool, whole, n_bags, rng), seeds, strict=True)
         ]
         kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
         each = zip(samples, kept, seeds, strict=True)
@@ -297,8 +296,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         """The rate of each class, in their order."""
         given, labels, count = self.negative_keep_rate, rows.classes.tolist(), np.bincount(rows.y)
         if isinstance(given, Mapping):
-            unknown = [label for label in given if label not in labels]
-            if unknown or not given:
+            if not given or any(label not in labels for label in given):
                 raise ValueError(
                     f"negative_keep_rate must map labels of y, {labels}, to their rates, found "
                     f"{dict(given)!r}"

@@ -341,8 +341,7 @@ def _draw_folds(
         raise ValueError(f"{needed}: use fewer folds or more rows")
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):
-        splits = held_out_once(position, K, group, random_state=seed)
-        for k, (_, test) in enumerate(splits):
+        for k, (_, test) in enumerate(held_out_once(position, K, group, random_state=seed)):
             own[test] = k
             if len(np.unique(unit[test])) < 2:
                 raise ValueError(

@@ -127,8 +127,7 @@ class Metric(Shown):
                 'make it with input_space="probability" if it has that'
             )
         y_pred = getattr(model, asks)(X)
-        several = self.link is not None and self.link.takes_several
-        if np.shape(y_pred)[1:] == (2,) and not several:
+        if np.shape(y_pred)[1:] == (2,) and not (self.link is not None and self.link.takes_several):
             y_pred = y_pred[:, 1]
         value = float(self(y, y_pred, sample_weight))
         return value if self.greater_is_better else -value

@@ -134,8 +134,7 @@ class MulticlassFocalLoss(Loss):
         K, g = self.n_classes, self.gamma
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = logloss.softplus(x)
-        log_q = x - L
-        scores: Array = log_q - L - formulas.log_slope(x, g)
+        scores: Array = x - L - L - formulas.log_slope(x, g)
         return scores if self.alpha is None else scores - np.log(self.alpha)
 
     def measured(self, rows: Rows) -> MulticlassFocalLoss:

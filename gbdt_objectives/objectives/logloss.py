@@ -90,8 +90,7 @@ class LoglossLoss(Loss):
         """The rate that keeps the given weight of negatives of as many as the rates of rows do."""
         if not self.named:
             return float(self.keep_rate(rows))
-        had = rows.sum(lambda y, f, xp, offset: [(1 - y) * xp.exp(offset)])[0]
-        return negative / float(had)
+        return negative / float(rows.sum(lambda y, f, xp, offset: [(1 - y) * xp.exp(offset)])[0])
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
@@ -146,8 +145,7 @@ class LoglossLoss(Loss):
                 certain = log_E > largest if log_E.max(initial=0) > largest else None
                 if certain is not None:
                     log_E[certain] = 0
-                E = np.exp(log_E, out=h)
-                wrong = np.add(E, 1, out=g)
+                wrong = np.add(np.exp(log_E, out=h), 1, out=g)
                 np.reciprocal(wrong, out=wrong)
                 if self.hessian == "bounded":
                     np.multiply(wrong, 0.5, out=h)

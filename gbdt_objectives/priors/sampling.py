@@ -160,8 +160,7 @@ def negative_downsample_by_key(
     part = isinstance(negative_keep_rate, Mapping)
     if part and not is_dask(y) and np.shape(y) == np.shape(key) == (0,):
         return np.empty(0, np.int64)
-    columns = {"y": y, "key": key, RATE: rate}
-    kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
+    kept: Any = map_parts(partial(kept_by_key, seed), {"y": y, "key": key, RATE: rate}, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)

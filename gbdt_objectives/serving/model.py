@@ -200,8 +200,7 @@ class ServedModel(Exported):
             if self.classes_ is None:
                 raise TypeError("the model predicts numbers, which are no probabilities: predict")
             return self._probability(X)
-        several = self.classes_ is not None and len(self.classes_) > 2
-        if several or takes_columns(calibrator):
+        if (self.classes_ is not None and len(self.classes_) > 2) or takes_columns(calibrator):
             return np.asarray(calibrator.predict(self._probability(X)))
         if is_of_margins(calibrator):
             score = self._margin(X)
@@ -244,8 +243,7 @@ class ServedModel(Exported):
 def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any:
     """A ServedModel of a plain booster, and of a model with something that belongs to it."""
     given = any(extra is not None for extra in (thresholds, shift, calibrator))
-    is_booster = name_of(model) is not None and not hasattr(model, "get_params")
-    if not (given or is_booster):
+    if not (given or (name_of(model) is not None and not hasattr(model, "get_params"))):
         return model
     return ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
 

@@ -138,8 +138,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
     names = column_names(X) or range(np.shape(X)[1])
-    kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
-    if set(kinds) - set("biuf"):
+    if {getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])} - set("biuf"):
         raise ValueError(
             "X has columns that are no numbers, but members are not boosters: make them numbers"
         )

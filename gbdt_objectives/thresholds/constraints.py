@@ -142,8 +142,7 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
     found = np.where(cuts == 0, -np.inf, np.inf)
     inside = cuts[cuts > 0]
     below, above = high[inside - 1], np.append(low, np.inf)[inside]
-    step = below + STEP * size(below, high)
-    found[cuts > 0] = np.minimum(step, 0.5 * below + 0.5 * above)
+    found[cuts > 0] = np.minimum(below + STEP * size(below, high), 0.5 * below + 0.5 * above)
     return found
 
 

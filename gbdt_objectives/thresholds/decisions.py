@@ -298,8 +298,7 @@ class DecisionRule(_json.SavedAsJSON):
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> DecisionRule:
-        labels = read_labels(data.pop("labels"), data.pop("dtype"))
-        return cls(labels=labels, **data)
+        return cls(labels=read_labels(data.pop("labels"), data.pop("dtype")), **data)
 
 
 def optimize_decisions(

@@ -305,8 +305,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     if chosen == 0:
         return plugin_thresholds(label_curve)
     m, W = fits[chosen].m, C.sum(axis=1)
-    mean = W @ m / W.sum()
-    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
+    R = 1 - np.sqrt(W @ (m - W @ m / W.sum()) ** 2 / W.sum() / moments(label_curve)[1])
     return iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
 
 

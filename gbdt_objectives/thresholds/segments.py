@@ -328,7 +328,6 @@ def choose_fit(rows: SegmentedRows) -> SegmentFit:
             continue
         gains = common.errors**2 - fit.errors**2
         mean = w @ gains / n
-        variance = w @ (gains - mean) ** 2 / n
-        if mean > max(most, math.sqrt(2 * variance / n)):
+        if mean > max(most, math.sqrt(2 * (w @ (gains - mean) ** 2 / n) / n)):
             best, most = fit, mean
     return best
