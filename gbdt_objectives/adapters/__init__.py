@@ -1,8 +1,7 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
 The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, and drop-in
-replacements of the library's estimators; ``catboost`` has no ``cv``, and ``adapters.sklearn`` has
-only estimators.
+replacements of the library's estimators; ``catboost`` has no ``cv``, ``sklearn`` only estimators.
 
 Conventions
 -----------
@@ -88,8 +87,7 @@ def shift_intercept(
     shift : LogOddsShift, optional
         What ``log_odds_shift`` or :func:`imbalance_shift` returned, no number.
     delta : float, or array of shape (K,) for K outputs, optional
-        Instead of ``shift``, in margin units: label units, or log-odds (for softmax up to a
-        constant).
+        Instead of ``shift``, in margin units: label units, or log-odds (softmax: up to a constant).
     negative_keep_rate, class_keep_rates : optional
         Instead of ``shift``: sampling rates, as in ``log_odds_shift``.
 

@@ -343,9 +343,8 @@ class Table:
         return self.aliases.get(name, (name,))
 
     def check(self, params: Mapping[str, Any], here: Refused, knows: Callable[[str], bool]) -> None:
-        """Raise ValueError for the first parameter that must not reach the library. ``here`` has
-        what else is refused in this training; ``knows`` tells whether the installed library has a
-        name that is not in the table."""
+        """Raise ValueError for the first parameter that must not reach the library. ``here``: what
+        else is refused now; ``knows``: whether the library has a name not in the table."""
         refused, seen = {**self.refused, **here}, dict[str, str]()
         for name, value in params.items():
             if value is None:

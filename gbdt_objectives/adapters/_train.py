@@ -49,9 +49,8 @@ def corrected_rate(objective: object) -> float | None:
 
 
 def corrections(model: Any, library: Library) -> list[str]:
-    """What corrects the log-odds of a fitted model: rates at which classes were kept, of each but
-    the first for one row of that, by its objective or a shift; after "*" what a shift multiplied
-    their odds by."""
+    """What corrects log-odds of a fitted model: rates at which classes were kept, for one row of
+    the first, by its objective or a shift; after "*" what a shift multiplied their odds by."""
     if mark := library.mark_of(model):
         return mark.split(",")
     rate = corrected_rate(getattr(model, library.fitting.fitted, None))

@@ -102,8 +102,7 @@ def choose_calibrator(
         Seed for shuffling the folds.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in ``LogitCalibrator.fit``: pass it there, too. The log loss
-        is then that of the kept rows, and inf for candidates that need one rate where rates differ
-        by row.
+        is that of the kept rows, and inf for candidates that need one rate where rates differ.
     groups : array-like of shape (n,), optional
         Whose row it is, where outcomes of one user, session or document may depend on each other:
         rows of one are held out together, and count together in the standard error.

@@ -45,8 +45,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
         the full population less log r. The map is fitted to the rows as they are, with that offset,
-        and ``predict`` is for the full population. Weights of 1/r instead would count a few kept
-        negatives as many rows.
+        and ``predict`` is for the full population. Weights of 1/r count few negatives as many.
 
         Parameters
         ----------
@@ -190,8 +189,7 @@ class ROCConvexHullCalibrator(Calibrator):
 
     where n_i is the weight of label i in the segment. It is linear between segments, and constant
     beyond the first and the last. With fewer than hundreds of positives the hull follows chance,
-    and without smoothing it maps scores below those of all positives to exactly 0: use
-    ``LogitCalibrator`` for few rows.
+    and, not smoothed, maps scores below all of them to exactly 0: use ``LogitCalibrator``.
 
     Where only some negatives were kept, n_i, m and pi are of the rows that were, and p is then
     corrected by ``correct_probability``. Rates that differ by row are refused.
@@ -199,8 +197,7 @@ class ROCConvexHullCalibrator(Calibrator):
     Parameters
     ----------
     m : float >= 0
-        How many rows the prior is worth: 0 is no smoothing; 2 with the uniform prior is Laplace's
-        correction.
+        How many rows the prior is worth: 0 is no smoothing, 2 with a uniform prior is Laplace's.
     prior : array-like of shape (2,), "base_rate" or None
         The prior pi of labels 0 and 1. "base_rate": their shares of the rows in ``fit``, for rare
         events. None: 1/2 each.
@@ -275,8 +272,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
     is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1.
 
-    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
-    reaches the mean.
+    ``fit`` refuses probabilities outside [0, 1], and so many of 0 or 1 that no shift is enough.
 
     Parameters
     ----------

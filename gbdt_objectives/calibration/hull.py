@@ -1,8 +1,7 @@
 """The ROC curve's convex hull, which is the isotonic regression of the labels on the score.
 
 The segments of the isotonic fit are the edges of the convex hull of (Q, P), the weights of
-negatives and positives up to a score from the lowest. The ROC curve is the same picture seen from
-its upper end.
+negatives and positives up to a score from the lowest. The ROC curve is it, from its upper end.
 """
 
 from __future__ import annotations

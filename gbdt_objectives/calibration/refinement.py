@@ -35,8 +35,7 @@ class CalibrationRefinement(Table):
     refinement : float
         Refinement loss: what remains if each group is given its own class frequencies.
     within : float
-        What differing predictions within groups add, negative if they are informative;
-        0 if each group has a single prediction.
+        What differing predictions within groups add, < 0 if they are informative, 0 if equal.
     uncertainty : float
         Refinement loss with all rows in one group.
     """

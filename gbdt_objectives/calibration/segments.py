@@ -50,12 +50,10 @@ class SegmentRatios(Table):
         is off by one factor everywhere fails the first in all segments, and the second in none. The
         first is below 1 - confidence_level exactly where the limits exclude 1.
     p_value_holm, p_value_bh, rest_p_value_holm, rest_p_value_bh : ndarray of shape (G,)
-        The same adjusted for looking at G segments. Of the segments in which it is below 0.05,
-        Holm's flags one by mistake with probability 0.05 at most; with Benjamini & Hochberg's, at
-        most 5 % are mistakes on average.
+        The same adjusted for looking at G segments. Below 0.05, Holm's flags one by mistake with
+        probability 0.05 at most; of Benjamini & Hochberg's at most 5 % are mistakes on average.
     rest_ratio : ndarray of shape (G,)
-        The ratio of all rows outside the segment. It and ``rest_p_value`` are nan if there are
-        none.
+        The ratio of all rows outside the segment; nan, like ``rest_p_value``, without any.
     """
 
     column: Array
@@ -128,9 +126,8 @@ def calibration_ratio_by_segment(
     y_true, probability : array-like of shape (n,)
         As in :func:`calibration_ratio`, but segments, or all rows, may be without label 1.
     segments : array-like of shape (n,), mapping or data frame of such, or "prediction"
-        The segment of each row, of any type but float NaN. Categories keep their order; several
-        named columns are taken one after the other. "prediction": bins of the prediction, with
-        ``n_bins=1`` all rows together.
+        The segment of each row, of any type but float NaN. Categories keep their order; named
+        columns follow one another. "prediction": its bins, with ``n_bins=1`` all rows.
     n_bins, strategy
         Bins of "prediction", as in :func:`expected_calibration_error`.
     negative_keep_rate, keep_rate, class_keep_rates : optional
@@ -480,8 +477,7 @@ def segment_sums(
 
 def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
     """Sums over the pairs i, j of different rows of one group, (6, G), of y_i y_j, (y_i p_j + y_j
-    p_i)/2 and p_i p_j, times both weights: with i and j in the segment, then with i in it and j
-    anywhere."""
+    p_i)/2 and p_i p_j, times both weights: i and j in the segment, then j anywhere."""
     wy, vp = rows.w * rows.y, rows.standing().w * rows.p
     both = rows.copies(wy), rows.copies(vp)
     cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)

@@ -47,8 +47,7 @@ class CalibrationErrorTest(Table):
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
         Lower and upper end of the confidence interval of the error in the population, in the same
-        bins. Where few negatives were kept, read one of 95 % as one of 90 %
-        (``experiments/calibration_coverage``).
+        bins. With few negatives read 95 % as 90 % (``experiments/calibration_coverage``).
     """
 
     error: float
@@ -84,8 +83,7 @@ def calibration_error_test(
     Parameters
     ----------
     y_true, probability, n_bins, strategy, labels
-        As in :func:`expected_calibration_error`, with its errors; probabilities are those in the
-        full population.
+        As in :func:`expected_calibration_error`, with its errors; of the full population.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
     sample_weight, counts, groups, confidence_level
@@ -163,9 +161,8 @@ class BinSums:
     """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome.
 
     If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
-    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more the observed
-    outcomes vary. ``pairs``, (B, k), times k standard normal numbers is what rows of one group add
-    to the bins' sums.
+    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more outcomes vary.
+    ``pairs``, (B, k), times k standard normal numbers is what rows of one group add to sums.
     """
 
     W: Array

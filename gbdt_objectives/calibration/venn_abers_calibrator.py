@@ -1,8 +1,7 @@
 """Inductive Venn-Abers calibrator: the isotonic fit with one row added, for every place at once.
 
-Symbols: d distinct scores, rising; P_b and N_b the weight of label 1 and of label 0 at the
-lowest b of them, b = 0..d; the hull: the lower convex hull of the points (N_b, P_b), whose
-edges are the segments of the isotonic fit.
+Symbols: d distinct scores, rising; P_b and N_b the weight of label 1 and of label 0 at the lowest b
+of them, b = 0..d; the hull: the lower convex hull of (N_b, P_b), with isotonic segments as edges.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ class VennAbersCalibrator(calibrators.Calibrator):
         p_0 and p_1 below, between and above these scores, among the rows that were kept. At a score
         itself p_0 has the value above it and p_1 the value below it.
     shift_ : float
-        What is added to log-odds in the sample: the logarithm of the rate at which negatives were
-        kept. JSON has it where it is not 0.
+        Added to log-odds in the sample: the logarithm of the rate of negatives.
 
     References
     ----------

@@ -70,7 +70,8 @@ def _of_labels(probe: Probe) -> tuple[Array, Array]:
     grid = np.unique([*-OTHER_MARGINS, *OTHER_MARGINS, *around])
     half = np.arange(ROWS // 2)
     alone = [np.full(len(half), label) for label in np.union1d(labels, (2.5, 10.0))]
-    for trials in alone, [(half < share * len(half)).astype(float) for share in SHARES]:
+    mixed = [(half < share * len(half)).astype(float) for share in SHARES]
+    for trials in alone, mixed:
         found = [(y.mean(), f) for y in trials if (f := _best_margin(probe, y, grid)) is not None]
         if found:
             means, best = np.array(found).T
@@ -124,7 +125,8 @@ def _fits(link: Link, y: Array, f: Array) -> bool:
 
 def check_predictions(probe: Probe) -> None:
     """``train`` and the drop-in estimator of each library predict what the link says."""
-    if probe.f.ndim > 1 and probe.objective(SILENT).outputs == 1:
+    target = probe.objective(SILENT)
+    if probe.f.ndim > 1 and target.outputs == 1:
         K = probe.f.shape[1]
         raise Skipped(f"no library would train {K} margins a row: objective(function, outputs={K})")
     missing = {}

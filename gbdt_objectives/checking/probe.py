@@ -38,8 +38,7 @@ OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
 """Margins between which, and between whose negatives, the best one of these labels is sought."""
 
 TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
-"""Margins of the tails, unless they are given: those of them that the link can take. In float32,
-1 - p is 0 from 17 on, and exp(100) is infinite."""
+"""Margins of the tails that a link can take; in float32 1 - p(17) is 0 and exp(100) infinite."""
 
 
 def is_users_function(obj: Any) -> bool:

@@ -58,11 +58,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         class. For more than two classes ``TemperatureCalibrator`` or your own gets (n, K)
         probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
-        An int: that many stratified folds, drawn by ``random_state=0``, as rows are often in an
-        order; group folds if ``fit`` gets ``groups``. Rows in the order of time:
-        ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later rows held out. No row may
-        be held out twice. "prefit": the estimator is already fitted, on other rows, and ``fit``
-        gets rows for the calibrator only.
+        An int: that many stratified folds, drawn by ``random_state=0``; group folds with
+        ``groups``. Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]``
+        with the later rows held out. No row may be held out twice. "prefit": the estimator is
+        already fitted, on other rows, and ``fit`` gets rows for the calibrator only.
     ensemble : bool or "auto"
         True: average the folds' models, which ranks better and predicts more slowly than one model.
         False: train one model on all rows. "auto": True if each row is held out once and no
@@ -77,8 +76,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
     estimator_ : classifier
-        The model fitted on all rows of X, if there is no average; ``estimator`` itself with
-        ``cv="prefit"``.
+        The model of all rows of X, if there is no average; ``estimator`` with ``cv="prefit"``.
     calibrator_ : calibrator
         The fitted calibrator.
     comparison_ : CalibratorChoice
@@ -124,8 +122,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead. Weights count rows: divide amounts of
-            money by their mean.
+            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional

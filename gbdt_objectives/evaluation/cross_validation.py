@@ -35,8 +35,7 @@ class ThresholdCrossValidation(Table):
     greater_is_better : bool
         Direction of the scores.
     score, fold_score : ndarray of shape (m,), (m, F)
-        The metric over all rows, each classified by thresholds fitted without it, and that of each
-        fold's held-out rows.
+        The metric over all rows, by thresholds fitted without each, and over each fold's.
     in_sample_score : ndarray of shape (m,)
         The metric of the rows the thresholds were fitted on: too good, for contrast only.
     thresholds : ndarray of shape (m, K-1)
@@ -63,8 +62,7 @@ class ThresholdCrossValidation(Table):
         """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
         It is paired, and positive if ``method`` is better, whatever the metric's direction. The
-        standard error treats folds as independent, which is not quite true (their training rows
-        overlap).
+        error treats folds as independent, which is not quite true (training rows overlap).
         """
         named = {"method": method, "other": other}.items()
         i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
@@ -123,8 +121,7 @@ def cross_validate_thresholds(
     y_true, score : array-like of shape (n,)
         Classes, and out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
-        Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
-        same folds and resamples.
+        As in ``optimize_thresholds``. Several are compared on the same folds and resamples.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; stratified group folds with ``groups``. Every
         row must be held out exactly once.
@@ -135,8 +132,7 @@ def cross_validate_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs: all rows are reweighted
-        to it once.
+        Label distribution where the thresholds will be used, to which all rows are reweighted.
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int

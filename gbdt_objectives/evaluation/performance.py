@@ -43,14 +43,11 @@ class PerformanceEstimate(Shown):
     estimate : float
         The cross-validated metric, mean over the repeats.
     standard_error : float
-        Root mean square of what lies between the estimate and the metric on new rows of the
-        estimator trained on all rows given.
+        Root mean square distance to the metric on new rows of the estimator trained on all.
     interval, confidence_level : (float, float), float
-        Interval about the estimate, and its probability. It is symmetric, so it may pass the
-        metric's best value.
+        Symmetric interval, which may pass the metric's best value, and its probability.
     naive_error : float
-        The standard error if the models were given: too small where they differ from one training
-        set to another.
+        The standard error if the models were given: too small where they differ by training set.
     bias : float
         How far the estimate is off because its models are trained on a fraction (K-1)/K of the
         rows; estimated, and part of ``standard_error``, not of ``estimate``.
@@ -372,8 +369,7 @@ def _judge(
 
 
 def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[Array, Array]:
-    """Predicted positions of one repeat: of each row without its fold, (n,), and without fold k
-    as well, (K, n), -1 in fold k itself."""
+    """Positions in a repeat without the row's fold, (n,), and without fold k too, (K, n), or -1."""
     fold = rows.fold[r]
     K = int(fold.max()) + 1
     outer = np.empty(len(fold), np.int64)
@@ -459,8 +455,7 @@ def nested_error(
     outer: Array, inner: Array, fold: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
     """The standard error, the naive one and the bias; see :func:`estimate_performance`. Losses:
-    ``outer`` (R, n) by models trained without the row's fold; ``inner`` (R, K, n) without fold k as
-    well."""
+    ``outer`` (R, n) by models without the row's fold; ``inner`` (R, K, n) without fold k too."""
     R, K, _ = inner.shape
     naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
     shift, excess = np.empty((2, R, K))

@@ -59,8 +59,7 @@ class Metric(Shown):
     link : Link or None
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
-        How ``optimize_thresholds`` finds the exact optimum ("every cut": of two classes), if it
-        can.
+        How ``optimize_thresholds`` finds an exact optimum ("every cut": of two classes).
     """
 
     name: ClassVar[str]

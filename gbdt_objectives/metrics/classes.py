@@ -139,8 +139,7 @@ class ClassMetric(Metric):
             )
 
     def _of_labels(self, labels: ArrayLike | None) -> Self:
-        """The metric whose positions are those of these labels; of None, of all in ascending
-        order."""
+        """The metric with positions of these labels; of None, of all in ascending order."""
         return self
 
     def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
@@ -741,8 +740,7 @@ def threshold_metric(
         occur or are predicted), "g_mean" (geometric mean of the recalls of the classes that occur);
         for two classes, the second of which is the positive one, "f1", "youden", "precision",
         "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
-        positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
-        thresholds are added.
+        positive). Or a metric of classes, to which a range or thresholds are added.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored, such as
         the log-odds of a binary objective.

@@ -76,8 +76,7 @@ class Loss:
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     scale_free : bool
-        Whether the gradient is that of the loss only up to a positive factor, the same for all
-        rows.
+        Whether the gradient is that of the loss only up to one positive factor.
     named : tuple of (str, RowValues or None)
         Values of each training row, which the equations get by name.
     reduce : callable or None

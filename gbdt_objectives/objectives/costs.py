@@ -1,7 +1,6 @@
 """Costs of predictions, row by row, and their expectation.
 
-Symbols: y labels, p predictions, pi the probability of each label. A cost gives its value and its
-derivative by p.
+Symbols: y labels, p predictions, pi the probability of each label. A cost gives both by p.
 """
 
 from __future__ import annotations

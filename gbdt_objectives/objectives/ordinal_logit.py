@@ -8,8 +8,7 @@ l and below u, d = u - l.
 The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - log(1 - exp(-d)),
 into terms of one threshold each, and one that keeps the two apart. So nothing cancels, and what the
 thresholds of least loss need of the rows are sums by class: their matrix of second derivatives is
-tridiagonal. To fit them, rows are put in the order of their classes: thresholds are then numbers,
-not columns.
+tridiagonal. To fit them, rows are put in the order of classes: thresholds are numbers then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Extended quadratic weighted kappa: the metric as a differentiable loss.
 
-Symbols, as in the equations: p margin (a score in label units), y label, w weight,
-a centre, b spread, F and G half the observed and half the expected squared
-disagreement, R = F/G, n the sum of the weights.
+Symbols, as in the equations: p margin (a score in label units), y label, w weight, a centre, b
+spread, F and G half the observed and half the expected squared disagreement, R = F/G, n sum of w.
 """
 
 from __future__ import annotations
@@ -189,8 +188,7 @@ def qwk_objective(
         "kappa" is the gradient of the loss, as published. "residual" is that times G/n, in the
         units of a residual, so learning rates of squared error carry over.
     clip : bool
-        Whether p is clipped to ``label_range``, as published: rows beyond the range get the
-        gradient of its edge.
+        Whether p is clipped to ``label_range``, as published: rows beyond get the edge's gradient.
     reduce : callable, optional
         A function that sums a float64 array over workers, for a library of your own; it needs all
         that is measured on labels. None is right on one machine and under XGBoost's collective.

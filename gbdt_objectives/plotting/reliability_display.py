@@ -101,8 +101,7 @@ class ReliabilityDisplay(Display):
         where n_i is the count of label i in the bin; the limit is 0 below if n_1 = 0 and 1 above if
         n_0 = 0. With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
         all rows of label i, and the limits' odds are multiplied by w_1/w_0. This is exact if all
-        rows of a label weigh the same, as after downsampling negatives, and approximate if weights
-        differ between bins.
+        rows of a label weigh the same, as after downsampling, else approximate.
 
         Parameters
         ----------

@@ -103,8 +103,7 @@ def estimate_prior(
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
-        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where the
-        model is used.
+        Uncorrected probabilities of label 1, or of each class, of unlabelled rows where it is used.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
     out_of_fold : (y, probability), optional
@@ -115,8 +114,7 @@ def estimate_prior(
         it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold`` a pair,
         of the unlabelled and of the held-out rows, either of which may be None.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, as after a GROUP BY. With ``out_of_fold`` a
-        pair.
+        How many identical rows a row stands for, as of a GROUP BY. With ``out_of_fold`` a pair.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -331,9 +329,8 @@ class Found(NamedTuple):
 def invert_test(
     moment: Moment, estimate: float, error: float, least: float, z: float
 ) -> tuple[float, float]:
-    """Ends of the interval: where the moment is first z of its standard errors away from 0, as near
-    0 and 1 noise brings it back. If the prior at the edge is rejected, the ends are z errors
-    away."""
+    """Ends of the interval: where the moment is first z errors away from 0, as near 0 and 1 noise
+    brings it back. If the prior at the edge is rejected, the ends are z errors away."""
     from scipy.optimize import brentq
 
     def excess(p: float) -> float:
@@ -376,8 +373,7 @@ def group_effect(together: Array, alone: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner`` numbers their
-    groups."""
+    """Rows of r, (n, K), each ``c`` identical ones; ``owner`` numbers their groups."""
 
     r: Array
     c: Array

@@ -246,8 +246,7 @@ def pilot_keep_rates(
 ) -> Array:  # fmt: skip
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
-    Use it where one to three negatives are kept per positive and an earlier model knows the hard
-    ones.
+    Use it where one to three negatives per positive are kept and a model knows the hard ones.
 
     ::
 
@@ -274,8 +273,7 @@ def pilot_keep_rates(
     Returns
     -------
     ndarray of shape (n,)
-        float64, in [floor, 1]; positives have the rate that a negative would have in their place,
-        which the objective needs.
+        float64, in [floor, 1]; positives have that of a negative in their place.
 
     Raises
     ------
@@ -385,8 +383,7 @@ def resample_classes(
 def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
     """The fraction of each label's rows that is in a sample.
 
-    Use it to correct for a sample that another program drew, or drew at a rate that is only roughly
-    known.
+    Use it to correct for a sample that another program drew, or at a rate only roughly known.
 
     ::
 
@@ -398,8 +395,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Parameters
     ----------
     y_full, y_sampled : array-like of shape (n,), (m,)
-        Labels before and after sampling, of any type, with the same different ones; more after it
-        if rows were replicated.
+        Labels before and after sampling, of any type and the same kinds; more after replication.
 
     Returns
     -------
@@ -556,8 +552,7 @@ def prior_weights(
     Raises
     ------
     ValueError
-        Probabilities that do not sum to 1, are missing or 0 for a label that occurs, or above 0 for
-        one that does not.
+        Probabilities that do not sum to 1, or are 0 for a label that occurs, or not for another.
 
     References
     ----------

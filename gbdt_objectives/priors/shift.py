@@ -115,8 +115,7 @@ def log_odds_shift(
 ) -> Any:  # fmt: skip
     """What to add to a model's log-odds for a population other than the training data.
 
-    Use it for the number itself, as for :func:`shift_intercept`: the corrections work it out by
-    themselves.
+    Use it for the number itself, as for :func:`shift_intercept`: corrections work it out.
 
     Give exactly one description of the difference::
 
@@ -228,8 +227,7 @@ def correct_probability(
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
     shift : float or array-like of shape (K,), optional
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
-        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by position they
-        could be rates.
+        is label 1. At most 700 apart. Other numbers by name, ``shift=-2.3``: they could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
         Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 

@@ -68,8 +68,7 @@ def export(
     thresholds, shift, calibrator : optional
         What belongs to the model, as in :class:`ServedModel`.
     check_rows : int
-        How many rows of X to write to ``check.npz`` with their predictions; 0 for data that must
-        not leave.
+        How many rows of X, with predictions, ``check.npz`` gets; 0 for data that must not leave.
 
     Returns
     -------
@@ -364,8 +363,7 @@ def load(folder: str | PathLike[str]) -> Any:
     -------
     estimator or ServedModel
         Of the class that was exported, fitted, with the same predictions. Parameters that JSON
-        cannot hold, such as splitters and functions, have their defaults; out-of-fold scores are
-        not there.
+        cannot hold, such as functions, have their defaults; there are no out-of-fold scores.
 
     Raises
     ------

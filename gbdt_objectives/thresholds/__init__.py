@@ -4,9 +4,8 @@ Conventions of this room: n rows, K ordered classes at positions 0..K-1, whateve
 labels. ``score``: shape (n,), on any scale, rising with the class. ``thresholds``: shape
 (K-1,), sorted, in score units. Rows of weight 0 do not exist.
 
-A *pool* is a set of rows that no threshold separates: those of one distinct score, or of one
-bin. There are d pools in ascending order of score; a *cut* is a number i in 0..d, the number
-of pools below it.
+A *pool* is a set of rows that no threshold separates: those of one distinct score, or of one bin.
+There are d pools in ascending order of score; a *cut* is the number of pools below it, 0..d.
 """
 
 from gbdt_objectives._checks.mistakes import room

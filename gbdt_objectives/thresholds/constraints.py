@@ -149,8 +149,7 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class ShareTest:
     """A share that is to keep its bound at all cuts of a sequence that passed. ``sums``: of weights
-    and of squared weights of each class below each cut, (2, 2, d+1); ``effect``: the design effect
-    there."""
+    and squared weights of each class below each cut, (2, 2, d+1); ``effect``: of design."""
 
     metric: Any
     bound: float

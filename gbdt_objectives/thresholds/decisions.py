@@ -332,8 +332,7 @@ def optimize_decisions(
         :func:`decide` takes for two classes, or for three if its costs are symmetric.
     y_true : array-like of shape (n,), optional
         The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
-        ``gain`` is measured: five times, rows are held out from calibration and rule. Its error is
-        for independent rows.
+        ``gain`` is measured: five times, rows are held out from both, as if rows were independent.
     labels : array-like of shape (K,), optional
         The class of each column. None: 0..K-1.
     target_prior : mapping of label to probability, optional
@@ -451,8 +450,7 @@ def measure_gain(
     P: Array, y: Array, w: Array, order: Array, target: Decidable,
     target_prior: Mapping[Any, float] | None,
 ) -> tuple[float, float]:  # fmt: skip
-    """The gain of rules on rows held out from them over the most probable classes, and its
-    error."""
+    """The gain of rules over the most probable classes on held-out rows, and its error."""
     from sklearn.model_selection import StratifiedKFold
 
     K = len(order)

@@ -25,8 +25,7 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 
     numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
     computed from them is a plain array, which may separate other classes: ``apply_thresholds`` asks
-    for its labels. Thresholds that are NaN or not sorted, and labels that are repeated or not K,
-    raise ValueError.
+    for its labels. NaN, thresholds not sorted, and labels repeated or not K raise ValueError.
 
     Parameters
     ----------

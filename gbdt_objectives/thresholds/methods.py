@@ -30,8 +30,7 @@ Scored = ScoredRows | Bins
 
 WORST = sys.float_info.max  # the worst loss: finite, as scipy subtracts losses
 FREQUENT, FEW = 0.1, 15
-"""A class of this share gets rows by the best thresholds of any score that tells classes apart; of
-fewer rows, chance decides."""
+"""The best thresholds of a score that tells classes apart give a class of this share rows."""
 EVERY = 2000  # so many cuts are all looked at
 STEP = 1e-5  # share of the weight that is moved to one pair of classes to differentiate a metric
 

@@ -60,8 +60,7 @@ def optimize_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row, but ``confidence_level`` counts it once.
     counts : array-like of shape (n,), optional
-        Whole numbers >= 0: how many identical rows, each of the weight above, a row stands for, as
-        in a table of GROUP BY.
+        Whole numbers >= 0: how many identical rows a row stands for, as in a GROUP BY.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs.
     metric : str, Metric or callable
@@ -75,8 +74,7 @@ def optimize_thresholds(
         the greatest if smaller is better. On new rows it is violated about half the time
         (``docs/constraints.md``): see ``confidence_level``.
     negative_keep_rate : float in (0, 1], optional
-        The rate at which negatives, the first of two classes, were kept: metrics are then those of
-        all rows.
+        Rate at which negatives, the first of two classes, were kept: metrics are then of all rows.
     confidence_level : float in (0, 1), optional
         Probability over the draw of these rows that new rows keep all bounds, of "precision",
         "recall", "false_positive_rate" and "alert_rate"; exact for rows that are drawn one by one,
@@ -93,8 +91,7 @@ def optimize_thresholds(
     -------
     Thresholds, an array of shape (K-1,)
         Sorted, in score units, with ``labels``. Exact ones lie midway between neighbouring scores,
-        or are infinite with nothing on one side; with ``confidence_level`` just above the lower
-        score.
+        or are infinite with nothing on one side; with ``confidence_level`` just above the lower.
 
     Warns
     -----

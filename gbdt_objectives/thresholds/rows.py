@@ -43,8 +43,7 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores: range, mean score, weights and squares of weights by class (d,
-    K)."""
+    """Pools of several scores: range, mean, weights and squares of weights by class (d, K)."""
 
     labels: Array
     low: Array
@@ -292,8 +291,7 @@ def single_class(label: object) -> ValueError:
 
 
 def consecutive_labels(y_true: ArrayLike, ordinal: bool = True) -> Array:
-    """min..max of whole numbers, or the order that a pandas Categorical carries. ``ordinal``:
-    whether their distance counts."""
+    """min..max of whole numbers, whose distance counts if ``ordinal``, or a Categorical's order."""
     check_column("y_true", y_true)
     order = _checks.category_order("y_true", y_true)
     if order is not None:

@@ -162,15 +162,13 @@ def fit_segment_shift(
     Returns
     -------
     SegmentShift
-        ``segments`` in ascending order, their ``shifts`` in score units, which sum to 0, and the
-        ``shrinkage`` k.
+        ``segments``, rising, ``shifts`` in score units, which sum to 0, and the ``shrinkage`` k.
 
     Raises
     ------
     ValueError, TypeError
         A single segment, missing or fractional ones; scores that are all equal or fall as the class
-        rises; what :func:`optimize_thresholds` refuses of labels, scores and weights; Dask
-        collections.
+        rises; Dask collections; what :func:`optimize_thresholds` refuses.
 
     References
     ----------

@@ -34,9 +34,8 @@ class ThresholdStatistics:
     whatever the chunks or their order. With ``edges`` you choose the bins.
 
     Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both bins
-    have rows), so the classes they give are counted exactly; only cuts inside a bin are missed, at
-    a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's
-    mean.
+    have rows), so the classes they give are counted exactly; cuts inside a bin are missed, at a
+    cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace scores by their bin's mean.
 
     Attributes
     ----------

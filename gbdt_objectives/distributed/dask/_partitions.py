@@ -138,8 +138,7 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column, optimized to the columns that are read and no further, so that
-    what several columns share has the same keys."""
+    """Partitions of a column, optimized only to what is read, so that shared parts share keys."""
     column = column.simplify() if hasattr(column, "simplify") else column
     return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 

@@ -67,8 +67,7 @@ def train(
         slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copied to each worker), ``xgb_model``,
-        ``verbose_eval`` (True prints each round on a worker), ``coll_cfg``; and ``evals_result``,
-        a dict to fill.
+        ``verbose_eval`` (True prints each round on a worker), ``coll_cfg``, ``evals_result``.
 
     Returns
     -------
