@@ -343,8 +343,7 @@ class Table:
         return self.aliases.get(name, (name,))
 
     def check(self, params: Mapping[str, Any], here: Refused, knows: Callable[[str], bool]) -> None:
-        """Raise ValueError for the first parameter that must not reach the library. ``here``: what
-        else is refused now; ``knows``: whether the library has a name not in the table."""
+        """Raise for what must not reach the library; ``knows``: names that the table lacks."""
         refused, seen = {**self.refused, **here}, dict[str, str]()
         for name, value in params.items():
             if value is None:

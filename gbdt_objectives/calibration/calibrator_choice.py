@@ -61,8 +61,7 @@ def fit_default(
     score: Array, y: Array, w: Array | None, *,
     input_space: Literal["probability", "margin"] = "probability", **rates: Any,
 ) -> Calibrator:  # fmt: skip
-    """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
-    exactly 0 or 1 and wrong, or for all rows of one label."""
+    """The shrunk spline; for a single score a shift, for certain and wrong ones Venn-Abers."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)

@@ -31,10 +31,8 @@ class ROCConvexHull(Table):
     ----------
     low, high : ndarray of shape (S,)
         The lowest and the highest score in each segment.
-    positive, negative : ndarray of shape (S,)
-        The weight of label 1 and of label 0 in each segment.
-    auc : float
-        Area under the ROC curve of the score.
+    positive, negative, auc : ndarray of shape (S,), float
+        The weight of label 1 and of label 0 in each segment. Area under the ROC curve of the score.
     """
 
     low: Array
@@ -155,8 +153,7 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:
-    """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
-    Quotients compare proportions of whole numbers exactly."""
+    """Ends of the isotonic fit's segments, (S+1,), as numbers of scores, by exact quotients."""
     share = positive + negative
     np.divide(positive, share, out=share)
     first = np.append(0, np.flatnonzero(share[1:] != share[:-1]) + 1)  # equal ones are together

@@ -162,8 +162,7 @@ def warn_if_continuous(partition: object, groups: int, rows: _rows.LabelledRows)
 def split(
     loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
-    """The parts, from the weight and the probability of all classes, or of label 1, the weight of
-    all, and the number of each row's group, or None if each is a group."""
+    """The parts, from weight and probability of classes, the weight of all, and rows' groups."""
     parts = []
     for positive, p in columns:
         parts.append(class_terms(loss, positive, p, total, g))

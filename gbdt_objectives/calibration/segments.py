@@ -380,8 +380,7 @@ def statistics_of(
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (15, G); ``order`` has all categories, if they have their
-    own, ``codes`` the segment of each row that is held."""
+    """Sums by segment of one column, (15, G); all categories; the segments of rows held."""
 
     argument: str
     name: str

@@ -337,8 +337,7 @@ def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Ar
 
 
 def group_sums(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> tuple[Any, Array]:
-    """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
-    bins' sums, (B,), were each row a group."""
+    """Residuals summed by group and bin, sparse (groups, B), and variances of single rows, (B,)."""
     B = int(b.max()) + 1
     sums = _rows.sums_of_groups(rows.copies(residual), owner, b, B)
     groups, there = np.bincount(sums.indices, minlength=B), np.bincount(b, rows.c, minlength=B)

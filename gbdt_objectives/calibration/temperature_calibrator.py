@@ -252,8 +252,7 @@ def mean_loss(z: Array, y: Array, w: Array) -> float:
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
-    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels, ``offset`` is what
-    is added to the margins of the classes, (K,) or (n, K)."""
+    """The a > 0 and b of greatest likelihood; ``offset`` is added to margins, (K,) or (n, K)."""
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:

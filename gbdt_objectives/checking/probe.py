@@ -185,10 +185,8 @@ class ObjectiveReport(Shown):
 
     Attributes
     ----------
-    name : str
-        Name of the objective.
-    findings : tuple of Finding
-        The findings of the checks, in the order in which these ran.
+    name, findings : str, tuple of Finding
+        Name of the objective. The findings of the checks, in the order in which these ran.
     """
 
     name: str

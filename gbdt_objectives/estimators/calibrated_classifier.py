@@ -77,10 +77,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         The s and c of the average.
     estimator_ : classifier
         The model of all rows of X, if there is no average; ``estimator`` with ``cv="prefit"``.
-    calibrator_ : calibrator
-        The fitted calibrator.
-    comparison_ : CalibratorChoice
-        The log loss of all candidates; for "auto" only.
+    calibrator_, comparison_ : calibrator, CalibratorChoice
+        The fitted calibrator. The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
         What the calibrator was fitted on, NaN for rows that no split held out; the rows are those
         of ``eval_set`` if that was given.

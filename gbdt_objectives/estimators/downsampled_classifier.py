@@ -95,10 +95,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     ----------
     classes_ : ndarray of shape (K,)
         The sorted classes; of two, the negative first.
-    estimators_ : list of classifier
-        One model per bag, as trained: their own predictions are not corrected.
-    keep_rates_ : ndarray of shape (n_bags, K)
-        The measured rates.
+    estimators_, keep_rates_ : list of classifier, ndarray of shape (n_bags, K)
+        One model per bag, as trained: their own predictions are not corrected. The measured rates.
     calibrator_, stretch_, center_ : calibrator, float, float
         The fitted calibrator, and the s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2

@@ -167,10 +167,8 @@ class ProbabilityEstimationTree(_base.ProbabilityClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The sorted classes.
-    tree_ : DecisionTreeClassifier
-        The fitted tree.
+    classes_, tree_ : ndarray of shape (K,), DecisionTreeClassifier
+        The sorted classes. The fitted tree.
     probabilities_ : ndarray of shape (L, K)
         The p of each leaf, by the number that ``tree_.apply`` gives it.
     n_features_in_, feature_names_in_

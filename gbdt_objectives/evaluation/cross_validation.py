@@ -30,10 +30,8 @@ class ThresholdCrossValidation(Table):
     ----------
     methods : tuple of str
         The methods in the order given; :attr:`best` prefers the first.
-    labels : ndarray of shape (K,)
-        All classes in ascending order.
-    greater_is_better : bool
-        Direction of the scores.
+    labels, greater_is_better : ndarray of shape (K,), bool
+        All classes in ascending order. Direction of the scores.
     score, fold_score : ndarray of shape (m,), (m, F)
         The metric over all rows, by thresholds fitted without each, and over each fold's.
     in_sample_score : ndarray of shape (m,)
@@ -138,10 +136,8 @@ def cross_validate_thresholds(
     n_bootstrap : int
         Number of resamples for the intervals of the thresholds; 0 for none. They take most of the
         time, and nothing is printed meanwhile. Resamples of a single class are drawn again.
-    confidence_level : float in (0, 1)
-        Probability of the (percentile) intervals.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed for shuffling the folds and for resampling.
+    confidence_level, random_state : float in (0, 1), int, Generator or RandomState, optional
+        Probability of the (percentile) intervals. Seed for shuffling the folds and for resampling.
 
     Returns
     -------

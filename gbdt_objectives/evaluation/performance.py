@@ -38,10 +38,8 @@ class PerformanceEstimate(Shown):
 
     Attributes
     ----------
-    metric, greater_is_better : str, bool
-        Name and direction of the metric.
-    estimate : float
-        The cross-validated metric, mean over the repeats.
+    metric, greater_is_better, estimate : str, bool, float
+        Name and direction of the metric. The cross-validated metric, mean over the repeats.
     standard_error : float
         Root mean square distance to the metric on new rows of the estimator trained on all.
     interval, confidence_level : (float, float), float
@@ -155,10 +153,8 @@ def estimate_performance(
     estimator : estimator
         With ``fit`` and ``predict`` of classes, such as ``QWKClassifier``, a Pipeline or a search
         of parameters; it is cloned. Its ``fit`` gets ``groups``, too, if it has that argument.
-    X : array-like, sparse matrix or DataFrame of shape (n, features)
-        Features, passed on unchanged. Rows must be exchangeable, not ordered in time.
-    y : array-like of shape (n,)
-        Classes.
+    X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like of shape (n,)
+        Features, passed on unchanged. Rows must be exchangeable, not ordered in time. Classes.
     metric : str, metric of classes or function
         As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
         greater is better: negate an error.
@@ -170,10 +166,8 @@ def estimate_performance(
         Weights >= 0 for the estimator and the metric; w means w rows of one group.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold, and the error is that of drawing groups.
-    confidence_level : float in (0, 1)
-        Probability of the interval.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed for drawing the folds.
+    confidence_level, random_state : float in (0, 1), int, Generator or RandomState, optional
+        Probability of the interval. Seed for drawing the folds.
     n_jobs : int, optional
         Number of repeats computed at the same time.
     verbose : bool or int

@@ -50,10 +50,8 @@ class Metric(Shown):
 
     Attributes
     ----------
-    name : str
-        How boosters report it; no space or colon.
-    greater_is_better : bool
-        The direction in which to stop early.
+    name, greater_is_better : str, bool
+        How boosters report it; no space or colon. The direction in which to stop early.
     input_space : {"margin", "probability", "label"}
         What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
     link : Link or None

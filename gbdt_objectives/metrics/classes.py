@@ -74,8 +74,7 @@ class ClassMetric(Metric):
         raise NotImplementedError
 
     def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        """The metric at each of d+1 cuts, nan where it is 0/0, and the weight that it divides by,
-        given the cumulative weights of two classes (2, d+1)."""
+        """The metric at d+1 cuts, nan where 0/0, and its divisor, of sums of weights (2, d+1)."""
         counts = np.stack([C, C[:, -1:] - C], axis=1)
         return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])]), C[:, -1].sum()
 
@@ -218,8 +217,7 @@ class RatioMetric(ClassMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class CostMetric(RatioMetric):
-    """A metric of what each confusion costs. ``classes`` are those of the rows and columns of the
-    cost, if it came with names."""
+    """A metric of what each confusion costs. ``classes``: those that the cost came with."""
 
     cost: Cost
     classes: tuple[Any, ...] | None = field(default=None, repr=False)

@@ -58,10 +58,8 @@ class Loss:
 
     Attributes
     ----------
-    labels : Domain
-        The labels that the loss is defined for; all others are refused.
-    link : Link
-        What a margin means.
+    labels, link : Domain, Link
+        The labels that the loss is defined for; all others are refused. What a margin means.
     hessian : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         "exact" is the second derivative of the loss, "constant" is 1, "upper_bound" is nowhere
         below the second derivative, "bounded" is so large that the step of a leaf, -sum g / sum h,
@@ -246,8 +244,7 @@ class Objective(Shown):
         return bool(self.equations.named)
 
     def take(self, positions: ArrayLike) -> Objective:
-        """The objective for some of its training rows, at positions from 0 to ``rows`` - 1, (m,),
-        in the order of training: itself if it belongs to none."""
+        """The objective for training rows at these positions, (m,); itself without any."""
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
 

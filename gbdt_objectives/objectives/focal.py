@@ -129,8 +129,7 @@ class MulticlassFocalLoss(Loss):
         return formulas.softmax(self._log_scores(z))
 
     def _log_scores(self, z: Array) -> Array:
-        """log(p q / (c A)) of each class, (n, K): up to one number a row, the logs of the
-        probabilities for which the expected loss is least at z."""
+        """log(p q / (c A)) of each class, (n, K): logs of probabilities best served by z."""
         K, g = self.n_classes, self.gamma
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = logloss.softplus(x)

@@ -53,8 +53,7 @@ class Offsets(RowValues):
 
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
-    """Logistic loss with a weight for negatives and an offset of the margin: loss = sum w c(y)
-    log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
+    """loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
 
     labels = BINARY
     link = LOGIT
@@ -190,8 +189,7 @@ def both_classes(rows: Rows) -> tuple[float, float]:
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
-    """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
-    rows and the weights of all workers' labels, ``positive`` P and ``negative``."""
+    """The constant c of least loss, sum w sigma(c + o) = P, with offsets o >= 0 of the rows."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:
@@ -212,8 +210,7 @@ def softplus(q: Any, xp: Any = np) -> Any:
 
 
 def softplus_of_twice(h: Any, xp: Any) -> Any:
-    """softplus(2h), in the memory of h. log(1+E) is exact but for what 1 + E lost in rounding,
-    which is added; max(q, 0) is half of |q| + q."""
+    """softplus(2h) in place: log(1+E), and what 1 + E lost; max(q, 0) = (|q| + q) / 2."""
     E = xp.abs(h)
     h += E
     E *= -2

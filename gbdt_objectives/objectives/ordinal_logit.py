@@ -108,8 +108,7 @@ class OrdinalLogitLoss(Loss):
         return {"formula": "ordinal", "thresholds": self.thresholds, "apart": between}
 
     def measured(self, rows: Rows) -> OrdinalLogitLoss:
-        """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
-        those of least loss if they are refitted and the rows have margins."""
+        """Fill in the thresholds: log-odds of the classes below, or of least loss at margins."""
         if self.thresholds == "fixed":
             W = class_totals(rows, self.n_classes)
             present = occurring(W)
@@ -231,8 +230,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
 
 
 def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
-    """A start for the thresholds: if f is normal, the mean of sigma(theta - f) is about
-    sigma((theta - mean f) / s), with s^2 = 1 + pi/8 var f."""
+    """A start for thresholds: f is normal, sigma((theta - mean f) / s), s^2 = 1 + pi/8 var f."""
     sums = np.zeros(3)
     for part in parts:
         f = part.f.astype(np.float64)
@@ -380,8 +378,7 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 
 
 def with_absent(theta: Array, present: Array) -> Array:
-    """Thresholds of all classes, from those between the classes that are present. The two of an
-    absent class coincide, or are infinite at the ends."""
+    """Thresholds of all classes, from those of present ones: an absent class has two equal ones."""
     return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[np.cumsum(present)[:-1]])
 
 

@@ -257,8 +257,7 @@ def qwk_objective(
 
 
 class LabelMoments(NamedTuple):
-    """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
-    d = label - lowest, which are exact for integers."""
+    """The lowest and highest label that count, sums of w, w d, w d^2, d = label - lowest."""
 
     low: float = math.inf
     high: float = -math.inf

@@ -553,8 +553,7 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
 
 
 def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
-    """Unlabelled and, if there are any, held-out rows, each with at least as many groups as
-    classes, for K-1 numbers to vary between them."""
+    """Unlabelled and held-out rows, each with at least as many groups as classes."""
     n = [len(own) for own in r]
     found = []
     named = of_rows("counts", counts, n), of_rows("groups", groups, n)

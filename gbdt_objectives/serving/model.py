@@ -113,8 +113,7 @@ class ServedModel(Exported):
                 )
 
     def _check_classes(self, cuts: Thresholds | DecisionRule) -> None:
-        """Raise for another number or order of classes than the model has, or if only some are its:
-        a label would then mean another class."""
+        """Raise for other classes than the model's, or for another order of them."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
         labels, is_rule = cuts.labels.tolist(), isinstance(cuts, DecisionRule)
         reordered = labels != classes and set(labels) == set(classes)
@@ -218,8 +217,7 @@ class ServedModel(Exported):
         return np.asarray(self.model.predict(X), np.float64)
 
     def predict_score(self, X: Any) -> Array:
-        """Return what the thresholds are compared with, float64 (n,): the probability of the second
-        of two classes, or the number that the model predicts."""
+        """Return what thresholds are compared with, (n,): P of the second class, or the number."""
         if not self._has_probability():
             return self._natural(X)
         p = self.predict_proba(X)
@@ -228,8 +226,7 @@ class ServedModel(Exported):
         return p[:, 1]
 
     def predict(self, X: Any) -> Array:
-        """Return the decision of each row, (n,): the class that the thresholds give, without them
-        the most probable class, or the number itself."""
+        """Return the decision for each row, (n,): a class by the thresholds or not, or a number."""
         if isinstance(self.thresholds, DecisionRule):
             return self.thresholds.apply(self.predict_proba(X))
         if self.thresholds is not None:

@@ -202,8 +202,7 @@ class ShareTest:
         return np.where(some, betainc(a, n0[cuts] + 1, q[cuts]), 1.0)
 
     def sequence(self, start: int, end: int) -> Array:
-        """Cuts with m_j alerts, j = START + start, ..., or the first with more: the least number of
-        which j or fewer are bad with probability delta."""
+        """Cuts with m_j alerts or more, of which j or fewer are bad with probability delta."""
         from scipy.stats import nbinom
 
         n1, n0, q, _ = self.worth
@@ -233,8 +232,7 @@ class ShareTest:
         return found
 
     def of_groups(self, rows: ScoredRows, factor: Array, owner: Array, cuts: Array) -> ShareTest:
-        """The test where outcomes in a group may depend on each other: the variance of what good
-        rows are more than x, summed up by group, over that of rows alone."""
+        """The test where outcomes of a group depend: excess variance by group over that of rows."""
         good, bad = self.sides
         residual = (1 - self.x) * good - self.x * bad
         no_alerts, y = self.starts_without_alerts, rows.position

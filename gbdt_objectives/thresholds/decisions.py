@@ -214,10 +214,8 @@ class DecisionRule(_json.SavedAsJSON):
 
     Parameters
     ----------
-    weights, costs, biases : array-like of shape (K,)
-        a, c and b, finite; no biases are 0.
-    labels : array-like of shape (K,)
-        The class of each column.
+    weights, costs, biases, labels : array-like of shape (K,)
+        a, c and b, finite; no biases are 0. The class of each column.
     temperature : float
         T > 0; 1 if the rule does not calibrate.
     gain, gain_error : float, optional

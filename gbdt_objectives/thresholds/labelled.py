@@ -29,10 +29,8 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 
     Parameters
     ----------
-    values : array-like of shape (K-1,)
-        Sorted, in score units; -inf and inf are allowed.
-    labels : array-like of shape (K,)
-        All classes in ascending order.
+    values, labels : array-like of shape (K-1,), array-like of shape (K,)
+        Sorted, in score units; -inf and inf are allowed. All classes in ascending order.
     score_range : (float, float), optional
         The lowest and the highest score that they were placed on, if that is known, by which
         ``apply`` tells margins from probabilities.

@@ -266,8 +266,7 @@ def isotonic_ends(curve: LabelCurve) -> Array:
 
 
 def prune(N: Array, S: Array) -> Array:
-    """Some of the points, among them the first, the last and all vertices of their lower hull: all
-    that are on or above the chord of their neighbours go at once."""
+    """Some of the points, with all vertices of their lower hull: those above chords go at once."""
     kept = np.arange(len(N))
     before = 2 * len(N)
     while len(kept) < 0.9 * before:
@@ -342,8 +341,7 @@ def fit_splines(C: Array) -> Iterator[Fit]:
 
 
 def choose_fit(fits: list[Fit], C: Array) -> int:
-    """The fit of the least generalised cross-validation error (Craven & Wahba 1979), if it is
-    better than the first by more than a standard error; else 0."""
+    """The fit of least cross-validation error, if better by a standard error; else 0."""
     n, y = C.sum(), np.arange(C.shape[1])
     errors = np.array([((y - m[:, None]) / (1 - k / n)) ** 2 for m, k in fits])
     gains = errors[0] - errors

@@ -241,8 +241,7 @@ def check_comparable(known: Any, unknown: Any) -> None:
 
 
 def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
-    """The shift of each segment in score units, (G,), 0 without rows within the line's ends, and
-    the k that was chosen; ``code``: the number of each row's segment."""
+    """The shift of each segment in score units, (G,), and the k chosen; ``code``: of rows."""
     curve, G = rows.label_curve, int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(

@@ -350,8 +350,7 @@ class ThresholdStatistics:
 
 
 def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
-    """The fewest last bits, at least ``least``, without which there are at most ``max_bins``
-    different ones among rising scores, and where each of these begins."""
+    """The fewest last bits without which at most ``max_bins`` scores differ; where each begins."""
     bits = (s + 0.0).view(np.int64)  # where -0 is 0
     bits ^= (bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)  # integers in the order of the scores
 

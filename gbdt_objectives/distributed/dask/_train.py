@@ -246,8 +246,7 @@ def inspect_parts(
     client: distributed.Client, timeout: int, parts: Sequence[Any], name: str,
     tells: Callable[[xgb.DMatrix], Any], place: Mapping[Any, str] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """What the partitions tell; the error of the first that has one is raised, and one if none
-    of them answers for so many seconds."""
+    """What the partitions tell; the error of the first that has one, or a time-out's, is raised."""
 
     def submit(k: int, part: Any) -> Any:
         there = {"workers": [place[part.key]], "allow_other_workers": True} if place else {}
