@@ -52,11 +52,6 @@ def geometric_mean(
     return formulas.softmax(log_mean if stretch == 1 else formulas.stretch(log_mean, stretch, c))
 
 
-def are_certain(p: Array) -> bool:
-    """Whether a class has a probability of exactly 0, which has no log-odds."""
-    return not p.all()
-
-
 def second_log_odds(p: Array) -> Array:
     """Log-odds of the second of two classes, (n,)."""
     return np.log(p[:, 1]) - np.log(p[:, 0])

@@ -63,7 +63,7 @@ def fit(
         own = [some(others[data.y[others] == label], ROWS, rng) for label in (0, 1)]
         rows = np.concatenate([common[shared], *own])
         p = predict(_safe_indexing(data.X, rows))
-        if _averages.are_certain(p):
+        if not p.all():
             raise NotCalibrated(
                 "calibrate=True needs log-odds, but estimator predicts probabilities of exactly 0 "
                 "or 1, which have none: pass calibrate=False"

@@ -184,14 +184,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if prefit or val is not None:
             model = self.estimator if prefit else self._train_one(rows.data)
             p = predict_probability(model, rows.X if val is None else val[0])
-            return {"estimator_": model}, as_score(p, columns), slice(None)
+            return {"estimator_": model}, p if columns else p[:, 1], slice(None)
         splits, held = held_out_at_most_once(rows.position, self.cv, rows.group)
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
         check_classes_in_folds(rows.classes, rows.position, splits)
         found, p = self._fit_folds(rows, splits, held)
         found = found or {"estimator_": self._train_one(rows.data)}
-        return found, as_score(p, columns), held
+        return found, p if columns else p[:, 1], held
 
     def _train_one(self, data: Data) -> Any:
         return _base.train(_base.fresh(self.estimator), data)
@@ -257,9 +257,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 f"ensemble=True averages the models of folds, but {way} has none: leave it out"
             )
         if eval_set is not None and prefit:
-            raise ValueError(
-                "eval_set is given, but with cv='prefit' nothing is trained: pass it as X and y"
-            )
+            raise ValueError("eval_set is given, but cv='prefit' trains nothing: pass it as X, y")
         if eval_set is not None and not (isinstance(self.cv, int) and self.cv == FOLDS):
             raise ValueError(
                 f"eval_set takes the place of folds, but cv = {_checks.shown(self.cv)} asks for "
@@ -283,7 +281,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             models += [model] * averages
             of_some.append(own)
         each, few = np.concatenate(of_some), np.concatenate(some)
-        if averages and (_averages.are_certain(p[held]) or _averages.are_certain(each)):
+        if averages and not (p[held].all() and each.all()):
             if ensemble:
                 raise ValueError(
                     "ensemble=True averages log-odds, but estimator predicts probabilities of "
@@ -303,7 +301,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = _averages.geometric_mean(each, self.stretch_, self.center_)
         else:
             p = predict_probability(self.estimator_, X)
-        score = as_score(p, columns)
+        score = p if columns else p[:, 1]
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
@@ -312,11 +310,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if is_binary(self.calibrator):
             tags.classifier_tags.multi_class = False
         return tags
-
-
-def as_score(p: Array, columns: bool) -> Array:
-    """The probability of each class, or of the positive one, for a calibrator."""
-    return p if columns else p[:, 1]
 
 
 def choose(
