@@ -47,10 +47,9 @@ def reliability_bins(
 ) -> ReliabilityBins:  # fmt: skip
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws.
-
-    Dask Series or Arrays are taken too. If they hold more than 131,072 different probabilities,
-    very similar ones share a bin, as equal ones do.
+    Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws. Dask Series
+    or Arrays are taken too. If they hold more than 131,072 different probabilities, very similar
+    ones share a bin, as equal ones do.
 
     Parameters
     ----------

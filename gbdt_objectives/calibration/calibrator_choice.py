@@ -80,12 +80,11 @@ def choose_calibrator(
 ) -> CalibratorChoice:  # fmt: skip
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
-    Use it where events are many enough to tell calibrators apart.
-
-    The choice is ``SplineCalibrator(shrink=True)``, unless the log loss of another calibrator is
-    lower by more than three standard errors of the paired difference on held-out rows: then the
-    best of those. The others are ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator``
-    and ``ROCConvexHullCalibrator(m=2, prior="base_rate")``.
+    Use it where events are many enough to tell calibrators apart. The choice is
+    ``SplineCalibrator(shrink=True)``, unless the log loss of another calibrator is lower by more
+    than three standard errors of the paired difference on held-out rows: then the best of those.
+    The others are ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` and
+    ``ROCConvexHullCalibrator(m=2, prior="base_rate")``.
 
     Parameters
     ----------

@@ -94,9 +94,8 @@ def roc_convex_hull(
 ) -> ROCConvexHull:
     """The convex hull of the ROC curve, and the calibration map that comes with it.
 
-    Use it for the hull itself; ``ROCConvexHullCalibrator`` predicts with it.
-
-    The probability of label 1 is constant on each edge of the hull::
+    Use it for the hull itself; ``ROCConvexHullCalibrator`` predicts with it. The probability of
+    label 1 is constant on each edge of the hull::
 
         p = (positives of the segment) / (rows of the segment)
 

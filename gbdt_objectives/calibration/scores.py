@@ -138,9 +138,8 @@ def brier_score(
 ) -> float:  # fmt: skip
     """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
 
-    Use it to compare probabilities where a certain and wrong one may cost 1, not infinity.
-
-    It is the mean over rows of ::
+    Use it to compare probabilities where a certain and wrong one may cost 1, not infinity. It is
+    the mean over rows of ::
 
         1/2 sum_i (p_i - I[c = i])^2        (p - y)^2 for two classes
 

@@ -35,10 +35,9 @@ class SplineCalibrator(LogOddsCalibrator):
 
     where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
     likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``,
-    which treats probabilities of 0 and 1, and scores that separate the labels, so, too.
-
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
-    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
+    which treats probabilities of 0 and 1, and scores that separate the labels, so, too. Weights
+    count rows: twice the weight lets m bend more. ``fit`` refuses what :class:`LogitCalibrator`
+    refuses. It warns if all slopes are 0.
 
     Parameters
     ----------

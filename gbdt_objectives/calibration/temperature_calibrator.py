@@ -47,14 +47,12 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     It divides log-odds by T and shifts them; T > 1 says that the model was overconfident. With
     ``bias=False``, b = 0 and the most probable class stays. Probabilities of 0 do not change.
-
     Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood.
     They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
-    others, where N_k is the weight of label k; for two classes these are Platt's.
-
-    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
-    or which zeros tell from the others with certainty; and probabilities that do not rise with
-    their labels, as when the columns have another order.
+    others, where N_k is the weight of label k; for two classes these are Platt's. ``fit`` refuses
+    labels whose probability is exactly 0; with ``bias=True`` classes without rows, or which zeros
+    tell from the others with certainty; and probabilities that do not rise with their labels, as
+    when the columns have another order.
 
     Parameters
     ----------

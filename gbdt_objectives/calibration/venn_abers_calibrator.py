@@ -34,11 +34,10 @@ class VennAbersCalibrator(calibrators.Calibrator):
     where p_l is the isotonic regression, at the score, of the rows of ``fit`` and one more row of
     that score, label l and weight 1. Whatever the model and the population, one of p_0 and p_1 is
     calibrated. The further they are apart, the less the rows know, and the more p, which is never
-    exactly 0 or 1, is drawn to 1/2: with few positives it is too high.
-
-    Any finite score will do: only its order counts. Weights count rows, since the row that is added
-    has weight 1. Where only some negatives were kept, p_0, p_1 and p are found in the sample, and
-    then corrected as by ``correct_probability``. Rates that differ by row are refused.
+    exactly 0 or 1, is drawn to 1/2: with few positives it is too high. Any finite score will do:
+    only its order counts. Weights count rows, since the row that is added has weight 1. Where only
+    some negatives were kept, p_0, p_1 and p are found in the sample, and then corrected as by
+    ``correct_probability``. Rates that differ by row are refused.
 
     Attributes
     ----------

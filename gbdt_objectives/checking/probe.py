@@ -303,9 +303,7 @@ def _columns(obj: Any, n_classes: int | None) -> int | None:
     if not isinstance(obj, Objective) or obj.outputs == 1:
         return K
     if K not in (None, obj.outputs):
-        raise ValueError(
-            f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
-        )
+        raise ValueError(f"n_classes is {K}, but obj has {obj.outputs} outputs: leave it out")
     return int(obj.outputs)
 
 

@@ -321,9 +321,7 @@ def read_eval_set(
         return None
     X_given, y_given = _only_pair(eval_set)
     if X_given is X:
-        raise ValueError(
-            "eval_set holds the training rows: pass rows that the model is not trained on"
-        )
+        raise ValueError("eval_set holds the training rows: pass rows that it is not trained on")
     try:
         X_val, target = check_rows(estimator, X_given, y_given)
         unfitted = clone(estimator)

@@ -37,11 +37,10 @@ HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for 
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
-    Use it where positives are rare, and training on all negatives takes too long.
-
-    ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
-    are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
-    dropped by the rates measured in each sample. The bags are averaged by ::
+    Use it where positives are rare, and training on all negatives takes too long. ``fit`` keeps
+    each class's rows at its rate, trains a clone of the classifier on the rows that are left,
+    ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were dropped by
+    the rates measured in each sample. The bags are averaged by ::
 
         p_k = mean over bags of p_bk exp(d_bk) / sum_j p_bj exp(d_bj)    "probability"
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
@@ -232,8 +231,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 f"correction='weight' needs sample_weight, but {type(self.estimator).__name__} "
-                "does not accept it: pass correction='prior', or make this the last step of the "
-                "pipeline"
+                "does not accept it: pass correction='prior', or make this a pipeline's last step"
             )
         check_early_stopping(self.estimator, self.correction)
         _checks.choice("average", self.average, AVERAGES)
@@ -331,9 +329,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             )
         if eval_set is not None and len(given) > 1:
             other = next(name for name in given if name != "eval_set")
-            raise ValueError(
-                f"eval_set and {other} both say which rows to stop on: leave one of the two out"
-            )
+            raise ValueError(f"eval_set and {other} both say which rows to stop on: leave one out")
 
     def _hold_out(self, rows: Training) -> tuple[Array, Data]:
         """The rows that ``cv`` trains on, and those that it holds out."""

@@ -215,12 +215,10 @@ def compare_performance(
 ) -> PerformanceDifference:  # fmt: skip
     """How much better one estimator is than another on new rows, with an honest interval.
 
-    Use it before you replace one model by another.
-
-    Both are trained and judged on the same folds, so that what is hard for both cancels. The
-    interval is for the two models trained on all rows given. There is no p-value for the question
-    which algorithm is better on training sets of this size; difference / standard_error is a
-    conservative test (``docs/theory/performance.md``).
+    Use it before you replace one model by another. Both are trained and judged on the same folds,
+    so that what is hard for both cancels. The interval is for the two models trained on all rows
+    given. There is no p-value for the question which algorithm is better on training sets of this
+    size; difference / standard_error is a conservative test (``docs/theory/performance.md``).
 
     Parameters
     ----------

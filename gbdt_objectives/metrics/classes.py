@@ -469,9 +469,7 @@ def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
 
     parts = rows.parts(ends)
     if not np.isfinite(parts).any():
-        raise ValueError(
-            "y_true is empty on all workers: there must be at least one row that counts"
-        )
+        raise ValueError("y_true is empty on all workers: at least one row must count")
     return int(parts[:, 0].min()), int(parts[:, 1].max())
 
 
@@ -723,9 +721,8 @@ def threshold_metric(
 ) -> ClassMetric:  # fmt: skip
     """A metric of ordered classes, by name, and where it cuts scores.
 
-    Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
-
-    For classes they equal scikit-learn's, but a metric that is 0/0 is NaN, with scikit-learn's
+    Use it to get by its name a metric that boosters and ``optimize_thresholds`` take. For classes
+    they equal scikit-learn's, but a metric that is 0/0 is NaN, with scikit-learn's
     UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, F-beta
     without any positive, true or predicted, and precision without a predicted one.
 

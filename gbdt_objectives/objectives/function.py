@@ -325,9 +325,7 @@ def objective(
         options = dict(loss=loss, link=link, outputs=outputs, intercept=intercept, rows=rows)
         given = [name for name, value in options.items() if value is not None]
         if given:
-            raise TypeError(
-                f"{given[0]} is given, but {function!r} declares it itself: leave it out"
-            )
+            raise TypeError(f"{given[0]} is given, but {function!r} declares it: leave it out")
         return Objective(function)
     _checks.check_called("function", function)
     if isinstance(function, type) or not callable(function):

@@ -281,10 +281,8 @@ def offset_logloss_objective(
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
 
     Use it where a known fraction of the negatives is kept, and the model is to predict
-    probabilities of the full population.
-
-    Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
-    s = z - log r while the model learns z::
+    probabilities of the full population. Keeping negatives at rate r adds -log r to a row's
+    log-odds, so the loss sees s = z - log r while the model learns z::
 
         loss      sum w (-y log sigma(s) - (1-y) log(1 - sigma(s))),  s = z - log r
         gradient  w (sigma(s) - y)

@@ -3,12 +3,11 @@
 Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds, l =
 theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf), sigma
 the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class below
-l and below u, d = u - l.
-
-The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - log(1 - exp(-d)),
-into terms of one threshold each, and one that keeps the two apart. So nothing cancels, and what the
-thresholds of least loss need of the rows are sums by class: their matrix of second derivatives is
-tridiagonal. To fit them, rows are put in the order of classes: thresholds are numbers then.
+l and below u, d = u - l. The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f -
+u) - log(1 - exp(-d)), into terms of one threshold each, and one that keeps the two apart. So
+nothing cancels, and what the thresholds of least loss need of the rows are sums by class: their
+matrix of second derivatives is tridiagonal. To fit them, rows are put in the order of classes:
+thresholds are numbers then.
 """
 
 from __future__ import annotations

@@ -290,9 +290,7 @@ class LabelMoments(NamedTuple):
 
     def mean_variance(self, name: str) -> tuple[float, float]:
         if not self.n:
-            raise ValueError(
-                f"the weights of all rows of {name} are 0: at least one row must count"
-            )
+            raise ValueError(f"all weights of {name} are 0: at least one row must count")
         first, second = self.s1 / self.n, self.s2 / self.n
         mean, variance = self.low + first, second - first**2
         if not variance > 1e-12 * second:  # more than rounding

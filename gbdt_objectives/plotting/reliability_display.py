@@ -36,11 +36,10 @@ class ReliabilityDisplay(Display):
     the share of label 1 among them, on a bar of the share's confidence limits. Below is a histogram
     of the predictions. The legend gives mean prediction over mean outcome, 1 at best. With
     ``strategy="isotonic"`` the curve is the isotonic fit of the labels to the predictions, and the
-    band is where it lies, at each point, if the predictions are right (CORP).
-
-    Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as open
-    triangles, with their upper limit, and predictions of 0 on the left edge. The outermost bars
-    include everything beyond.
+    band is where it lies, at each point, if the predictions are right (CORP). Logarithmic axes
+    cannot show 0: bins without label 1 are drawn on the lower edge as open triangles, with their
+    upper limit, and predictions of 0 on the left edge. The outermost bars include everything
+    beyond.
 
     Parameters
     ----------

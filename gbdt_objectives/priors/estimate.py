@@ -89,12 +89,10 @@ def estimate_prior(
 ) -> PriorEstimate:  # fmt: skip
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
-    Use it where class frequencies have changed since training and no new labels are there yet.
-
-    It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
-    greatest likelihood is found, which takes the probabilities at face value: those of an
-    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi
-    then solves ::
+    Use it where class frequencies have changed since training and no new labels are there yet. It
+    assumes that only the prior differs from training. With ``train_prior`` the prior pi of greatest
+    likelihood is found, which takes the probabilities at face value: those of an uncalibrated model
+    bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi then solves ::
 
         mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 

@@ -32,11 +32,10 @@ def negative_downsample(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample with every positive and only some negatives.
 
-    Use it before training, where there are more negatives than you have time or memory for.
-
-    Each row with label 0 is kept with probability ``negative_keep_rate``, independently of all
-    others; :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower
-    rates keep a subset of what higher ones keep.
+    Use it before training, where there are more negatives than you have time or memory for. Each
+    row with label 0 is kept with probability ``negative_keep_rate``, independently of all others;
+    :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower rates
+    keep a subset of what higher ones keep.
 
     Parameters
     ----------
@@ -118,9 +117,8 @@ def negative_downsample_by_key(
 
     Negatives that share a key, such as a user's id, are kept or dropped together, on every machine
     and every time. Lower rates keep a subset of what higher ones keep. The hash, SplitMix64 over
-    the integer or over BLAKE2b of the string, is part of the interface and will not change.
-
-    For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
+    the integer or over BLAKE2b of the string, is part of the interface and will not change. For
+    Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
 
     Parameters
@@ -530,9 +528,8 @@ def prior_weights(
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
     ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s, or use
-    "positive" (``docs/theory/log_odds.md``).
-
-    A Dask Series or Array is taken too: its weights are one like it, computed lazily.
+    "positive" (``docs/theory/log_odds.md``). A Dask Series or Array is taken too: its weights are
+    one like it, computed lazily.
 
     Parameters
     ----------
@@ -595,6 +592,4 @@ def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
 def check_zero_one(when: str, labels: list[Any]) -> None:
     """Raise unless the labels are 0 and 1, both."""
     if labels != [0, 1]:
-        raise ValueError(
-            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
-        )
+        raise ValueError(f"y must hold both labels 0 and 1 {when}, found {shown(labels)}")

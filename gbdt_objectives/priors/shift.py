@@ -115,9 +115,8 @@ def log_odds_shift(
 ) -> Any:  # fmt: skip
     """What to add to a model's log-odds for a population other than the training data.
 
-    Use it for the number itself, as for :func:`shift_intercept`: corrections work it out.
-
-    Give exactly one description of the difference::
+    Use it for the number itself, as for :func:`shift_intercept`: corrections work it out. Give
+    exactly one description of the difference::
 
         rates                d   = log(beta/alpha)                         float
         rates, K classes     d_k = log(1/rate_k), up to a constant         (K,)
@@ -416,9 +415,7 @@ def read_sampling_rates(name: str, values: ByClass) -> Array:
         found = dict(enumerate(_checks.vector(name, found).astype(np.float64).tolist()))
     rates = [read_sampling_rate(f"{name}[{shown(label)}]", rate) for label, rate in found.items()]
     if len(rates) < 2:
-        raise ValueError(
-            f"{name} must have a rate for each of two classes or more, found {shown(values)}"
-        )
+        raise ValueError(f"{name} must have rates of two classes or more, found {shown(values)}")
     check_no_counts(name, values, rates)
     return np.array(rates)
 

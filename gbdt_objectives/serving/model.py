@@ -253,7 +253,5 @@ def of_library(model: Any) -> OpenLibrary:
     """The library of a trained model."""
     library = library_of(model)
     if library is None:
-        raise TypeError(
-            f"model must be a trained booster or fitted classifier, found {shown(model)}"
-        )
+        raise TypeError(f"model must be a trained booster or classifier, found {shown(model)}")
     return library

@@ -48,13 +48,12 @@ def export_onnx(
 ) -> None:  # fmt: skip
     """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
 
-    Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python.
-
-    The graph has one input, ``X`` of shape (n, features), in which NaN is a missing value and a
-    category is its number, and up to three outputs: ``label`` (n,), what ``predict`` returns of a
-    classifier; ``score`` (n,), and ``probabilities`` (n, classes), both float64. It needs
-    onnxruntime 1.23 or another runtime with TreeEnsemble of ai.onnx.ml 5. Its metadata hold the
-    names and categories of the features, as JSON under "features".
+    Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python. The graph
+    has one input, ``X`` of shape (n, features), in which NaN is a missing value and a category is
+    its number, and up to three outputs: ``label`` (n,), what ``predict`` returns of a classifier;
+    ``score`` (n,), and ``probabilities`` (n, classes), both float64. It needs onnxruntime 1.23 or
+    another runtime with TreeEnsemble of ai.onnx.ml 5. Its metadata hold the names and categories of
+    the features, as JSON under "features".
 
     Parameters
     ----------

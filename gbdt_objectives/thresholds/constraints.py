@@ -3,12 +3,10 @@
 Every metric is looked at in all d+1 cuts. A row is an alert where the second class, the positive
 one, is predicted. A guarantee tests cuts in an order that is fixed beforehand, each at the whole
 level, up to the first that fails: those that passed are all right with at least that probability
-(fixed sequence testing).
-
-A *share* is that of the good rows among some, the others are bad. On either side the rows have a
-sum A of weights and S of their squares; they are worth n = A^2/S rows of weight u = S/A (Kish). If
-the share is at its bound x, the good ones among n1 + n0 are binomial, with the odds x/(1-x) u0/u1,
-and a share that is as good or better has the probability ::
+(fixed sequence testing). A *share* is that of the good rows among some, the others are bad. On
+either side the rows have a sum A of weights and S of their squares; they are worth n = A^2/S rows
+of weight u = S/A (Kish). If the share is at its bound x, the good ones among n1 + n0 are binomial,
+with the odds x/(1-x) u0/u1, and a share that is as good or better has the probability ::
 
     p = P(Bin(n1 + n0, q) >= n1) = I_q(n1, n0 + 1)
 

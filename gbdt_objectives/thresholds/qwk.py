@@ -89,9 +89,7 @@ def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], li
     """The lines, and those that rise; raise if none does. ``otherwise``: the remedy then."""
     low, high = float(curve.score[0]), float(curve.score[-1])
     if not math.isfinite(high - low):
-        raise ValueError(
-            f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
-        )
+        raise ValueError(f"score ranges from {low} to {high}, more than float64 holds: halve it")
     lines = fit_lines(curve)
     starts = rising_lines(curve, lines)
     if not starts:

@@ -31,11 +31,10 @@ class ThresholdStatistics:
     :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is kept, and the
     thresholds are those of ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is
     constant: with more distinct scores those whose float64 have the same leading bits share a bin,
-    whatever the chunks or their order. With ``edges`` you choose the bins.
-
-    Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both bins
-    have rows), so the classes they give are counted exactly; cuts inside a bin are missed, at a
-    cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace scores by their bin's mean.
+    whatever the chunks or their order. With ``edges`` you choose the bins. Thresholds lie midway
+    between neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the
+    classes they give are counted exactly; cuts inside a bin are missed, at a cost that
+    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace scores by their bin's mean.
 
     Attributes
     ----------

@@ -111,9 +111,7 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
     if column.ndim != 1:
         raise _checks.not_flat(name, column.shape)
     if getattr(getattr(column, "cat", None), "known", True) is False:
-        raise ValueError(
-            f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"
-        )
+        raise ValueError(f"{name} is of categories that Dask does not know: call .cat.as_known()")
 
 
 def is_series(column: Any) -> bool:
@@ -130,9 +128,7 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
         if np.isnan(rows).any():
             continue
         if rows[0] != rows[1]:
-            raise ValueError(
-                f"{name} has {rows[0]} rows, but {first} has {rows[1]}: they must match"
-            )
+            raise ValueError(f"{name} has {rows[0]} rows, but {first} {rows[1]}: they must match")
         found[name] = column.rechunk(columns[first].chunks)
     return found
 
