@@ -186,8 +186,7 @@ def imbalance_shift(
         Without X it was trained on the library's own binary objective. With X its margin is
         log-odds, or it is a classifier of two classes with ``predict_proba``.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
-        Rows of the population that the model was not trained on, neither weighted nor
-        downsampled. A DMatrix may have a ``base_margin``.
+        Rows of the population: not trained on, weighted nor downsampled; or a DMatrix.
     y : array-like of shape (n,), optional
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
         and 1, which only ``is_unbalance`` needs.

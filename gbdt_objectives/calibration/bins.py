@@ -48,8 +48,7 @@ def reliability_bins(
     """Observed frequency of label 1 among rows of similar predicted probability.
 
     Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws. Dask Series
-    or Arrays are taken too. If they hold more than 131,072 different probabilities, very similar
-    ones share a bin, as equal ones do.
+    or Arrays are taken too. Of more than 131,072 different probabilities, similar ones share a bin.
 
     Parameters
     ----------

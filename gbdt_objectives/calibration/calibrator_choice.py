@@ -43,8 +43,7 @@ class CalibratorChoice(Table):
     calibrator : calibrator
         The chosen one, not fitted.
     log_loss : dict
-        The cross-validated log loss of each candidate, by the name of its class; inf for one
-        that could not be fitted, or was certain and wrong.
+        The cross-validated log loss of each candidate, by class; inf if it failed or was certain.
     """
 
     calibrator: Calibrator

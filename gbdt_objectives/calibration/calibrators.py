@@ -197,8 +197,7 @@ class ROCConvexHullCalibrator(Calibrator):
     m : float >= 0
         How many rows the prior is worth: 0 is no smoothing, 2 with a uniform prior is Laplace's.
     prior : array-like of shape (2,), "base_rate" or None
-        The prior pi of labels 0 and 1. "base_rate": their shares of the rows in ``fit``, for rare
-        events. None: 1/2 each.
+        The prior pi of labels 0 and 1. "base_rate": their shares in ``fit``. None: 1/2 each.
     monotone : bool
         Smoothing can reverse the order of segments. True: take the nearest rising probabilities.
 
@@ -367,8 +366,7 @@ class BetaCalibrator(LogOddsCalibrator):
     With a = b it is :class:`LogitCalibrator`, which treats probabilities of exactly 0 and 1, and
     scores that separate the labels, in the same way. ``fit`` refuses what :class:`LogitCalibrator`
     refuses, and fewer than three different scores, which do not tell a from b. It warns if a = b =
-    0. Beyond the scores of ``fit`` the formula goes on: rows that are all rare events do not tell
-    b.
+    0. Beyond the scores of ``fit`` the formula goes on: rare events alone do not tell b.
 
     Parameters
     ----------

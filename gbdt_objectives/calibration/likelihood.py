@@ -26,9 +26,8 @@ LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift co
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
-    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Each step
-    minimises the quadratic model, and is halved until the loss falls; where rounding may hide that,
-    steps go on as long as the gradient falls."""
+    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Steps minimise
+    the quadratic model, halved until the loss falls, or as rounding hides that the gradient."""
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
     slope = free_gradient(gradient, theta, lowest)
@@ -139,8 +138,7 @@ def mean_offset(offset: float | Array, share: Array) -> float:
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
     """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
-    Infinite log-odds stay: the finite ones must make up for their errors, with P of label 1 and N
-    of label 0."""
+    Infinite log-odds stay: P of label 1 and N of label 0, finite, make up for them."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 

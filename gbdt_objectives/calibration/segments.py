@@ -133,15 +133,13 @@ def calibration_ratio_by_segment(
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
-        row counts as one.
+        Weights >= 0. In the ratio w means w copies of the row, in limits and p-values one.
     counts : array-like of shape (n,), optional
         How many identical rows the row stands for, whole numbers >= 0, where rows come from a GROUP
         BY (``docs/from_sql.md``). A weight is then that of each of them.
     groups : array-like of shape (n,), optional
         Whose row it is, of any type, where outcomes of one user, session or document may depend on
-        each other: without it limits are then too narrow and p-values too small. For some 30 groups
-        or more, and not with Dask collections.
+        each other: without it limits are too narrow. For some 30 groups or more, not with Dask.
     confidence_level : float in (0, 1)
         Confidence level of the limits.
 
@@ -251,8 +249,7 @@ class SegmentStatistics:
         Parameters
         ----------
         y_true, probability, segments, sample_weight, counts
-            The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins of the
-            prediction: only all rows together have them.
+            The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins.
         negative_keep_rate, keep_rate, class_keep_rates : optional
             The same, for every part or none. Each row is then kept, in some 50 bytes, for limits.
         """

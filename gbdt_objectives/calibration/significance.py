@@ -207,9 +207,8 @@ class SampledBins(BinSums):
     """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
 
     A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew:
-    cells of similar rows are drawn one by one, with a true probability of log-odds ``z`` and one
-    shift for each bin. Cells have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight``
-    and mean ``unit``.
+    cells of similar rows are drawn, with a true probability of log-odds ``z`` and one shift a bin.
+    Cells have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight`` and mean ``unit``.
     """
 
     bin: Array

@@ -602,7 +602,9 @@ def _loss(probe: Probe, f: Array, w: Array | None) -> float:
     assert probe.loss is not None
     value = probe.loss(probe.y, f, w)
     if np.ndim(value) != 0:
-        raise Failure(f"loss must be one number, found shape {np.shape(value)}: return its .sum()")
+        raise Failure(
+            f"loss must return one number, found shape {np.shape(value)}: return its .sum()"
+        )
     number = float(value)
     if not math.isfinite(number):
         raise Failure(f"loss is {number} at margins from {f.min():.3g} to {f.max():.3g}")

@@ -80,8 +80,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     calibrator_, comparison_ : calibrator, CalibratorChoice
         The fitted calibrator. The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
-        What the calibrator was fitted on, NaN for rows that no split held out; the rows are those
-        of ``eval_set`` if that was given.
+        What the calibrator was fitted on, of the rows or ``eval_set``; NaN where not held out.
     n_features_in_, feature_names_in_
 
     Examples

@@ -150,8 +150,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             For early stopping: rows of one group are held out together.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
             Rows for early stopping, neither sampled nor trained on, and their weights, which stand
-            for the full population. The steps of a pipeline before this one do not transform them:
-            use ``cv`` there.
+            for the full population. A pipeline does not transform them: use ``cv``.
         **others
             Refused, with a message that says what to write instead.
 

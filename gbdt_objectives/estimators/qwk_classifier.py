@@ -122,15 +122,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     weights_ : ndarray of shape (M,)
         Weight of each regressor's score, of sum 1; 0 where one adds nothing.
     estimators_, estimator_ : list of regressor, regressor
-        One model per fold (``ensemble=True``), or the one fitted on all rows; of several
-        regressors a list of their models in the place of each.
+        One model per fold (``ensemble=True``), or that of all rows; of several regressors lists.
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_, member_oof_scores_ : ndarray of shape (n,), dict of str to ndarray of shape (n,)
-        Out-of-fold scores, shifted by segment; those of each of several regressors, not shifted.
-        NaN for rows never held out.
+        Out-of-fold scores, shifted by segment; those of each regressor. NaN: never held out.
     stretch_, center_ : float
         Averages are stretched by ``stretch_`` (else 1) about ``center_``, the mean score.
     segment_shift_ : SegmentShift
@@ -598,12 +596,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
 
 def label_thresholds(thresholds: Thresholds) -> Thresholds:
-    """Thresholds between class positions, in units of the labels."""
-    return Thresholds(positions_to_labels(thresholds.values, thresholds.labels), thresholds.labels)
-
-
-def positions_to_labels(t: Array, labels: Array) -> Array:
-    """Class positions in label units, linear between neighbours and beyond the last ones."""
-    at = labels.astype(np.float64)
+    """Thresholds between class positions in label units, linear between neighbours and beyond."""
+    t, at = thresholds.values, thresholds.labels.astype(np.float64)
     k = np.floor(t).clip(0, len(at) - 2).astype(int)
-    return np.asarray(at[k] + (t - k) * (at[k + 1] - at[k]))
+    return Thresholds(at[k] + (t - k) * (at[k + 1] - at[k]), thresholds.labels)

@@ -121,8 +121,7 @@ def cross_validate_thresholds(
     method : str or sequence of str, optional
         As in ``optimize_thresholds``. Several are compared on the same folds and resamples.
     cv : int, splitter or iterable of splits
-        An int: that many stratified folds, shuffled; stratified group folds with ``groups``. Every
-        row must be held out exactly once.
+        An int: stratified, shuffled folds, of ``groups`` if given. Each row is held out once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional

@@ -156,8 +156,7 @@ def estimate_performance(
     X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like of shape (n,)
         Features, passed on unchanged. Rows must be exchangeable, not ordered in time. Classes.
     metric : str, metric of classes or function
-        As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
-        greater is better: negate an error.
+        As in :func:`optimize_thresholds`; a function must be smooth in shares, greater is better.
     cv, n_repeats : int
         Number of stratified, shuffled folds, at least 3, and how often they are drawn, at least 2.
     labels : array-like of shape (K,), optional

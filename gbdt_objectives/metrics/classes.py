@@ -41,9 +41,8 @@ class ClassMetric(Metric):
       they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label in the range (halves
-      upwards), or class k, counted from the lowest label, where
-      ``thresholds[k-1] <= score < thresholds[k]``. Whole numbers beyond the labels that are floats
-      may be either, and are refused unless ``label_range`` is given.
+      upwards), or class k, counted from the lowest label, where ``thresholds[k-1] <= score <
+      thresholds[k]``. Whole floats beyond the labels may be either, and need a ``label_range``.
 
     Attributes
     ----------
@@ -550,8 +549,7 @@ def qwk_metric(
     Raises
     ------
     ValueError
-        A bad range, thresholds that are not sorted or not K-1; when called, labels that are
-        fractions or outside the range.
+        A bad range, thresholds not sorted or not K-1; when called, other labels.
 
     Examples
     --------
@@ -614,8 +612,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is true; 0 on the
-        diagonal.
+        ``matrix[i, j]`` >= 0: cost of class j (its position) where i is true; 0 on the diagonal.
 
     Returns
     -------
@@ -737,8 +734,7 @@ def threshold_metric(
         "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
         positive). Or a metric of classes, to which a range or thresholds are added.
     label_range, thresholds
-        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored, such as
-        the log-odds of a binary objective.
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored.
 
     Returns
     -------

@@ -177,8 +177,7 @@ class Objective(Shown):
     """What boosters train on, made of a loss: the ``obj=`` or ``objective=`` argument.
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
-    It is frozen, so it can be pickled, cloned, compared and shared. It reads and checks arguments,
-    applies weights and converts to float32.
+    It is frozen, can be pickled, cloned and compared, checks arguments and applies weights.
 
     Parameters
     ----------
@@ -189,8 +188,7 @@ class Objective(Shown):
     Attributes
     ----------
     intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units. None if :meth:`measured` has not seen the
-        labels yet, or if the loss has no such value.
+        Where boosting should start, in margin units. None before :meth:`measured`, or without any.
     rows : int or None
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
@@ -736,9 +734,8 @@ _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, 
 
 
 def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
-    """A training begins: its guards learn of its rows, of its loss, measured on those of all
-    workers, and of where it starts, in every library and at every door, here only. A call by hand
-    is a training of one round."""
+    """A training begins: its guards learn of its rows, its loss, measured on those of all workers,
+    and where it starts, here only. A call by hand is one of one round."""
     # else it is where the objective wants it, or what a user's function makes of that
     is_given = training.start_by is not None and not training.blended
     start = read_start(training, loss, rows, f, gradient) if is_given else {}

@@ -200,8 +200,7 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
 
 def slopes(x: Any, g: float, xp: Any) -> Any:
     """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u: right to a few roundings however
-    small e^x, with the rounded u in both places, if only u is not 1. Beyond the largest x that is
-    looked at, q is 1, and p 0."""
+    small e^x, with u rounded in both places, if not 1. Beyond the largest x, q is 1, p 0."""
     x = xp.clip(x, -xp.inf, logloss.largest_exponent(x, xp))  # numpy is slow without a least
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)
@@ -227,8 +226,7 @@ def focal_objective(
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 
-    Use it where a focal loss is prescribed. In ``experiments/focal`` it ranked and predicted rare
-    events no better than the logistic loss.
+    Use it where it is prescribed: rare events it predicted no better (``experiments/focal``).
 
     ::
 

@@ -275,8 +275,7 @@ def objective(
     function : callable or Loss
         ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins and
         results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the weights, as
-        boosters do not. The hessian may be one number for all rows. A function of module level can
-        be pickled, a lambda cannot.
+        boosters do not. The hessian may be one number for all rows. Lambdas cannot be pickled.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.

@@ -201,8 +201,7 @@ def qwk_objective(
     ------
     ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a ``target_prior``
-        that does not sum to 1 or misses a label; a ``center`` outside the range or a ``spread``
-        that no distribution on it can have.
+        that does not sum to 1 or misses a label; a ``center`` or ``spread`` impossible in it.
 
     References
     ----------

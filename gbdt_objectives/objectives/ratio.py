@@ -145,8 +145,7 @@ def kappa_objective(
         hessian   w
 
     with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
-    squared cost. If all p are classes, kappa~ is the metric, :func:`kappa_cost_metric`.
-    ``docs/theory/coupled.md`` derives it.
+    squared cost. Of classes, kappa~ is :func:`kappa_cost_metric` (``docs/theory/coupled.md``).
 
     Parameters
     ----------

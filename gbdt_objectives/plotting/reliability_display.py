@@ -38,8 +38,7 @@ class ReliabilityDisplay(Display):
     ``strategy="isotonic"`` the curve is the isotonic fit of the labels to the predictions, and the
     band is where it lies, at each point, if the predictions are right (CORP). Logarithmic axes
     cannot show 0: bins without label 1 are drawn on the lower edge as open triangles, with their
-    upper limit, and predictions of 0 on the left edge. The outermost bars include everything
-    beyond.
+    upper limit, and predictions of 0 on the left edge. Outermost bars hold all beyond.
 
     Parameters
     ----------

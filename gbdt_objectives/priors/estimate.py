@@ -33,11 +33,9 @@ class PriorEstimate:
     Parameters
     ----------
     prior, standard_error : float or ndarray of shape (K,)
-        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`; and
-        its standard error.
+        Probability of label 1, or each class, a ``target_prior``; and its standard error.
     interval : ndarray of shape (2,) or (2, K)
-        Lower and upper end of the confidence interval, within 0 and 1. For two classes it holds the
-        priors that a test does not reject.
+        The confidence interval, in [0, 1]: of two classes, what a test does not reject.
     train_prior : float or ndarray of shape (K,)
         The prior it was compared with: as given, or the class frequencies of the held-out rows.
     n_iter, converged : int, bool

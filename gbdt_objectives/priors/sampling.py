@@ -127,8 +127,7 @@ def negative_downsample_by_key(
         The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
         Integers, strings or bytes, none missing, no floats; a word such as NA is refused if all
-        others hold a digit. Integers of any type are hashed by their value; the string "5" is
-        another key than the integer 5.
+        others hold a digit. Integers are hashed by value; the string "5" is another key than 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -528,8 +527,7 @@ def prior_weights(
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
     ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s, or use
-    "positive" (``docs/theory/log_odds.md``). A Dask Series or Array is taken too: its weights are
-    one like it, computed lazily.
+    "positive" (``docs/theory/log_odds.md``). Of Dask, weights are lazy, too.
 
     Parameters
     ----------
@@ -592,4 +590,6 @@ def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
 def check_zero_one(when: str, labels: list[Any]) -> None:
     """Raise unless the labels are 0 and 1, both."""
     if labels != [0, 1]:
-        raise ValueError(f"y must hold both labels 0 and 1 {when}, found {shown(labels)}")
+        raise ValueError(
+            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
+        )

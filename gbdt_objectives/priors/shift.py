@@ -135,8 +135,7 @@ def log_odds_shift(
         The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
         result of :func:`measured_keep_rates`, or a Series is read in ascending order of its labels.
     train_prior, target_prior : float, array-like of shape (K,) or mapping of label, optional
-        s and tau, the probability of label 1, or of each class as for rates, in the training data
-        after sampling, and where the model is used.
+        s and tau: P of label 1, or of each class, in the sample trained on, and in use.
 
     Returns
     -------
@@ -217,8 +216,7 @@ def correct_probability(
         p   = p_s / (p_s + (1-p_s) exp(-d))          (n,)
         p_k = p_sk exp(d_k) / sum_j p_sj exp(d_j)    (n, K)
 
-    Probabilities of 0 and 1 stay exactly what they are. For (n,) the order of two rows is never
-    reversed, not even by rounding.
+    Probabilities of 0 and 1 stay. For (n,) no rows change their order, not by rounding either.
 
     Parameters
     ----------
@@ -415,7 +413,9 @@ def read_sampling_rates(name: str, values: ByClass) -> Array:
         found = dict(enumerate(_checks.vector(name, found).astype(np.float64).tolist()))
     rates = [read_sampling_rate(f"{name}[{shown(label)}]", rate) for label, rate in found.items()]
     if len(rates) < 2:
-        raise ValueError(f"{name} must have rates of two classes or more, found {shown(values)}")
+        raise ValueError(
+            f"{name} must have a rate for each of two classes or more, found {shown(values)}"
+        )
     check_no_counts(name, values, rates)
     return np.array(rates)
 

@@ -29,9 +29,8 @@ class ServedModel(Exported):
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
     thresholds : Thresholds or DecisionRule, optional
-        What ``predict`` decides by: what ``optimize_thresholds`` returns, for the score, which is
-        the probability of the second of two classes, or what ``optimize_decisions`` returns, for
-        the probabilities of the classes.
+        What ``predict`` decides by: thresholds for the score, the probability of the second of two
+        classes, or what ``optimize_decisions`` returns.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional

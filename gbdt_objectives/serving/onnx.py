@@ -58,8 +58,7 @@ def export_onnx(
     Parameters
     ----------
     model : fitted estimator or trained booster
-        What :func:`export` takes, and models whose members are other estimators of scikit-learn or
-        Pipelines, as far as skl2onnx converts them.
+        What :func:`export` takes, and models with other members, as far as skl2onnx converts them.
     path : path
         The file, which must not exist.
     X : array-like or DataFrame of shape (n, features), optional

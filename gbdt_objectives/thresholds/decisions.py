@@ -219,8 +219,7 @@ class DecisionRule(_json.SavedAsJSON):
     temperature : float
         T > 0; 1 if the rule does not calibrate.
     gain, gain_error : float, optional
-        How much better the metric is than that of the most probable classes, and the standard error
-        of that; None if it was not measured.
+        How much better the metric is than of the most probable classes, and its error, or None.
 
     Examples
     --------

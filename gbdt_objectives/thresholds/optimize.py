@@ -81,8 +81,7 @@ def optimize_thresholds(
         approximate for weights and groups. The rows must be new to the model whose scores these
         are: neither its training rows nor out-of-fold scores, which are of other models.
     groups : array-like of shape (n,), optional
-        With ``confidence_level``: the user, session or document of each row, 30 or more, if
-        outcomes in one depend on each other.
+        With ``confidence_level``: the user or session of each row, 30 or more, if outcomes depend.
     n_starts, random_state
         How many runs of Nelder-Mead there are (the best counts): midway between the labels, at the
         scores' quantiles of the label frequencies, then at random quantiles, with this seed.

@@ -200,8 +200,7 @@ def rank_correlation(curve: LabelCurve) -> float:
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1: fit the rows within
-    the line's ends, then find which are within, until these stay the same. Of several starts, the
-    one that ends with the least squares wins."""
+    the line's ends until these stay the same; of several starts the best."""
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
     def misfit(line: Line) -> float:  # sum of squares, up to a constant

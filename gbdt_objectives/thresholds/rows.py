@@ -120,8 +120,7 @@ def threshold_to_cut(score: Array, thresholds: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
     """Rows of weight > 0 in ascending order of score. ``weight``, of all copies of a row, is None
-    if all weights are 1; ``copies`` is None if each row is one; ``order`` holds the rows' numbers
-    before sorting, if they are needed."""
+    if all weights are 1; ``copies`` is None if each is one; ``order``: numbers before sorting."""
 
     score: Array
     position: Array

@@ -149,8 +149,7 @@ def fit_segment_shift(
     y_true, labels
         As in :func:`optimize_thresholds`.
     score : array-like of shape (n,)
-        Finite, rising with the class; out-of-fold, for honest results. What a model has learned of
-        the segments is no longer in the shifts.
+        Finite, rising with the class; out-of-fold: what a model has learned is not in shifts.
     segments : array-like of shape (n,)
         The segment of each row, two at least: words, whole numbers, booleans, dates or categories.
     sample_weight : array-like of shape (n,), optional

@@ -58,8 +58,7 @@ def train(
     data : xgboost.dask.DaskDMatrix
         With labels; a DaskQuantileDMatrix is one.
     objective : Objective
-        For instance ``qwk_objective()``, which is measured on all labels. It must not hold values
-        of its training rows, such as offsets by row.
+        For instance ``qwk_objective()``, measured on all labels; without values of training rows.
     evals : sequence of (DaskDMatrix, str)
         What to evaluate ``metric`` on; may be on other workers than ``data``.
     timeout : int
