@@ -301,9 +301,7 @@ class RenderedMetric:
     metric: Metric
     library: ClassVar[str]
 
-    @property
-    def __name__(self) -> str:
-        return self.metric.__name__
+    __name__ = property(attrgetter("metric.__name__"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)

@@ -132,10 +132,7 @@ class LossMetric(Metric):
     greater_is_better: ClassVar[bool] = False
     objective: Objective
 
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]  # the objective's
-        link: Link = self.objective.equations.link
-        return link
+    link = property(attrgetter("objective.equations.link"))  # that of a field
 
     @property
     def _corrects(self) -> float:  # type: ignore[override]

@@ -272,7 +272,9 @@ def check_needs_no_rows(method: str, metric: Target) -> None:
             "of gbdt_objectives.metrics, such as 'accuracy' or cost_metric(matrix)"
         )
     if method not in ("exact", "plugin"):
-        raise ValueError(f"method={method!r} needs all the rows at once: pass 'plugin' or 'exact'")
+        raise ValueError(
+            f"method={method!r} needs the rows of all partitions at once: pass 'plugin' or 'exact'"
+        )
 
 
 def resolve_labels(labels: Any, metric: Target, **asked: Any) -> Any:

@@ -244,7 +244,8 @@ def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
     curve, G = rows.label_curve, int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(
-            f"score is {curve.score[0]} in every row: pass scores that tell classes apart"
+            f"score is {curve.score[0]} in every row: pass the model's scores, which tell classes "
+            "apart"
         )
     otherwise = "leave the segments out, as scores that tell nothing of the class have no shift"
     _, starts = qwk.check_score_rises(curve, otherwise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from types import FrameType
 from typing import Any
 
@@ -192,9 +193,7 @@ class Exact(Complete):
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
 
-    @property
-    def __name__(self) -> str:
-        return self.metric.name
+    __name__ = property(attrgetter("metric.name"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         returned = self.call(a, b, sample_weight)
