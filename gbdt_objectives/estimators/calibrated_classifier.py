@@ -125,8 +125,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
             Rows of the population the model will be used on, and their weights. The estimator is
             trained once, on X, y and ``sample_weight``, and the calibrator on these rows only;
-            ``cv`` must be its default. The steps of a pipeline before this one do not transform
-            them: make the pipeline the estimator.
+            ``cv`` must be its default. A pipeline does not transform them: make it the estimator.
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the

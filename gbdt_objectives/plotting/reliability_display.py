@@ -128,8 +128,7 @@ class ReliabilityDisplay(Display):
         References
         ----------
         Brown, Cai & DasGupta (2001), Statistical Science 16(2), section 4.1.1, for Jeffreys'
-        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and their
-        bands.
+        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and bands.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if strategy == "isotonic" and (n_bins is not None or groups is not None):

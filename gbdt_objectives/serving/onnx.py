@@ -86,8 +86,7 @@ def export_onnx(
     Warns
     -----
     UserWarning
-        If onnxruntime is not installed, or X not given, so that nothing is compared; if rows near
-        a threshold get another class, how many.
+        Without onnxruntime or X: nothing is compared. How many rows near a threshold change class.
 
     Examples
     --------

@@ -108,10 +108,9 @@ def optimize_thresholds(
 
     References
     ----------
-    Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972), Statistical
-    Inference under Order Restrictions, for the isotonic fit; Tong, Feng & Li (2018), Science
-    Advances 4(2), and Angelopoulos et al. (2025), Annals of Applied Statistics 19(2), for
-    guarantees.
+    Dinkelbach (1967), Management Science 13(7), for ratios; Barlow et al. (1972), Statistical
+    Inference under Order Restrictions, for isotonic fits; Tong, Feng & Li (2018), Science Advances
+    4(2), and Angelopoulos et al. (2025), Annals of Applied Statistics 19(2), for guarantees.
 
     Examples
     --------
