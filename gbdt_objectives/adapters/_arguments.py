@@ -318,10 +318,8 @@ def refuse_all(params: Mapping[str, Any], table: Refused, main: Mapping[str, str
 
 @dataclass(frozen=True)
 class Table:
-    """What train() does with every parameter of a library, under its main name.
-
-    A neutral value of a refused parameter changes nothing, as None, which the libraries drop.
-    """
+    """What train() does with every parameter of a library, under its main name. A neutral value of
+    a refused parameter changes nothing, as None, which the libraries drop."""
 
     library: str
     aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one

@@ -158,12 +158,10 @@ def refuse_weights_by_label(rows: LabelledRows) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BinSums:
-    """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome.
-
-    If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
-    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more outcomes vary.
-    ``pairs``, (B, k), times k standard normal numbers is what rows of one group add to sums.
-    """
+    """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome. If the true
+    mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m`` pi and
+    variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more outcomes vary.
+    ``pairs``, (B, k), times k standard normal numbers is what rows of one group add to sums."""
 
     W: Array
     p: Array
@@ -204,12 +202,10 @@ class BinSums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampledBins(BinSums):
-    """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
-
-    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew:
-    cells of similar rows are drawn, with a true probability of log-odds ``z`` and one shift a bin.
-    Cells have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight`` and mean ``unit``.
-    """
+    """Bins of rows whose negatives were kept at rates, for populations far from the predictions. A
+    bin's few kept negatives of high prediction stand for many rows each, so its gap is skew: cells
+    of similar rows are drawn, with a true probability of log-odds ``z`` and one shift a bin. Cells
+    have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight`` and mean ``unit``."""
 
     bin: Array
     cell_p: Array

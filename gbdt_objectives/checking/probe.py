@@ -117,12 +117,10 @@ class Probe:
         return not np.allclose(after, before, rtol=1e-6, atol=0)
 
     def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
-        """The probe with real labels, negative and far ones, and margins between their best ones.
-
-        A label counts if it has a best margin: functions not written for it are not blamed. None if
+        """The probe with real labels, negative and far ones, and margins between their best ones. A
+        label counts if it has a best margin: functions not written for it are not blamed. None if
         none counts, if the objective declares a few labels or a range, or if it has several margins
-        or couples rows, where a label alone says little.
-        """
+        or couples rows, where a label alone says little."""
         domain = None if is_users_function(self.target) else self.target.label_domain
         if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
             return None

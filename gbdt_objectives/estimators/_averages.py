@@ -64,11 +64,9 @@ def find_center(p: Array, w: Array | None) -> Any:
 
 
 def stretch_of_bags(z: Array, w: Array) -> float | None:
-    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)).
-
-    z (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c
-    the mean covariance of two bags' on rows that both did not see. None without such rows.
-    """
+    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)). z
+    (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c the
+    mean covariance of two bags' on rows that both did not see. None without such rows."""
     held = np.isfinite(z)
     share = held * w[:, None]
     both = share.T @ held

@@ -209,12 +209,10 @@ def start_at(
     earlier: bool = False, label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
     its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
-    """The objective, measured on the labels, and the base_score to start at.
-
-    That of ``params`` is the user's, in the units of a prediction. Without ``label_weight`` the
-    objective was measured elsewhere, where a start of each row was read: ``base_margin`` says that
-    there is one, ``ends`` its least and greatest numbers. ``earlier``: training continues a model.
-    """
+    """The objective, measured on the labels, and the base_score to start at. That of ``params`` is
+    the user's, in the units of a prediction. Without ``label_weight`` the objective was measured
+    elsewhere, where a start of each row was read: ``base_margin`` says that there is one, ``ends``
+    its least and greatest numbers. ``earlier``: training continues a model."""
     base_score, several = params.get("base_score"), objective.outputs > 1
     if earlier:
         return StartedObjective(objective, None, training), {}
