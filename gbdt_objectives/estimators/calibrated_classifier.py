@@ -186,7 +186,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         splits, held = held_out_at_most_once(rows.position, self.cv, rows.group)
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
-        check_classes_in_folds(rows.classes, rows.position, splits)
+        for train, _ in splits:
+            missing = np.setdiff1d(np.arange(len(rows.classes)), rows.position[train])
+            if len(missing):
+                absent = _checks.shown(rows.classes.tolist()[missing[0]])
+                raise ValueError(
+                    f"cv gives a split whose training rows have none of class {absent}: use fewer "
+                    "or stratified folds, and if they are by time leave the first ones out"
+                )
         found, p = self._fit_folds(rows, splits, held)
         found = found or {"estimator_": self._train_one(rows.data)}
         return found, p if columns else p[:, 1], held
@@ -339,17 +346,6 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
             f"Only binary classification is supported by {name}, found the classes "
             f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
         )
-
-
-def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
-    for train, _ in splits:
-        missing = np.setdiff1d(np.arange(len(classes)), position[train])
-        if len(missing):
-            raise ValueError(
-                "cv gives a split whose training rows have none of class "
-                f"{_checks.shown(classes.tolist()[missing[0]])}: use fewer or stratified folds, "
-                "and if they are by time leave the first ones out"
-            )
 
 
 def check_probabilities(calibrator: Any, predicted: ArrayLike, shape: tuple[int, ...]) -> Array:

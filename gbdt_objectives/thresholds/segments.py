@@ -103,7 +103,14 @@ class SegmentShift(_json.SavedAsJSON):
                 "thresholds there"
             )
         if (at < 0).any():
-            check_comparable(keys(self.segments)[0], keys(distinct[at < 0])[0])
+            own, other = keys(self.segments)[0], keys(distinct[at < 0])[0]
+            try:
+                own < other  # noqa: B015 # of another type all would seem unknown
+            except TypeError:
+                raise TypeError(
+                    f"segments are {type(other).__name__}, such as {shown(other)}, but those of "
+                    f"the shifts, {shown(own)}, are {type(own).__name__}: convert them first"
+                ) from None
         return np.asarray(s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes])
 
     _saved: ClassVar = dict.fromkeys(
@@ -226,17 +233,6 @@ def read_segments(segments: Any, rows: int, other: str) -> tuple[Array, Array]:
 def keys(distinct: Array) -> list[Any]:
     """Segments as Python's own values, and times as they are, which compare in any unit."""
     return list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-
-
-def check_comparable(known: Any, unknown: Any) -> None:
-    """Raise for segments of another type, all of which would seem unknown."""
-    try:
-        known < unknown  # noqa: B015
-    except TypeError:
-        raise TypeError(
-            f"segments are {type(unknown).__name__}, such as {shown(unknown)}, but those of the "
-            f"shifts, {shown(known)}, are {type(known).__name__}: convert them first"
-        ) from None
 
 
 def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
