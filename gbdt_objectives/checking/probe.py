@@ -255,10 +255,14 @@ def make_probe(
                 "loss is given, but would not know which rows of the objective are tried: give it "
                 "to objective(function, loss=loss, rows=...)"
             )
-        order = _draw_rows(obj, y_true, rng)
-        if y_true is not None:
-            y = np.asarray(y_true, np.float64)[order]
-        obj = obj.take(order)
+        order = rng.permutation(obj.rows)
+        if y_true is not None:  # one row of each label, then random ones
+            given = _checks.vector("y_true", y_true)
+            obj.check_rows(len(given), "y_true")
+            one_of_each = rng.permutation(spread(np.unique(given[order], return_index=True)[1]))
+            order = order[np.concatenate([one_of_each, np.arange(len(order))])]
+            y = given.astype(np.float64)[np.resize(order, ROWS)]
+        obj = obj.take(np.resize(order, ROWS))
     elif ours:
         obj.check_rows(ROWS, "y_true")
     weights = _weights(sample_weight)
@@ -338,17 +342,6 @@ def _margins(
     with np.errstate(over="ignore"):  # models predict in float32
         predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
     return low, high, TAILS[np.isfinite(predicted)]
-
-
-def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Positions of the objective's rows that are tried: one of each label, then random ones."""
-    order = rng.permutation(obj.rows or 0)
-    if y_true is not None:
-        y = _checks.vector("y_true", y_true)
-        obj.check_rows(len(y), "y_true")
-        one_of_each = rng.permutation(spread(np.unique(y[order], return_index=True)[1]))
-        order = order[np.concatenate([one_of_each, np.arange(len(order))])]
-    return np.resize(order, ROWS)
 
 
 def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
