@@ -200,12 +200,29 @@ class Objective(Shown):
     equations: Loss
 
     def __post_init__(self) -> None:
-        if not isinstance(self.equations, Loss):
+        loss = self.equations
+        if not isinstance(loss, Loss):
             raise TypeError(
-                f"equations must be a Loss, found {_checks.shown(self.equations)}: make an "
+                f"equations must be a Loss, found {_checks.shown(loss)}: make an "
                 "instance of your class, or wrap a gradient function, objective(function)"
             )
-        check_declared(self.equations)
+        name, intercept = loss.name, loss.intercept
+        if not isinstance(loss.labels, Domain):
+            raise TypeError(
+                f"labels of {name} must be a Domain, found {_checks.shown(loss.labels)}: write "
+                "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
+            )
+        if not isinstance(loss.link, Link):
+            raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
+        _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
+        _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
+        check_link(loss.link, loss.outputs)
+        held = intercept if isinstance(intercept, tuple) else (intercept,)
+        if intercept is not None and len(held) != loss.outputs:
+            raise ValueError(
+                f"intercept of {name} must hold {loss.outputs} numbers, one an output, found "
+                f"{_checks.shown(intercept)}"
+            )
 
     def __repr__(self) -> str:
         kind = type(self.equations)
@@ -538,26 +555,6 @@ class BoundObjective:
         rows = replace(self.rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
         return compute(self.objective.equations, rows, FLOAT32, memory)
-
-
-def check_declared(loss: Loss) -> None:
-    name, intercept = loss.name, loss.intercept
-    if not isinstance(loss.labels, Domain):
-        raise TypeError(
-            f"labels of {name} must be a Domain, found {_checks.shown(loss.labels)}: write "
-            "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
-        )
-    if not isinstance(loss.link, Link):
-        raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
-    _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
-    _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
-    check_link(loss.link, loss.outputs)
-    held = intercept if isinstance(intercept, tuple) else (intercept,)
-    if intercept is not None and len(held) != loss.outputs:
-        raise ValueError(
-            f"intercept of {name} must hold {loss.outputs} numbers, one an output, found "
-            f"{_checks.shown(intercept)}"
-        )
 
 
 def check_link(link: Link, outputs: int) -> None:
