@@ -46,10 +46,8 @@ class Link:
     ----------
     name : str
         As in the table.
-    margins : str
-        What margins are, in words.
-    inverse, forward : callable
-        From margins to predictions, and back.
+    margins, inverse, forward : str, callable
+        What margins are, in words. From margins to predictions, and back.
     n_classes : int or None
         How many classes have a probability; None if predictions are numbers.
     """

@@ -207,9 +207,7 @@ def kappa(o: SimpleNamespace) -> None:
       python -m gbdt_objectives kappa test.csv --label y --score p --thresholds thresholds.json
     """
     if (o.y_pred is None) == (o.score is None) or (o.score is None) != (o.thresholds is None):
-        raise InputError(
-            "give either --prediction, predicted classes, or --score and --thresholds together"
-        )
+        raise InputError("give either --prediction, or --score and --thresholds together")
     table = options.read(o)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
@@ -355,8 +353,7 @@ def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.Table) -
         raise InputError(f"{o.saved} holds shifts by segment: name their column with --segment")
     if not by_segment and o.segments is not None:
         raise InputError(
-            f"--segment is for shifts by segment, but {o.saved} holds a {type(fitted).__name__}: "
-            "leave it out"
+            f"--segment is for shifts, but {o.saved} holds a {type(fitted).__name__}: leave it out"
         )
     if by_segment:
         is_number = fitted.segments.dtype.kind in "iuf"

@@ -354,9 +354,7 @@ def read_model(path: str) -> Any:
     except Exception as error:
         if type(error) is ValueError:  # not of the library's own kinds, in many lines
             raise
-        raise ValueError(
-            f"{path} cannot be read as a model of {library}: save it with save_model"
-        ) from error
+        raise ValueError(f"{path} is no model of {library}: save it with save_model") from error
 
 
 def write_model(booster: Any, path: str) -> None:

@@ -16,8 +16,7 @@ def number_pools(score: Array, w: Array) -> Array:
     """The pool of each row of rising scores: of about equal weight, one for all rows of a score."""
     own = np.cumsum(np.append(False, score[1:] != score[:-1]))
     W = np.bincount(own, w)
-    middle = np.cumsum(W) - W / 2
-    pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)[own]
+    pool = np.minimum((np.cumsum(W) - W / 2) * (POOLS / w.sum()), POOLS - 1).astype(np.intp)[own]
     return np.asarray(np.cumsum(np.append(False, pool[1:] != pool[:-1])))
 
 

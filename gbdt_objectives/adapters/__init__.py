@@ -1,8 +1,7 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost``, ``.lightgbm``, ``.catboost``.
 
 The first two have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, and drop-in
-replacements of the library's estimators; ``catboost`` has no ``cv``, and ``adapters.sklearn`` has
-only estimators.
+replacements of the library's estimators; ``catboost`` has no ``cv``, ``sklearn`` only estimators.
 
 Conventions
 -----------
@@ -42,7 +41,7 @@ beginning that do not move count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
@@ -88,8 +87,7 @@ def shift_intercept(
     shift : LogOddsShift, optional
         What ``log_odds_shift`` or :func:`imbalance_shift` returned, no number.
     delta : float, or array of shape (K,) for K outputs, optional
-        Instead of ``shift``, in margin units: label units, or log-odds (for softmax up to a
-        constant).
+        Instead of ``shift``, in margin units: label units, or log-odds (softmax: up to a constant).
     negative_keep_rate, class_keep_rates : optional
         Instead of ``shift``: sampling rates, as in ``log_odds_shift``.
 
@@ -115,7 +113,7 @@ def shift_intercept(
     >>> (shift_intercept(booster, delta=-2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
-    from gbdt_objectives.adapters._train import corrections, mark_of_shift
+    from gbdt_objectives.adapters._train import corrections, is_repeated, mark_of_shift
     from gbdt_objectives.priors import LogOddsShift, log_odds_shift
 
     given = {
@@ -148,27 +146,21 @@ def shift_intercept(
     marks = corrections(booster, library)
     if delta is None and d.standard_error is None and (own := mark_of_shift(d)).strip("1:"):
         by_rate = shift is None
-        _check_corrected_once(marks, d, by_rate=by_rate)
+        for mark in marks:  # of what was done, perhaps by a model that knows its rate
+            if (by_rate and mark[0] != "*") or is_repeated(d, mark):
+                rate = "each row" if mark == "nan" else mark.lstrip("*").replace(":", ", ")
+                raise ValueError(
+                    "the booster is corrected already, by its objective or a shift, for negatives "
+                    f"kept at a rate of {rate}: a shift would correct twice. Leave the booster as "
+                    f"it is; if its rows were thinned once more, pass delta={d!r} to "
+                    "shift_intercept"
+                )
         marks.append("*"[by_rate:] + own)
     moved: BoosterT = library.shift_intercept(booster, d, ",".join(marks))
     if delta is None or isinstance(delta, LogOddsShift):
         name, link = library.margins_of(booster)
         Model(name=f"the objective {name!r}", shift_by=named[0], link=link)
     return moved
-
-
-def _check_corrected_once(marks: Sequence[str], d: LogOddsShift, *, by_rate: bool) -> None:
-    """Raise if a shift does again what was done, or if a rate is told to a model that knows one."""
-    from gbdt_objectives.adapters._train import is_repeated
-
-    for mark in marks:
-        if (by_rate and mark[0] != "*") or is_repeated(d, mark):
-            rate = "each row" if mark == "nan" else mark.lstrip("*").replace(":", ", ")
-            raise ValueError(
-                "the booster is corrected already, by its objective or a shift, for negatives kept "
-                f"at a rate of {rate}: a shift would correct twice. Leave the booster as it is; if "
-                f"its rows were thinned once more, pass delta={d!r} to shift_intercept"
-            )
 
 
 def imbalance_shift(
@@ -188,8 +180,7 @@ def imbalance_shift(
         Without X it was trained on the library's own binary objective. With X its margin is
         log-odds, or it is a classifier of two classes with ``predict_proba``.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
-        Rows of the population that the model was not trained on, neither weighted nor
-        downsampled. A DMatrix may have a ``base_margin``.
+        Rows of the population: not trained on, weighted nor downsampled; or a DMatrix.
     y : array-like of shape (n,), optional
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
         and 1, which only ``is_unbalance`` needs.

@@ -318,10 +318,8 @@ def refuse_all(params: Mapping[str, Any], table: Refused, main: Mapping[str, str
 
 @dataclass(frozen=True)
 class Table:
-    """What train() does with every parameter of a library, under its main name.
-
-    A neutral value of a refused parameter changes nothing, as None, which the libraries drop.
-    """
+    """What train() does with every parameter of a library, under its main name. A neutral value of
+    a refused parameter changes nothing, as None, which the libraries drop."""
 
     library: str
     aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one
@@ -343,9 +341,7 @@ class Table:
         return self.aliases.get(name, (name,))
 
     def check(self, params: Mapping[str, Any], here: Refused, knows: Callable[[str], bool]) -> None:
-        """Raise ValueError for the first parameter that must not reach the library. ``here`` has
-        what else is refused in this training; ``knows`` tells whether the installed library has a
-        name that is not in the table."""
+        """Raise for what must not reach the library; ``knows``: names that the table lacks."""
         refused, seen = {**self.refused, **here}, dict[str, str]()
         for name, value in params.items():
             if value is None:

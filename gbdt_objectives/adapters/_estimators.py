@@ -146,8 +146,7 @@ class Fitting:
         return estimator
 
     def tell_start(self, own: Any) -> None:
-        """Warn if a user's function, which measures no intercept, starts far from the labels. It is
-        not asked, since it may count its calls."""
+        """Warn if a function, not asked as it may count its calls, starts far from the labels."""
         starts = {self.row_starts[0], "init_model", "xgb_model"} & self.given.keys()
         lazy = hasattr(self.given["y"], "__dask_graph__")
         if not callable(own) or starts or lazy or isinstance(self.estimator, ClassifierMixin):

@@ -123,8 +123,7 @@ class OpenLibrary(TrainingLibrary):
     the predictions; None if they are margins, or what the metric reads."""
     measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
     read_call: Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any]]
-    """(locals of its train or cv, locals of an estimator's fit above it, the booster's objective)
-    -> the facts of a training."""
+    """(locals of train or cv, of a fit above, the booster's objective) -> facts of a training."""
     note: Callable[[tuple[str, bool, str | None], float, Any], None] = lambda *given: None
     """Let early stopping know what a metric of ours said, if it does not itself."""
 

@@ -49,9 +49,8 @@ def corrected_rate(objective: object) -> float | None:
 
 
 def corrections(model: Any, library: Library) -> list[str]:
-    """What corrects the log-odds of a fitted model: rates at which classes were kept, of each but
-    the first for one row of that, by its objective or a shift; after "*" what a shift multiplied
-    their odds by."""
+    """What corrects log-odds of a fitted model: rates at which classes were kept, for one row of
+    the first, by its objective or a shift; after "*" what a shift multiplied their odds by."""
     if mark := library.mark_of(model):
         return mark.split(",")
     rate = corrected_rate(getattr(model, library.fitting.fitted, None))
@@ -268,8 +267,7 @@ def cv(library: OpenLibrary, request: Request) -> Any:
 
 
 class Folds:
-    """The objectives of a cross-validation, one per fold, looked up by their data. ``start`` is the
-    fpreproc of the library's cv, and calls the user's."""
+    """The objectives of a cross-validation by fold; ``start``, its fpreproc, calls the user's."""
 
     def __init__(self, library: OpenLibrary, request: Request, callbacks: Sequence[Any]) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
@@ -312,8 +310,7 @@ class Folds:
 
 
 def warn_if_few(best_round: int, seen: int, name: str) -> None:
-    """Warn if the best of many rounds, counted from 0, is among the first few: more often training
-    stopped on a plateau than the model is finished."""
+    """Warn if the best of many rounds, from 0, is among the first few: mostly on a plateau."""
     if best_round < 3 <= seen // 3:
         warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "

@@ -29,8 +29,7 @@ class ReliabilityBins(Table):
     Attributes
     ----------
     weight, probability, frequency : ndarray of shape (B,)
-        Total weight of each bin, mean prediction, share of label 1; B <= n_bins, as
-        empty bins are left out.
+        Total weight of each bin, mean prediction, share of label 1; B <= n_bins: no bin is empty.
     """
 
     weight: Array
@@ -48,10 +47,8 @@ def reliability_bins(
 ) -> ReliabilityBins:  # fmt: skip
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws.
-
-    Dask Series or Arrays are taken too. If they hold more than 131,072 different probabilities,
-    very similar ones share a bin, as equal ones do.
+    Use it for the numbers of a reliability diagram, which ``ReliabilityDisplay`` draws. Dask Series
+    or Arrays are taken too. Of more than 131,072 different probabilities, similar ones share a bin.
 
     Parameters
     ----------
@@ -60,8 +57,7 @@ def reliability_bins(
     n_bins, strategy, sample_weight
         As in :func:`expected_calibration_error`, with its errors.
     negative_keep_rate, keep_rate, class_keep_rates : optional
-        How the rows were sampled, as in :func:`calibration_ratio`; a bin's weight is then that of
-        all rows that the kept ones stand for.
+        How rows were sampled, as in :func:`calibration_ratio`; bins then weigh all rows.
 
     Returns
     -------
@@ -206,8 +202,7 @@ class PredictionCounts:
 
 
 def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
-    """Counts of rows that weigh what they stand for; of many predictions of Dask, in narrow
-    bins."""
+    """Counts of rows that weigh what they stand for; of many predictions of Dask, binned."""
     if not any_dask(columns):
         return PredictionCounts.of(_rows.read_standing_rows(**columns))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)

@@ -43,8 +43,7 @@ class CalibratorChoice(Table):
     calibrator : calibrator
         The chosen one, not fitted.
     log_loss : dict
-        The cross-validated log loss of each candidate, by the name of its class; inf for one
-        that could not be fitted, or was certain and wrong.
+        The cross-validated log loss of each candidate, by class; inf if it failed or was certain.
     """
 
     calibrator: Calibrator
@@ -61,8 +60,7 @@ def fit_default(
     score: Array, y: Array, w: Array | None, *,
     input_space: Literal["probability", "margin"] = "probability", **rates: Any,
 ) -> Calibrator:  # fmt: skip
-    """The shrunk spline, fitted; a shift for a single score, Venn-Abers for probabilities that are
-    exactly 0 or 1 and wrong, or for all rows of one label."""
+    """The shrunk spline; for a single score a shift, for certain and wrong ones Venn-Abers."""
     shift = [InterceptCalibrator(input_space=input_space)] * _rows.is_one_score(score)
     try:
         return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
@@ -81,12 +79,11 @@ def choose_calibrator(
 ) -> CalibratorChoice:  # fmt: skip
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
-    Use it where events are many enough to tell calibrators apart.
-
-    The choice is ``SplineCalibrator(shrink=True)``, unless the log loss of another calibrator is
-    lower by more than three standard errors of the paired difference on held-out rows: then the
-    best of those. The others are ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator``
-    and ``ROCConvexHullCalibrator(m=2, prior="base_rate")``.
+    Use it where events are many enough to tell calibrators apart. The choice is
+    ``SplineCalibrator(shrink=True)``, unless the log loss of another calibrator is lower by more
+    than three standard errors of the paired difference on held-out rows: then the best of those.
+    The others are ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` and
+    ``ROCConvexHullCalibrator(m=2, prior="base_rate")``.
 
     Parameters
     ----------
@@ -102,8 +99,7 @@ def choose_calibrator(
         Seed for shuffling the folds.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in ``LogitCalibrator.fit``: pass it there, too. The log loss
-        is then that of the kept rows, and inf for candidates that need one rate where rates differ
-        by row.
+        is that of the kept rows, and inf for candidates that need one rate where rates differ.
     groups : array-like of shape (n,), optional
         Whose row it is, where outcomes of one user, session or document may depend on each other:
         rows of one are held out together, and count together in the standard error.
@@ -126,8 +122,7 @@ def choose_calibrator(
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
-    least = int(np.bincount(rows.y.astype(np.int64)).min())
-    if least < 2:
+    if int(np.bincount(rows.y.astype(np.int64)).min()) < 2:
         raise ValueError(
             "y_true has a single row of one label: name a calibrator, such as InterceptCalibrator()"
         )
@@ -140,8 +135,7 @@ def choose_calibrator(
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
     first, *others = named
     better = [n for n in others if clearly_less(held_out[n], held_out[first], rows.w, group)]
-    chosen = min(better or [first], key=mean.__getitem__)
-    return CalibratorChoice(clone(named[chosen]), mean)
+    return CalibratorChoice(clone(named[min(better or [first], key=mean.__getitem__)]), mean)
 
 
 def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:

@@ -45,8 +45,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
         the full population less log r. The map is fitted to the rows as they are, with that offset,
-        and ``predict`` is for the full population. Weights of 1/r instead would count a few kept
-        negatives as many rows.
+        and ``predict`` is for the full population. Weights of 1/r count few negatives as many.
 
         Parameters
         ----------
@@ -181,29 +180,24 @@ def read_prior(key: str, prior: Any) -> Any:
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
 
-    Use it where segments of equal probability are wanted; not with few events.
-
-    The probability is constant on each segment of the hull, from the lowest to the highest score
-    that ``fit`` saw in it, ::
+    Use it where segments of equal probability are wanted; not with few events. The probability is
+    constant on each segment of the hull, from the lowest to the highest score that ``fit`` saw in
+    it, ::
 
         p = (n_1 + m pi_1) / (n_0 + n_1 + m)
 
     where n_i is the weight of label i in the segment. It is linear between segments, and constant
     beyond the first and the last. With fewer than hundreds of positives the hull follows chance,
-    and without smoothing it maps scores below those of all positives to exactly 0: use
-    ``LogitCalibrator`` for few rows.
-
-    Where only some negatives were kept, n_i, m and pi are of the rows that were, and p is then
-    corrected by ``correct_probability``. Rates that differ by row are refused.
+    and, not smoothed, maps scores below all of them to exactly 0: use ``LogitCalibrator``. Where
+    only some negatives were kept, n_i, m and pi are of the rows that were, and p is then corrected
+    by ``correct_probability``. Rates that differ by row are refused.
 
     Parameters
     ----------
     m : float >= 0
-        How many rows the prior is worth: 0 is no smoothing; 2 with the uniform prior is Laplace's
-        correction.
+        How many rows the prior is worth: 0 is no smoothing, 2 with a uniform prior is Laplace's.
     prior : array-like of shape (2,), "base_rate" or None
-        The prior pi of labels 0 and 1. "base_rate": their shares of the rows in ``fit``, for rare
-        events. None: 1/2 each.
+        The prior pi of labels 0 and 1. "base_rate": their shares in ``fit``. None: 1/2 each.
     monotone : bool
         Smoothing can reverse the order of segments. True: take the nearest rising probabilities.
 
@@ -273,10 +267,8 @@ class InterceptCalibrator(LogOddsCalibrator):
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
 
     With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
-    is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1.
-
-    ``fit`` refuses probabilities outside [0, 1], and so many of exactly 0 or 1 that no shift
-    reaches the mean.
+    is the mean of y. The ranking does not change, nor do probabilities of exactly 0 and 1. ``fit``
+    refuses probabilities outside [0, 1], and so many of 0 or 1 that no shift is enough.
 
     Parameters
     ----------
@@ -321,10 +313,9 @@ class LogitCalibrator(LogOddsCalibrator):
     A calibrated model gives a = 1, b = 0. Probabilities of exactly 0 and 1 do not change and have
     no influence. Scores that separate the labels perfectly, or except for ties, have no greatest
     likelihood. They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2)
-    for label 0, where N_i is the weight of label i.
-
-    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
-    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
+    for label 0, where N_i is the weight of label i. ``fit`` refuses probabilities that are outside
+    [0, 1], exactly 0 or 1 and wrong, or exactly 0 or 1 for all rows of one label; and scores that
+    are all equal. It warns if a <= 0.
 
     Parameters
     ----------
@@ -373,11 +364,9 @@ class BetaCalibrator(LogOddsCalibrator):
         logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
 
     With a = b it is :class:`LogitCalibrator`, which treats probabilities of exactly 0 and 1, and
-    scores that separate the labels, in the same way.
-
-    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
-    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
-    on: rows that are all rare events do not tell b.
+    scores that separate the labels, in the same way. ``fit`` refuses what :class:`LogitCalibrator`
+    refuses, and fewer than three different scores, which do not tell a from b. It warns if a = b =
+    0. Beyond the scores of ``fit`` the formula goes on: rare events alone do not tell b.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """The ROC curve's convex hull, which is the isotonic regression of the labels on the score.
 
 The segments of the isotonic fit are the edges of the convex hull of (Q, P), the weights of
-negatives and positives up to a score from the lowest. The ROC curve is the same picture seen from
-its upper end.
+negatives and positives up to a score from the lowest. The ROC curve is it, from its upper end.
 """
 
 from __future__ import annotations
@@ -32,10 +31,8 @@ class ROCConvexHull(Table):
     ----------
     low, high : ndarray of shape (S,)
         The lowest and the highest score in each segment.
-    positive, negative : ndarray of shape (S,)
-        The weight of label 1 and of label 0 in each segment.
-    auc : float
-        Area under the ROC curve of the score.
+    positive, negative, auc : ndarray of shape (S,), float
+        The weight of label 1 and of label 0 in each segment. Area under the ROC curve of the score.
     """
 
     low: Array
@@ -97,9 +94,8 @@ def roc_convex_hull(
 ) -> ROCConvexHull:
     """The convex hull of the ROC curve, and the calibration map that comes with it.
 
-    Use it for the hull itself; ``ROCConvexHullCalibrator`` predicts with it.
-
-    The probability of label 1 is constant on each edge of the hull::
+    Use it for the hull itself; ``ROCConvexHullCalibrator`` predicts with it. The probability of
+    label 1 is constant on each edge of the hull::
 
         p = (positives of the segment) / (rows of the segment)
 
@@ -156,14 +152,12 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
 
 
 def find_segment_ends(positive: Array, negative: Array) -> Array:
-    """Ends of the segments of the isotonic fit, as numbers of distinct scores, 0 to d, (S+1,).
-    Quotients compare proportions of whole numbers exactly."""
+    """Ends of the isotonic fit's segments, (S+1,), as numbers of scores, by exact quotients."""
     share = positive + negative
     np.divide(positive, share, out=share)
     first = np.append(0, np.flatnonzero(share[1:] != share[:-1]) + 1)  # equal ones are together
     share = share[first]
-    total = np.add.reduceat(positive, first) + np.add.reduceat(negative, first)
-    m = isotonic(share, total)
+    m = isotonic(share, np.add.reduceat(positive, first) + np.add.reduceat(negative, first))
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1])))
     ends = np.append(first[ends], len(positive))
     P, N = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])

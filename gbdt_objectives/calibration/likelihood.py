@@ -26,9 +26,8 @@ LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift co
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
-    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Each step
-    minimises the quadratic model, and is halved until the loss falls; where rounding may hide that,
-    steps go on as long as the gradient falls."""
+    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``. Steps minimise
+    the quadratic model, halved until the loss falls, or as rounding hides that the gradient."""
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
     slope = free_gradient(gradient, theta, lowest)
@@ -62,8 +61,7 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
     """The minimum x >= ``lowest`` of g x + x H x / 2; H may be singular by rounding."""
     from scipy.optimize import lsq_linear
 
-    ridge = 1e-14 * np.trace(hessian) + 1e-300
-    L = np.linalg.cholesky(hessian + ridge * np.eye(len(gradient)))
+    L = np.linalg.cholesky(hessian + (1e-14 * np.trace(hessian) + 1e-300) * np.eye(len(gradient)))
     x: Array = -np.linalg.solve(L.T, np.linalg.solve(L, gradient))
     if (x < lowest).any():
         x = lsq_linear(L.T, L.T @ x, bounds=(lowest, np.inf), method="bvls", tol=1e-15).x
@@ -85,8 +83,7 @@ def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0
             e = np.exp(-np.abs(m))
             value += float(share @ (np.maximum(m, 0) - t * m + np.log1p(e)))
             r = 1 / (1 + e)
-            p = np.where(m > 0, r, e * r)
-            gradient += x @ (share * (p - t))
+            gradient += x @ (share * (np.where(m > 0, r, e * r) - t))
             hessian += (x * (share * e * r * r)) @ x.T
         return value, gradient, hessian
 
@@ -141,8 +138,7 @@ def mean_offset(offset: float | Array, share: Array) -> float:
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
     """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
-    Infinite log-odds stay: the finite ones must make up for their errors, with P of label 1 and N
-    of label 0."""
+    Infinite log-odds stay: P of label 1 and N of label 0, finite, make up for them."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 

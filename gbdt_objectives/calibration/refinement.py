@@ -35,8 +35,7 @@ class CalibrationRefinement(Table):
     refinement : float
         Refinement loss: what remains if each group is given its own class frequencies.
     within : float
-        What differing predictions within groups add, negative if they are informative;
-        0 if each group has a single prediction.
+        What differing predictions within groups add, < 0 if they are informative, 0 if equal.
     uncertainty : float
         Refinement loss with all rows in one group.
     """
@@ -163,8 +162,7 @@ def warn_if_continuous(partition: object, groups: int, rows: _rows.LabelledRows)
 def split(
     loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
-    """The parts, from the weight and the probability of all classes, or of label 1, the weight of
-    all, and the number of each row's group, or None if each is a group."""
+    """The parts, from weight and probability of classes, the weight of all, and rows' groups."""
     parts = []
     for positive, p in columns:
         parts.append(class_terms(loss, positive, p, total, g))

@@ -98,8 +98,7 @@ def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right; moved by
-    log w1/w0 in log-odds, those of rows of label i that weigh w_i."""
+    """Limits of the isotonic fit if predictions are right; moved by log w1/w0 in log-odds."""
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
     trials = np.maximum(np.rint(counts), 1).astype(np.int64)
     p = correct_probability(bins.probability, shift=math.log(w0 / w1))

@@ -20,13 +20,10 @@ ONE_CLASS = "pass one class at a time, y_true == label and its column"
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows of weight above 0, everything float64 but class positions.
-
-    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K). ``kept``: an
-    index of these rows among the given ones. ``rate``: the one at which negatives were kept, or
-    that of each row. ``c``: how many identical rows each stands for, or None; ``w`` is of one of
-    them.
-    """
+    """Rows of weight above 0, everything float64 but class positions. ``y``: labels 0 and 1 if
+    ``p`` is (n,), positions of the columns if it is (n, K). ``kept``: an index of these rows among
+    the given ones. ``rate``: that at which negatives were kept, or of each row. ``c``: how many
+    rows each stands for, or None; ``w`` is of one."""
 
     y: Array
     p: Array

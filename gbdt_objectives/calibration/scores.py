@@ -22,8 +22,7 @@ def calibration_ratio(
 ) -> float:  # fmt: skip
     """Mean prediction over mean outcome.
 
-    Use it to see whether the level is right: 2 means that twice as many events were predicted as
-    occurred.
+    Use it to see whether the level is right: at 2 twice the events were predicted.
 
     ::
 
@@ -98,8 +97,7 @@ def normalized_entropy(
     Parameters
     ----------
     y_true, probability, labels, sample_weight
-        The rows, as in :func:`expected_calibration_error`, with its errors; at least two classes
-        occur.
+        The rows, as in :func:`expected_calibration_error`, with its errors; two classes occur.
 
     Returns
     -------
@@ -140,10 +138,8 @@ def brier_score(
 ) -> float:  # fmt: skip
     """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
 
-    Use it to compare probabilities where a prediction that is certain and wrong may cost 1, not
-    infinity.
-
-    It is the mean over rows of ::
+    Use it to compare probabilities where a certain and wrong one may cost 1, not infinity. It is
+    the mean over rows of ::
 
         1/2 sum_i (p_i - I[c = i])^2        (p - y)^2 for two classes
 
@@ -157,8 +153,7 @@ def brier_score(
     Returns
     -------
     float
-        In [0, 1], or [0, 2] without the 1/2. Smaller is better; its expectation is least for the
-        true probabilities.
+        In [0, 1], or [0, 2] without the 1/2. Smaller is better; least, in expectation, if true.
 
     References
     ----------

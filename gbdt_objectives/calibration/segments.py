@@ -50,12 +50,10 @@ class SegmentRatios(Table):
         is off by one factor everywhere fails the first in all segments, and the second in none. The
         first is below 1 - confidence_level exactly where the limits exclude 1.
     p_value_holm, p_value_bh, rest_p_value_holm, rest_p_value_bh : ndarray of shape (G,)
-        The same adjusted for looking at G segments. Of the segments in which it is below 0.05,
-        Holm's flags one by mistake with probability 0.05 at most; with Benjamini & Hochberg's, at
-        most 5 % are mistakes on average.
+        The same adjusted for looking at G segments. Below 0.05, Holm's flags one by mistake with
+        probability 0.05 at most; of Benjamini & Hochberg's at most 5 % are mistakes on average.
     rest_ratio : ndarray of shape (G,)
-        The ratio of all rows outside the segment. It and ``rest_p_value`` are nan if there are
-        none.
+        The ratio of all rows outside the segment; nan, like ``rest_p_value``, without any.
     """
 
     column: Array
@@ -128,23 +126,20 @@ def calibration_ratio_by_segment(
     y_true, probability : array-like of shape (n,)
         As in :func:`calibration_ratio`, but segments, or all rows, may be without label 1.
     segments : array-like of shape (n,), mapping or data frame of such, or "prediction"
-        The segment of each row, of any type but float NaN. Categories keep their order; several
-        named columns are taken one after the other. "prediction": bins of the prediction, with
-        ``n_bins=1`` all rows together.
+        The segment of each row, of any type but float NaN. Categories keep their order; named
+        columns follow one another. "prediction": its bins, with ``n_bins=1`` all rows.
     n_bins, strategy
         Bins of "prediction", as in :func:`expected_calibration_error`.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
-        row counts as one.
+        Weights >= 0. In the ratio w means w copies of the row, in limits and p-values one.
     counts : array-like of shape (n,), optional
         How many identical rows the row stands for, whole numbers >= 0, where rows come from a GROUP
         BY (``docs/from_sql.md``). A weight is then that of each of them.
     groups : array-like of shape (n,), optional
         Whose row it is, of any type, where outcomes of one user, session or document may depend on
-        each other: without it limits are then too narrow and p-values too small. For some 30 groups
-        or more, and not with Dask collections.
+        each other: without it limits are too narrow. For some 30 groups or more, not with Dask.
     confidence_level : float in (0, 1)
         Confidence level of the limits.
 
@@ -254,8 +249,7 @@ class SegmentStatistics:
         Parameters
         ----------
         y_true, probability, segments, sample_weight, counts
-            The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins of the
-            prediction: only all rows together have them.
+            The columns of :func:`calibration_ratio_by_segment`, with its errors, but no bins.
         negative_keep_rate, keep_rate, class_keep_rates : optional
             The same, for every part or none. Each row is then kept, in some 50 bytes, for limits.
         """
@@ -383,8 +377,7 @@ def statistics_of(
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (15, G); ``order`` has all categories, if they have their
-    own, ``codes`` the segment of each row that is held."""
+    """Sums by segment of one column, (15, G); all categories; the segments of rows held."""
 
     argument: str
     name: str
@@ -480,8 +473,7 @@ def segment_sums(
 
 def pair_sums(rows: LabelledRows, owner: Array, g: Array, G: int) -> Array:
     """Sums over the pairs i, j of different rows of one group, (6, G), of y_i y_j, (y_i p_j + y_j
-    p_i)/2 and p_i p_j, times both weights: with i and j in the segment, then with i in it and j
-    anywhere."""
+    p_i)/2 and p_i p_j, times both weights: i and j in the segment, then j anywhere."""
     wy, vp = rows.w * rows.y, rows.standing().w * rows.p
     both = rows.copies(wy), rows.copies(vp)
     cells, others = (_rows.sums_of_groups(x, owner, g, G) for x in both)
@@ -514,8 +506,7 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     a = S - 2 * B * (C + expected_e * expected_c) / events
     some = (A > 0) & (B > 0)
     R = np.divide(B, A, out=np.zeros(len(A)), where=some)  # as 1/u^2 may be more than a float holds
-    observed = R * (R * E) - 2 * R * C + S
-    a = np.where(some, np.maximum(a, observed - R * b), a)
+    a = np.where(some, np.maximum(a, R * (R * E) - 2 * R * C + S - R * b), a)
     if len(sums) > 8:  # pairs of rows of one group: at u = A/B as much as they vary, else with u^2
         yy, yp, pp = sums[8:]
         a = a + np.where(some, np.maximum(R * (R * yy) - 2 * R * yp + pp, 0.0), pp)
@@ -562,8 +553,7 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
     yy, yp, pp = inside - 2 * k * across + k**2 * everywhere
     pairs = np.maximum(yy - 2 * u * yp + u * (u * pp), 0.0)  # what those of one group add
     V = (1 - k) ** 2 * u * (b + u * a) + k**2 * u * (b_r + u * a_r) + pairs
-    D = A - u * B
-    chance = 1.0 * (np.abs(D) <= 1e-12 * A_all)  # sums round
+    chance = 1.0 * (np.abs(A - u * B) <= 1e-12 * A_all)  # sums round
     some = (chance == 0) & (V > 0) & (k > 0) & (k < 1)
     chance[some] = shares_test(A[some], A_all, k[some], V[some])
     return ratio, chance
@@ -576,8 +566,7 @@ def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
     N = A_all**2 * k * (1 - k) / V
     X = np.minimum(N * (A / A_all), N)
     binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))
-    normal = 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V))
-    return np.asarray(np.clip(binomial, normal, 1.0))
+    return np.asarray(np.clip(binomial, 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V)), 1.0))
 
 
 def tail(X: Array, N: Array, k: Array) -> Array:

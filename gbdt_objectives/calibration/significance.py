@@ -47,8 +47,7 @@ class CalibrationErrorTest(Table):
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
         Lower and upper end of the confidence interval of the error in the population, in the same
-        bins. Where few negatives were kept, read one of 95 % as one of 90 %
-        (``experiments/calibration_coverage``).
+        bins. With few negatives read 95 % as 90 % (``experiments/calibration_coverage``).
     """
 
     error: float
@@ -84,8 +83,7 @@ def calibration_error_test(
     Parameters
     ----------
     y_true, probability, n_bins, strategy, labels
-        As in :func:`expected_calibration_error`, with its errors; probabilities are those in the
-        full population.
+        As in :func:`expected_calibration_error`, with its errors; of the full population.
     negative_keep_rate, keep_rate, class_keep_rates : optional
         How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
     sample_weight, counts, groups, confidence_level
@@ -160,13 +158,10 @@ def refuse_weights_by_label(rows: LabelledRows) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BinSums:
-    """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome.
-
-    If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
-    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more the observed
-    outcomes vary. ``pairs``, (B, k), times k standard normal numbers is what rows of one group add
-    to the bins' sums.
-    """
+    """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome. If the true
+    mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m`` pi and
+    variance m pi (1 - q), q = pi + ``x`` (1 - pi). ``phi`` is how much more outcomes vary.
+    ``pairs``, (B, k), times k standard normal numbers is what rows of one group add to sums."""
 
     W: Array
     p: Array
@@ -207,13 +202,10 @@ class BinSums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampledBins(BinSums):
-    """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
-
-    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew:
-    cells of similar rows are drawn one by one, with a true probability of log-odds ``z`` and one
-    shift for each bin. Cells have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight``
-    and mean ``unit``.
-    """
+    """Bins of rows whose negatives were kept at rates, for populations far from the predictions. A
+    bin's few kept negatives of high prediction stand for many rows each, so its gap is skew: cells
+    of similar rows are drawn, with a true probability of log-odds ``z`` and one shift a bin. Cells
+    have their ``bin``, mean prediction ``cell_p``, ``rate``, ``weight`` and mean ``unit``."""
 
     bin: Array
     cell_p: Array
@@ -304,15 +296,13 @@ def sum_bins(rows: LabelledRows, b: Array, owner: Array | None = None) -> BinSum
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = rows.part(at, unit)
         ks = w * p / rate
-        k = w * (1 - p) + ks
-        return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
+        return [v, v * p, v * y, ks, ks * (w * (1 - p) + ks), ks**2, w, w * w]
 
     W, P, A, K, K2, S2, w, w2 = rows.sums(b, int(b.max()) + 1, terms)
     mean_p, mean_y = P / W, A / W
     e = np.where(K > 0, K2, w2) / np.where(K > 0, K, w)
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
-    above = S2 / np.where(K > 0, K2, 1) - mean_p
-    x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
+    x = np.clip((S2 / np.where(K > 0, K2, 1) - mean_p) / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
 
     def residual(at: slice) -> Array:
         y, p, _, _, v = rows.part(at, unit)
@@ -342,8 +332,7 @@ def pair_root(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> Ar
 
 
 def group_sums(rows: LabelledRows, residual: Array, b: Array, owner: Array) -> tuple[Any, Array]:
-    """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
-    bins' sums, (B,), were each row a group."""
+    """Residuals summed by group and bin, sparse (groups, B), and variances of single rows, (B,)."""
     B = int(b.max()) + 1
     sums = _rows.sums_of_groups(rows.copies(residual), owner, b, B)
     groups, there = np.bincount(sums.indices, minlength=B), np.bincount(b, rows.c, minlength=B)

@@ -28,10 +28,8 @@ def empirical_probability(
     ----------
     counts : array-like of shape (..., K)
         n_i >= 0, the rows of each class or their total weight, not all 0 with ``m=0``; K >= 2.
-    m : float >= 0
-        How many rows the prior is worth.
-    prior : array-like of shape (K,), optional
-        pi, which sums to 1. None: 1/K each.
+    m, prior : float >= 0, array-like of shape (K,), optional
+        How many rows the prior is worth. pi, which sums to 1. None: 1/K each.
 
     Returns
     -------

@@ -35,11 +35,9 @@ class SplineCalibrator(LogOddsCalibrator):
 
     where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
     likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``,
-    which treats probabilities of exactly 0 and 1, and scores that separate the labels, in the same
-    way.
-
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
-    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
+    which treats probabilities of 0 and 1, and scores that separate the labels, so, too. Weights
+    count rows: twice the weight lets m bend more. ``fit`` refuses what :class:`LogitCalibrator`
+    refuses. It warns if all slopes are 0.
 
     Parameters
     ----------
@@ -158,8 +156,7 @@ def pieces(knots: Array, slopes: Array, start: float) -> tuple[Array, Array, flo
 def place_knots(z: Array, w: Array, least: float) -> Array:
     """Knots at equal weights of rows in order, fewer where they would be closer than ``least``."""
     below = from_zero(w)[1:]
-    at = np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS))
-    wanted = z[np.minimum(at, len(z) - 1)]
+    wanted = z[np.minimum(np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS)), len(z) - 1)]
     knots = wanted[:1]
     for knot in wanted[1:]:
         if knot - knots[-1] > least:

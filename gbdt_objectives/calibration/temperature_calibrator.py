@@ -1,7 +1,6 @@
 """Calibrator of several classes by the temperature and the biases of greatest likelihood.
 
-Symbols: z (n, K) log-probabilities, -inf for 0; a = 1/T; b (K,) with mean 0; the calibrated
-probabilities are softmax(a z + b).
+Symbols: z (n, K) log-probabilities; a = 1/T; b (K,) with mean 0; calibrated: softmax(a z + b).
 """
 
 from __future__ import annotations
@@ -47,16 +46,13 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         p'_k proportional to p_k^(1/T) exp(b_k),   T > 0 and b of greatest likelihood
 
     It divides log-odds by T and shifts them; T > 1 says that the model was overconfident. With
-    ``bias=False``, b = 0 and the most probable class stays. Probabilities of exactly 0 do not
-    change.
-
+    ``bias=False``, b = 0 and the most probable class stays. Probabilities of 0 do not change.
     Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood.
     They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
-    others, where N_k is the weight of label k; for two classes these are Platt's.
-
-    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
-    or which zeros tell from the others with certainty; and probabilities that do not rise with
-    their labels, as when the columns have another order.
+    others, where N_k is the weight of label k; for two classes these are Platt's. ``fit`` refuses
+    labels whose probability is exactly 0; with ``bias=True`` classes without rows, or which zeros
+    tell from the others with certainty; and probabilities that do not rise with their labels, as
+    when the columns have another order.
 
     Parameters
     ----------
@@ -106,8 +102,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         Parameters
         ----------
         probability : array-like of shape (n, K)
-            A column per class; rows sum to 1 to 1e-4. They are the model's predictions for the full
-            population.
+            A column per class; rows sum to 1 to 1e-4. They are of the full population.
         y, sample_weight : array-like of shape (n,)
             Classes of the kept rows; if given, weights >= 0, where w means w copies of the row.
         negative_keep_rate, keep_rate : optional
@@ -230,8 +225,7 @@ def class_offset(
     negative_keep_rate: float | None, keep_rate: ArrayLike | None,
     class_keep_rates: Mapping[Any, float] | None, rows: LabelledRows, classes: Array,
 ) -> Array:  # fmt: skip
-    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n,
-    K)."""
+    """What sampling adds to the classes' log-probabilities, up to a constant: (K,), (n, K)."""
     both = negative_keep_rate is not None or keep_rate is not None
     if class_keep_rates is not None and not both:
         rates = _rows.read_class_rates(class_keep_rates, classes.tolist())
@@ -257,8 +251,7 @@ def mean_loss(z: Array, y: Array, w: Array) -> float:
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
-    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels, ``offset`` is what
-    is added to the margins of the classes, (K,) or (n, K)."""
+    """The a > 0 and b of greatest likelihood; ``offset`` is added to margins, (K,) or (n, K)."""
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:
@@ -325,8 +318,7 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
 
 
 def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
-    """Mean log loss of softmax(a x + b + offset) in a and b_1 ... b_{K-1}, b_0 = 0; or in a
-    alone."""
+    """Mean log loss of softmax(a x + b + offset) in a, or in a and b_1 ... b_{K-1}, b_0 = 0."""
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
 

@@ -1,8 +1,7 @@
 """Inductive Venn-Abers calibrator: the isotonic fit with one row added, for every place at once.
 
-Symbols: d distinct scores, rising; P_b and N_b the weight of label 1 and of label 0 at the
-lowest b of them, b = 0..d; the hull: the lower convex hull of the points (N_b, P_b), whose
-edges are the segments of the isotonic fit.
+Symbols: d distinct scores, rising; P_b and N_b the weight of label 1 and of label 0 at the lowest b
+of them, b = 0..d; the hull: the lower convex hull of (N_b, P_b), with isotonic segments as edges.
 """
 
 from __future__ import annotations
@@ -35,11 +34,10 @@ class VennAbersCalibrator(calibrators.Calibrator):
     where p_l is the isotonic regression, at the score, of the rows of ``fit`` and one more row of
     that score, label l and weight 1. Whatever the model and the population, one of p_0 and p_1 is
     calibrated. The further they are apart, the less the rows know, and the more p, which is never
-    exactly 0 or 1, is drawn to 1/2: with few positives it is too high.
-
-    Any finite score will do: only its order counts. Weights count rows, since the row that is added
-    has weight 1. Where only some negatives were kept, p_0, p_1 and p are found in the sample, and
-    then corrected as by ``correct_probability``. Rates that differ by row are refused.
+    exactly 0 or 1, is drawn to 1/2: with few positives it is too high. Any finite score will do:
+    only its order counts. Weights count rows, since the row that is added has weight 1. Where only
+    some negatives were kept, p_0, p_1 and p are found in the sample, and then corrected as by
+    ``correct_probability``. Rates that differ by row are refused.
 
     Attributes
     ----------
@@ -49,8 +47,7 @@ class VennAbersCalibrator(calibrators.Calibrator):
         p_0 and p_1 below, between and above these scores, among the rows that were kept. At a score
         itself p_0 has the value above it and p_1 the value below it.
     shift_ : float
-        What is added to log-odds in the sample: the logarithm of the rate at which negatives were
-        kept. JSON has it where it is not 0.
+        Added to log-odds in the sample: the logarithm of the rate of negatives.
 
     References
     ----------

@@ -66,11 +66,9 @@ def check_objective(
         out to be one of the first three, or whole steps of leaves must go downhill.
     margins : (float, float), optional
         Range, both tails included, in which the loss is differentiable. None: the range of the
-        labels, of their logs under link="log", or -6 to 6 for labels 0 and 1, with tails as far as
-        -100 and 100.
+        labels, of their logs under link="log", or -6 to 6 for labels 0 and 1, with tails to +-100.
     n_classes : int, optional
-        K, for callables with margins (n, K). None: one margin per row, or the objective's own
-        ``outputs``.
+        K, for callables with margins (n, K). None: 1, or the objective's ``outputs``.
     api : {"xgboost", "lightgbm", "sklearn"}, optional
         The form of a bare callable; found by trying if None.
 

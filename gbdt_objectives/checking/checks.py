@@ -104,8 +104,7 @@ def check_memory_order(probe: Probe) -> None:
     if probe.f.ndim == 1:
         raise Skipped("one margin per row")
     plain = probe.call(probe.y, np.ascontiguousarray(probe.f), None)
-    fortran = probe.call(probe.y, np.asfortranarray(probe.f), None)
-    if not all(map(np.array_equal, plain, fortran)):
+    if not all(map(np.array_equal, plain, probe.call(probe.y, np.asfortranarray(probe.f), None))):
         raise Failure(
             "margins in Fortran order, as LightGBM passes them, give other results than in C "
             "order: classes and rows are mixed up; do not ravel or reshape the margin"

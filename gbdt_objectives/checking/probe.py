@@ -38,8 +38,7 @@ OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
 """Margins between which, and between whose negatives, the best one of these labels is sought."""
 
 TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
-"""Margins of the tails, unless they are given: those of them that the link can take. In float32,
-1 - p is 0 from 17 on, and exp(100) is infinite."""
+"""Margins of the tails that a link can take; in float32 1 - p(17) is 0 and exp(100) infinite."""
 
 
 def is_users_function(obj: Any) -> bool:
@@ -118,12 +117,10 @@ class Probe:
         return not np.allclose(after, before, rtol=1e-6, atol=0)
 
     def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
-        """The probe with real labels, negative and far ones, and margins between their best ones.
-
-        A label counts if it has a best margin: functions not written for it are not blamed. None if
+        """The probe with real labels, negative and far ones, and margins between their best ones. A
+        label counts if it has a best margin: functions not written for it are not blamed. None if
         none counts, if the objective declares a few labels or a range, or if it has several margins
-        or couples rows, where a label alone says little.
-        """
+        or couples rows, where a label alone says little."""
         domain = None if is_users_function(self.target) else self.target.label_domain
         if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
             return None
@@ -186,10 +183,8 @@ class ObjectiveReport(Shown):
 
     Attributes
     ----------
-    name : str
-        Name of the objective.
-    findings : tuple of Finding
-        The findings of the checks, in the order in which these ran.
+    name, findings : str, tuple of Finding
+        Name of the objective. The findings of the checks, in the order in which these ran.
     """
 
     name: str
@@ -260,10 +255,14 @@ def make_probe(
                 "loss is given, but would not know which rows of the objective are tried: give it "
                 "to objective(function, loss=loss, rows=...)"
             )
-        order = _draw_rows(obj, y_true, rng)
-        if y_true is not None:
-            y = np.asarray(y_true, np.float64)[order]
-        obj = obj.take(order)
+        order = rng.permutation(obj.rows)
+        if y_true is not None:  # one row of each label, then random ones
+            given = _checks.vector("y_true", y_true)
+            obj.check_rows(len(given), "y_true")
+            one_of_each = rng.permutation(spread(np.unique(given[order], return_index=True)[1]))
+            order = order[np.concatenate([one_of_each, np.arange(len(order))])]
+            y = given.astype(np.float64)[np.resize(order, ROWS)]
+        obj = obj.take(np.resize(order, ROWS))
     elif ours:
         obj.check_rows(ROWS, "y_true")
     weights = _weights(sample_weight)
@@ -306,9 +305,7 @@ def _columns(obj: Any, n_classes: int | None) -> int | None:
     if not isinstance(obj, Objective) or obj.outputs == 1:
         return K
     if K not in (None, obj.outputs):
-        raise ValueError(
-            f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
-        )
+        raise ValueError(f"n_classes is {K}, but obj has {obj.outputs} outputs: leave it out")
     return int(obj.outputs)
 
 
@@ -345,17 +342,6 @@ def _margins(
     with np.errstate(over="ignore"):  # models predict in float32
         predicted = TAILS if K else link.inverse(TAILS.astype(np.float32))
     return low, high, TAILS[np.isfinite(predicted)]
-
-
-def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Positions of the objective's rows that are tried: one of each label, then random ones."""
-    order = rng.permutation(obj.rows or 0)
-    if y_true is not None:
-        y = _checks.vector("y_true", y_true)
-        obj.check_rows(len(y), "y_true")
-        one_of_each = rng.permutation(spread(np.unique(y[order], return_index=True)[1]))
-        order = order[np.concatenate([one_of_each, np.arange(len(order))])]
-    return np.resize(order, ROWS)
 
 
 def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:

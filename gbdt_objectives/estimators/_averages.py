@@ -52,11 +52,6 @@ def geometric_mean(
     return formulas.softmax(log_mean if stretch == 1 else formulas.stretch(log_mean, stretch, c))
 
 
-def are_certain(p: Array) -> bool:
-    """Whether a class has a probability of exactly 0, which has no log-odds."""
-    return not p.all()
-
-
 def second_log_odds(p: Array) -> Array:
     """Log-odds of the second of two classes, (n,)."""
     return np.log(p[:, 1]) - np.log(p[:, 0])
@@ -69,11 +64,9 @@ def find_center(p: Array, w: Array | None) -> Any:
 
 
 def stretch_of_bags(z: Array, w: Array) -> float | None:
-    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)).
-
-    z (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c
-    the mean covariance of two bags' on rows that both did not see. None without such rows.
-    """
+    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)). z
+    (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c the
+    mean covariance of two bags' on rows that both did not see. None without such rows."""
     held = np.isfinite(z)
     share = held * w[:, None]
     both = share.T @ held

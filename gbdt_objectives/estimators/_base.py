@@ -113,10 +113,9 @@ def fresh(estimator: Any) -> Any:
     try:
         return clone(estimator)
     except RuntimeError as error:
-        parameters = last_step(estimator).get_params(deep=False)
         lists = [
             f"{name}={value!r}"
-            for name, value in parameters.items()
+            for name, value in last_step(estimator).get_params(deep=False).items()
             if hasattr(value, "__len__") and not isinstance(value, str | tuple)
         ]
         remedy = f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its "
@@ -322,9 +321,7 @@ def read_eval_set(
         return None
     X_given, y_given = _only_pair(eval_set)
     if X_given is X:
-        raise ValueError(
-            "eval_set holds the training rows: pass rows that the model is not trained on"
-        )
+        raise ValueError("eval_set holds the training rows: pass rows that it is not trained on")
     try:
         X_val, target = check_rows(estimator, X_given, y_given)
         unfitted = clone(estimator)

@@ -45,10 +45,8 @@ def fit(
     thinned: int, seeds: Sequence[int],
 ) -> dict[str, Any]:  # fmt: skip
     """The calibrator of the stretched mean of the bags' log-odds, its stretch and its center.
-
     ``bags`` give corrected probabilities (n, 2); ``samples`` are the rows that each saw, all from
-    the pool; ``thinned`` is the label, of 0 and 1, that they have fewer of.
-    """
+    the pool; ``thinned`` is the label, of 0 and 1, that they have fewer of."""
     counting = pool if data.w is None else pool[data.w[pool] > 0]
     rng = np.random.default_rng(seeds[0])
     common = some(counting[data.y[counting] == thinned], SHARED, rng)
@@ -63,7 +61,7 @@ def fit(
         own = [some(others[data.y[others] == label], ROWS, rng) for label in (0, 1)]
         rows = np.concatenate([common[shared], *own])
         p = predict(_safe_indexing(data.X, rows))
-        if _averages.are_certain(p):
+        if not p.all():
             raise NotCalibrated(
                 "calibrate=True needs log-odds, but estimator predicts probabilities of exactly 0 "
                 "or 1, which have none: pass calibrate=False"
@@ -86,11 +84,9 @@ def some(rows: Array, most: int, rng: np.random.Generator) -> Array:
 
 
 def fit_pairs(rows: Array, p: Array, data: Training, pool: Array) -> tuple[Any, Array]:
-    """The calibrator, and the weights with which pairs stand for the population.
-
-    Pairs of label 1 get the weight of all its rows. Where those of label 0 have less than all, the
-    calibrator is told the rate, which is nearer to the truth than heavy rows.
-    """
+    """The calibrator, and the weights with which pairs stand for the population. Pairs of label 1
+    get the weight of all its rows. Where those of label 0 have less than all, the calibrator is
+    told the rate, which is nearer to the truth than heavy rows."""
     y, w = data.y[rows], weights(data, rows)
     whole, own = np.bincount(data.y[pool], weights(data, pool)), np.bincount(y, w)
     rate = min(1.0, own[0] / whole[0])
@@ -100,5 +96,4 @@ def fit_pairs(rows: Array, p: Array, data: Training, pool: Array) -> tuple[Any, 
         fit = InterceptCalibrator().fit
     elif np.bincount(data.y[pool]).min() < FEW:
         fit = LogitCalibrator().fit
-    calibrator = fit(p[:, 1], y, v, class_keep_rates={0: rate, 1: 1.0})
-    return calibrator, np.where(y == 1, v, v / rate)
+    return fit(p[:, 1], y, v, class_keep_rates={0: rate, 1: 1.0}), np.where(y == 1, v, v / rate)

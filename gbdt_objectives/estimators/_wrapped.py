@@ -156,8 +156,7 @@ def fit(
     estimator: Any, library: Library, objective: Objective | None, data: Data,
     metric: Metric | None, held_out: Data | None, stopping_rounds: int | None,
 ) -> Any:  # fmt: skip
-    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
-    stops on the metric of the rows held out, if there are any."""
+    """A booster's estimator, fitted on the objective as one of ours, with rows to stop on."""
     is_ours = objective is not None or metric is not None
     estimator = library.own_class(estimator) if is_ours else estimator
     if objective is not None:

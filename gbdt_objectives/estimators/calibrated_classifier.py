@@ -58,11 +58,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         class. For more than two classes ``TemperatureCalibrator`` or your own gets (n, K)
         probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
-        An int: that many stratified folds, drawn by ``random_state=0``, as rows are often in an
-        order; group folds if ``fit`` gets ``groups``. Rows in the order of time:
-        ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later rows held out. No row may
-        be held out twice. "prefit": the estimator is already fitted, on other rows, and ``fit``
-        gets rows for the calibrator only.
+        An int: that many stratified folds, drawn by ``random_state=0``; group folds with
+        ``groups``. Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]``
+        with the later rows held out. No row may be held out twice. "prefit": the estimator is
+        already fitted, on other rows, and ``fit`` gets rows for the calibrator only.
     ensemble : bool or "auto"
         True: average the folds' models, which ranks better and predicts more slowly than one model.
         False: train one model on all rows. "auto": True if each row is held out once and no
@@ -77,15 +76,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
     estimator_ : classifier
-        The model fitted on all rows of X, if there is no average; ``estimator`` itself with
-        ``cv="prefit"``.
-    calibrator_ : calibrator
-        The fitted calibrator.
-    comparison_ : CalibratorChoice
-        The log loss of all candidates; for "auto" only.
+        The model of all rows of X, if there is no average; ``estimator`` with ``cv="prefit"``.
+    calibrator_, comparison_ : calibrator, CalibratorChoice
+        The fitted calibrator. The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
-        What the calibrator was fitted on, NaN for rows that no split held out; the rows are those
-        of ``eval_set`` if that was given.
+        What the calibrator was fitted on, of the rows or ``eval_set``; NaN where not held out.
     n_features_in_, feature_names_in_
 
     Examples
@@ -124,15 +119,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead. Weights count rows: divide amounts of
-            money by their mean.
+            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
             Rows of the population the model will be used on, and their weights. The estimator is
             trained once, on X, y and ``sample_weight``, and the calibrator on these rows only;
-            ``cv`` must be its default. The steps of a pipeline before this one do not transform
-            them: make the pipeline the estimator.
+            ``cv`` must be its default. A pipeline does not transform them: make it the estimator.
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
@@ -189,14 +182,21 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if prefit or val is not None:
             model = self.estimator if prefit else self._train_one(rows.data)
             p = predict_probability(model, rows.X if val is None else val[0])
-            return {"estimator_": model}, as_score(p, columns), slice(None)
+            return {"estimator_": model}, p if columns else p[:, 1], slice(None)
         splits, held = held_out_at_most_once(rows.position, self.cv, rows.group)
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
-        check_classes_in_folds(rows.classes, rows.position, splits)
+        for train, _ in splits:
+            missing = np.setdiff1d(np.arange(len(rows.classes)), rows.position[train])
+            if len(missing):
+                absent = _checks.shown(rows.classes.tolist()[missing[0]])
+                raise ValueError(
+                    f"cv gives a split whose training rows have none of class {absent}: use fewer "
+                    "or stratified folds, and if they are by time leave the first ones out"
+                )
         found, p = self._fit_folds(rows, splits, held)
         found = found or {"estimator_": self._train_one(rows.data)}
-        return found, as_score(p, columns), held
+        return found, p if columns else p[:, 1], held
 
     def _train_one(self, data: Data) -> Any:
         return _base.train(_base.fresh(self.estimator), data)
@@ -262,9 +262,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 f"ensemble=True averages the models of folds, but {way} has none: leave it out"
             )
         if eval_set is not None and prefit:
-            raise ValueError(
-                "eval_set is given, but with cv='prefit' nothing is trained: pass it as X and y"
-            )
+            raise ValueError("eval_set is given, but cv='prefit' trains nothing: pass it as X, y")
         if eval_set is not None and not (isinstance(self.cv, int) and self.cv == FOLDS):
             raise ValueError(
                 f"eval_set takes the place of folds, but cv = {_checks.shown(self.cv)} asks for "
@@ -288,7 +286,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             models += [model] * averages
             of_some.append(own)
         each, few = np.concatenate(of_some), np.concatenate(some)
-        if averages and (_averages.are_certain(p[held]) or _averages.are_certain(each)):
+        if averages and not (p[held].all() and each.all()):
             if ensemble:
                 raise ValueError(
                     "ensemble=True averages log-odds, but estimator predicts probabilities of "
@@ -308,7 +306,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = _averages.geometric_mean(each, self.stretch_, self.center_)
         else:
             p = predict_probability(self.estimator_, X)
-        score = as_score(p, columns)
+        score = p if columns else p[:, 1]
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
@@ -317,11 +315,6 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if is_binary(self.calibrator):
             tags.classifier_tags.multi_class = False
         return tags
-
-
-def as_score(p: Array, columns: bool) -> Array:
-    """The probability of each class, or of the positive one, for a calibrator."""
-    return p if columns else p[:, 1]
 
 
 def choose(
@@ -353,17 +346,6 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
             f"Only binary classification is supported by {name}, found the classes "
             f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
         )
-
-
-def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
-    for train, _ in splits:
-        missing = np.setdiff1d(np.arange(len(classes)), position[train])
-        if len(missing):
-            raise ValueError(
-                "cv gives a split whose training rows have none of class "
-                f"{_checks.shown(classes.tolist()[missing[0]])}: use fewer or stratified folds, "
-                "and if they are by time leave the first ones out"
-            )
 
 
 def check_probabilities(calibrator: Any, predicted: ArrayLike, shape: tuple[int, ...]) -> Array:

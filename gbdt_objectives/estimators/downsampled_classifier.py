@@ -37,11 +37,10 @@ HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for 
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
-    Use it where positives are rare, and training on all negatives takes too long.
-
-    ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
-    are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
-    dropped by the rates measured in each sample. The bags are averaged by ::
+    Use it where positives are rare, and training on all negatives takes too long. ``fit`` keeps
+    each class's rows at its rate, trains a clone of the classifier on the rows that are left,
+    ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were dropped by
+    the rates measured in each sample. The bags are averaged by ::
 
         p_k = mean over bags of p_bk exp(d_bk) / sum_j p_bj exp(d_bj)    "probability"
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
@@ -95,10 +94,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     ----------
     classes_ : ndarray of shape (K,)
         The sorted classes; of two, the negative first.
-    estimators_ : list of classifier
-        One model per bag, as trained: their own predictions are not corrected.
-    keep_rates_ : ndarray of shape (n_bags, K)
-        The measured rates.
+    estimators_, keep_rates_ : list of classifier, ndarray of shape (n_bags, K)
+        One model per bag, as trained: their own predictions are not corrected. The measured rates.
     calibrator_, stretch_, center_ : calibrator, float, float
         The fitted calibrator, and the s and c of the average, if the bags are calibrated.
     shift_ : float, or ndarray of shape (K,) for K > 2
@@ -153,8 +150,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             For early stopping: rows of one group are held out together.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
             Rows for early stopping, neither sampled nor trained on, and their weights, which stand
-            for the full population. The steps of a pipeline before this one do not transform them:
-            use ``cv`` there.
+            for the full population. A pipeline does not transform them: use ``cv``.
         **others
             Refused, with a message that says what to write instead.
 
@@ -181,10 +177,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if rows.w is not None and len(rates) == 2:
             Sampling(weights=rows.w, positive=rows.y != thinned, rate=min(rates.values()))
         whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
-        pools = _left_out.pools(pool, whole, n_bags, rng)
         samples = [
             own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
-            for own, seed in zip(pools, seeds, strict=True)
+            for own, seed in zip(_left_out.pools(pool, whole, n_bags, rng), seeds, strict=True)
         ]
         kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
         each = zip(samples, kept, seeds, strict=True)
@@ -235,8 +230,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 f"correction='weight' needs sample_weight, but {type(self.estimator).__name__} "
-                "does not accept it: pass correction='prior', or make this the last step of the "
-                "pipeline"
+                "does not accept it: pass correction='prior', or make this a pipeline's last step"
             )
         check_early_stopping(self.estimator, self.correction)
         _checks.choice("average", self.average, AVERAGES)
@@ -297,8 +291,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         """The rate of each class, in their order."""
         given, labels, count = self.negative_keep_rate, rows.classes.tolist(), np.bincount(rows.y)
         if isinstance(given, Mapping):
-            unknown = [label for label in given if label not in labels]
-            if unknown or not given:
+            if not given or any(label not in labels for label in given):
                 raise ValueError(
                     f"negative_keep_rate must map labels of y, {labels}, to their rates, found "
                     f"{dict(given)!r}"
@@ -335,9 +328,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             )
         if eval_set is not None and len(given) > 1:
             other = next(name for name in given if name != "eval_set")
-            raise ValueError(
-                f"eval_set and {other} both say which rows to stop on: leave one of the two out"
-            )
+            raise ValueError(f"eval_set and {other} both say which rows to stop on: leave one out")
 
     def _hold_out(self, rows: Training) -> tuple[Array, Data]:
         """The rows that ``cv`` trains on, and those that it holds out."""

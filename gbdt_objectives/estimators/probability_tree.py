@@ -69,8 +69,7 @@ def leaf_probability(
     y : array-like of shape (n,)
         Classes, two or more occurring; those of ``model.classes_``, if it has them.
     m : float >= 0, optional
-        How many rows the prior is worth. None: K, which with the uniform prior is Laplace's
-        correction. 0: no smoothing.
+        How many rows the prior is worth. None: K, Laplace's if uniform. 0: no smoothing.
     prior : array-like of shape (K,), "base_rate" or None
         The prior pi. "base_rate": the shares of the classes in y, for rare events, with m such
         that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without rows gets pi.
@@ -168,10 +167,8 @@ class ProbabilityEstimationTree(_base.ProbabilityClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The sorted classes.
-    tree_ : DecisionTreeClassifier
-        The fitted tree.
+    classes_, tree_ : ndarray of shape (K,), DecisionTreeClassifier
+        The sorted classes. The fitted tree.
     probabilities_ : ndarray of shape (L, K)
         The p of each leaf, by the number that ``tree_.apply`` gives it.
     n_features_in_, feature_names_in_

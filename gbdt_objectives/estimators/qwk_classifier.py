@@ -108,11 +108,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Number of folds trained at the same time, in processes of joblib, or in threads if folds
-        stop together.
+        Number of folds trained at a time, in processes of joblib; in threads if they stop together.
     verbose : bool or int
-        Whether to show a progress bar over the folds, which needs tqdm:
-        ``pip install 'gbdt_objectives[progress]'``.
+        Whether to show progress over folds by tqdm, ``pip install 'gbdt_objectives[progress]'``.
 
     Attributes
     ----------
@@ -124,18 +122,15 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     weights_ : ndarray of shape (M,)
         Weight of each regressor's score, of sum 1; 0 where one adds nothing.
     estimators_, estimator_ : list of regressor, regressor
-        One model per fold (``ensemble=True``), or the one fitted on all rows; of several
-        regressors a list of their models in the place of each.
+        One model per fold (``ensemble=True``), or that of all rows; of several regressors lists.
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_, member_oof_scores_ : ndarray of shape (n,), dict of str to ndarray of shape (n,)
-        Out-of-fold scores, shifted by segment; those of each of several regressors, not shifted.
-        NaN for rows never held out.
+        Out-of-fold scores, shifted by segment; those of each regressor. NaN: never held out.
     stretch_, center_ : float
-        Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
-        mean out-of-fold score.
+        Averages are stretched by ``stretch_`` (else 1) about ``center_``, the mean score.
     segment_shift_ : SegmentShift
         What is added to the scores of each segment, with ``segment``.
     best_iterations_ : list of int or of dict
@@ -210,8 +205,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             Whatever the regressor accepts, and the classes. With ``target`` some may be missing
             (None, NaN): thresholds are placed on the others.
         sample_weight, groups : array-like of shape (n,), optional
-            Weights >= 0 of rows, for the regressor, the objective and the thresholds; rows of one
-            group stay on one side of each split.
+            Weights >= 0, for regressor, objective and thresholds; groups that no split separates.
         target : array-like of shape (n,), optional
             The finer number that y was cut from, such as a total of points, or its logarithm if it
             has a long tail: the regressor learns it instead of the class positions.
@@ -579,8 +573,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
         of least BIC. A mean of models says more about the class than one, so b > 1 makes the curve
         steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes best for QWK, not
-        the most probable ones. Columns are in the order of ``classes_``; that of a class without
-        rows is 0.
+        the most probable ones. Columns are in the order of ``classes_``, 0 without rows.
         """
         score = self.predict_score(X)  # which says if it is not fitted
         return np.asarray(self.probability_curve_(score))
@@ -603,12 +596,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
 
 def label_thresholds(thresholds: Thresholds) -> Thresholds:
-    """Thresholds between class positions, in units of the labels."""
-    return Thresholds(positions_to_labels(thresholds.values, thresholds.labels), thresholds.labels)
-
-
-def positions_to_labels(t: Array, labels: Array) -> Array:
-    """Class positions in label units, linear between neighbours and beyond the last ones."""
-    at = labels.astype(np.float64)
+    """Thresholds between class positions in label units, linear between neighbours and beyond."""
+    t, at = thresholds.values, thresholds.labels.astype(np.float64)
     k = np.floor(t).clip(0, len(at) - 2).astype(int)
-    return np.asarray(at[k] + (t - k) * (at[k + 1] - at[k]))
+    return Thresholds(at[k] + (t - k) * (at[k + 1] - at[k]), thresholds.labels)

@@ -49,8 +49,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
     constraints : mapping of metric to bound, optional
         Bounds that two classes must keep, such as ``{"precision": 0.9}``.
     negative_keep_rate : float in (0, 1], optional
-        Rate at which negatives were kept, if they were sampled. ``score`` uses neither it nor
-        ``target_prior``.
+        Rate at which negatives were kept. ``score`` uses neither it nor ``target_prior``.
     confidence_level : float in (0, 1), optional
         Confidence at which new rows keep the constraints. None: the rows of ``fit`` keep them.
 

@@ -30,13 +30,10 @@ class ThresholdCrossValidation(Table):
     ----------
     methods : tuple of str
         The methods in the order given; :attr:`best` prefers the first.
-    labels : ndarray of shape (K,)
-        All classes in ascending order.
-    greater_is_better : bool
-        Direction of the scores.
+    labels, greater_is_better : ndarray of shape (K,), bool
+        All classes in ascending order. Direction of the scores.
     score, fold_score : ndarray of shape (m,), (m, F)
-        The metric over all rows, each classified by thresholds fitted without it, and that of each
-        fold's held-out rows.
+        The metric over all rows, by thresholds fitted without each, and over each fold's.
     in_sample_score : ndarray of shape (m,)
         The metric of the rows the thresholds were fitted on: too good, for contrast only.
     thresholds : ndarray of shape (m, K-1)
@@ -63,8 +60,7 @@ class ThresholdCrossValidation(Table):
         """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
         It is paired, and positive if ``method`` is better, whatever the metric's direction. The
-        standard error treats folds as independent, which is not quite true (their training rows
-        overlap).
+        error treats folds as independent, which is not quite true (training rows overlap).
         """
         named = {"method": method, "other": other}.items()
         i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
@@ -123,11 +119,9 @@ def cross_validate_thresholds(
     y_true, score : array-like of shape (n,)
         Classes, and out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
-        Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
-        same folds and resamples.
+        As in ``optimize_thresholds``. Several are compared on the same folds and resamples.
     cv : int, splitter or iterable of splits
-        An int: that many stratified folds, shuffled; stratified group folds with ``groups``. Every
-        row must be held out exactly once.
+        An int: stratified, shuffled folds, of ``groups`` if given. Each row is held out once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional
@@ -135,17 +129,14 @@ def cross_validate_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
-        Label distribution where the thresholds will be used, if it differs: all rows are reweighted
-        to it once.
+        Label distribution where the thresholds will be used, to which all rows are reweighted.
     metric : str, metric of classes or function
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
         Number of resamples for the intervals of the thresholds; 0 for none. They take most of the
         time, and nothing is printed meanwhile. Resamples of a single class are drawn again.
-    confidence_level : float in (0, 1)
-        Probability of the (percentile) intervals.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed for shuffling the folds and for resampling.
+    confidence_level, random_state : float in (0, 1), int, Generator or RandomState, optional
+        Probability of the (percentile) intervals. Seed for shuffling the folds and for resampling.
 
     Returns
     -------

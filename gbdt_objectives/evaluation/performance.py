@@ -38,19 +38,14 @@ class PerformanceEstimate(Shown):
 
     Attributes
     ----------
-    metric, greater_is_better : str, bool
-        Name and direction of the metric.
-    estimate : float
-        The cross-validated metric, mean over the repeats.
+    metric, greater_is_better, estimate : str, bool, float
+        Name and direction of the metric. The cross-validated metric, mean over the repeats.
     standard_error : float
-        Root mean square of what lies between the estimate and the metric on new rows of the
-        estimator trained on all rows given.
+        Root mean square distance to the metric on new rows of the estimator trained on all.
     interval, confidence_level : (float, float), float
-        Interval about the estimate, and its probability. It is symmetric, so it may pass the
-        metric's best value.
+        Symmetric interval, which may pass the metric's best value, and its probability.
     naive_error : float
-        The standard error if the models were given: too small where they differ from one training
-        set to another.
+        The standard error if the models were given: too small where they differ by training set.
     bias : float
         How far the estimate is off because its models are trained on a fraction (K-1)/K of the
         rows; estimated, and part of ``standard_error``, not of ``estimate``.
@@ -158,13 +153,10 @@ def estimate_performance(
     estimator : estimator
         With ``fit`` and ``predict`` of classes, such as ``QWKClassifier``, a Pipeline or a search
         of parameters; it is cloned. Its ``fit`` gets ``groups``, too, if it has that argument.
-    X : array-like, sparse matrix or DataFrame of shape (n, features)
-        Features, passed on unchanged. Rows must be exchangeable, not ordered in time.
-    y : array-like of shape (n,)
-        Classes.
+    X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like of shape (n,)
+        Features, passed on unchanged. Rows must be exchangeable, not ordered in time. Classes.
     metric : str, metric of classes or function
-        As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes, and
-        greater is better: negate an error.
+        As in :func:`optimize_thresholds`; a function must be smooth in shares, greater is better.
     cv, n_repeats : int
         Number of stratified, shuffled folds, at least 3, and how often they are drawn, at least 2.
     labels : array-like of shape (K,), optional
@@ -173,10 +165,8 @@ def estimate_performance(
         Weights >= 0 for the estimator and the metric; w means w rows of one group.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold, and the error is that of drawing groups.
-    confidence_level : float in (0, 1)
-        Probability of the interval.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed for drawing the folds.
+    confidence_level, random_state : float in (0, 1), int, Generator or RandomState, optional
+        Probability of the interval. Seed for drawing the folds.
     n_jobs : int, optional
         Number of repeats computed at the same time.
     verbose : bool or int
@@ -224,12 +214,10 @@ def compare_performance(
 ) -> PerformanceDifference:  # fmt: skip
     """How much better one estimator is than another on new rows, with an honest interval.
 
-    Use it before you replace one model by another.
-
-    Both are trained and judged on the same folds, so that what is hard for both cancels. The
-    interval is for the two models trained on all rows given. There is no p-value for the question
-    which algorithm is better on training sets of this size; difference / standard_error is a
-    conservative test (``docs/theory/performance.md``).
+    Use it before you replace one model by another. Both are trained and judged on the same folds,
+    so that what is hard for both cancels. The interval is for the two models trained on all rows
+    given. There is no p-value for the question which algorithm is better on training sets of this
+    size; difference / standard_error is a conservative test (``docs/theory/performance.md``).
 
     Parameters
     ----------
@@ -341,8 +329,7 @@ def _draw_folds(
         raise ValueError(f"{needed}: use fewer folds or more rows")
     fold = np.empty((len(seeds), len(position)), np.int64)
     for own, seed in zip(fold, seeds, strict=True):
-        splits = held_out_once(position, K, group, random_state=seed)
-        for k, (_, test) in enumerate(splits):
+        for k, (_, test) in enumerate(held_out_once(position, K, group, random_state=seed)):
             own[test] = k
             if len(np.unique(unit[test])) < 2:
                 raise ValueError(
@@ -373,8 +360,7 @@ def _judge(
 
 
 def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[Array, Array]:
-    """Predicted positions of one repeat: of each row without its fold, (n,), and without fold k
-    as well, (K, n), -1 in fold k itself."""
+    """Positions in a repeat without the row's fold, (n,), and without fold k too, (K, n), or -1."""
     fold = rows.fold[r]
     K = int(fold.max()) + 1
     outer = np.empty(len(fold), np.int64)
@@ -460,8 +446,7 @@ def nested_error(
     outer: Array, inner: Array, fold: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
     """The standard error, the naive one and the bias; see :func:`estimate_performance`. Losses:
-    ``outer`` (R, n) by models trained without the row's fold; ``inner`` (R, K, n) without fold k as
-    well."""
+    ``outer`` (R, n) by models without the row's fold; ``inner`` (R, K, n) without fold k too."""
     R, K, _ = inner.shape
     naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
     shift, excess = np.empty((2, R, K))

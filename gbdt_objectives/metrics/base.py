@@ -50,17 +50,14 @@ class Metric(Shown):
 
     Attributes
     ----------
-    name : str
-        How boosters report it; no space or colon.
-    greater_is_better : bool
-        The direction in which to stop early.
+    name, greater_is_better : str, bool
+        How boosters report it; no space or colon. The direction in which to stop early.
     input_space : {"margin", "probability", "label"}
         What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
     link : Link or None
         What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
-        How ``optimize_thresholds`` finds the exact optimum ("every cut": of two classes), if it
-        can.
+        How ``optimize_thresholds`` finds an exact optimum ("every cut": of two classes).
     """
 
     name: ClassVar[str]
@@ -127,8 +124,7 @@ class Metric(Shown):
                 'make it with input_space="probability" if it has that'
             )
         y_pred = getattr(model, asks)(X)
-        several = self.link is not None and self.link.takes_several
-        if np.shape(y_pred)[1:] == (2,) and not several:
+        if np.shape(y_pred)[1:] == (2,) and not (self.link is not None and self.link.takes_several):
             y_pred = y_pred[:, 1]
         value = float(self(y, y_pred, sample_weight))
         return value if self.greater_is_better else -value
@@ -305,9 +301,7 @@ class RenderedMetric:
     metric: Metric
     library: ClassVar[str]
 
-    @property
-    def __name__(self) -> str:
-        return self.metric.__name__
+    __name__ = property(attrgetter("metric.__name__"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)

@@ -41,9 +41,8 @@ class ClassMetric(Metric):
       they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label in the range (halves
-      upwards), or class k, counted from the lowest label, where
-      ``thresholds[k-1] <= score < thresholds[k]``. Whole numbers beyond the labels that are floats
-      may be either, and are refused unless ``label_range`` is given.
+      upwards), or class k, counted from the lowest label, where ``thresholds[k-1] <= score <
+      thresholds[k]``. Whole floats beyond the labels may be either, and need a ``label_range``.
 
     Attributes
     ----------
@@ -74,8 +73,7 @@ class ClassMetric(Metric):
         raise NotImplementedError
 
     def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        """The metric at each of d+1 cuts, nan where it is 0/0, and the weight that it divides by,
-        given the cumulative weights of two classes (2, d+1)."""
+        """The metric at d+1 cuts, nan where 0/0, and its divisor, of sums of weights (2, d+1)."""
         counts = np.stack([C, C[:, -1:] - C], axis=1)
         return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])]), C[:, -1].sum()
 
@@ -139,8 +137,7 @@ class ClassMetric(Metric):
             )
 
     def _of_labels(self, labels: ArrayLike | None) -> Self:
-        """The metric whose positions are those of these labels; of None, of all in ascending
-        order."""
+        """The metric with positions of these labels; of None, of all in ascending order."""
         return self
 
     def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
@@ -219,8 +216,7 @@ class RatioMetric(ClassMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class CostMetric(RatioMetric):
-    """A metric of what each confusion costs. ``classes`` are those of the rows and columns of the
-    cost, if it came with names."""
+    """A metric of what each confusion costs. ``classes``: those that the cost came with."""
 
     cost: Cost
     classes: tuple[Any, ...] | None = field(default=None, repr=False)
@@ -472,9 +468,7 @@ def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
 
     parts = rows.parts(ends)
     if not np.isfinite(parts).any():
-        raise ValueError(
-            "y_true is empty on all workers: there must be at least one row that counts"
-        )
+        raise ValueError("y_true is empty on all workers: at least one row must count")
     return int(parts[:, 0].min()), int(parts[:, 1].max())
 
 
@@ -555,8 +549,7 @@ def qwk_metric(
     Raises
     ------
     ValueError
-        A bad range, thresholds that are not sorted or not K-1; when called, labels that are
-        fractions or outside the range.
+        A bad range, thresholds not sorted or not K-1; when called, other labels.
 
     Examples
     --------
@@ -619,8 +612,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     Parameters
     ----------
     matrix : array-like of shape (K, K)
-        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is true; 0 on the
-        diagonal.
+        ``matrix[i, j]`` >= 0: cost of class j (its position) where i is true; 0 on the diagonal.
 
     Returns
     -------
@@ -726,9 +718,8 @@ def threshold_metric(
 ) -> ClassMetric:  # fmt: skip
     """A metric of ordered classes, by name, and where it cuts scores.
 
-    Use it to get by its name a metric that boosters and ``optimize_thresholds`` take.
-
-    For classes they equal scikit-learn's, but a metric that is 0/0 is NaN, with scikit-learn's
+    Use it to get by its name a metric that boosters and ``optimize_thresholds`` take. For classes
+    they equal scikit-learn's, but a metric that is 0/0 is NaN, with scikit-learn's
     UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, F-beta
     without any positive, true or predicted, and precision without a predicted one.
 
@@ -741,11 +732,9 @@ def threshold_metric(
         occur or are predicted), "g_mean" (geometric mean of the recalls of the classes that occur);
         for two classes, the second of which is the positive one, "f1", "youden", "precision",
         "recall", "false_positive_rate" and "alert_rate" (the share of all rows that are predicted
-        positive). Or a metric of classes such as ``f_beta_metric(2)``, to which a range or
-        thresholds are added.
+        positive). Or a metric of classes, to which a range or thresholds are added.
     label_range, thresholds
-        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored, such as
-        the log-odds of a binary objective.
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored.
 
     Returns
     -------

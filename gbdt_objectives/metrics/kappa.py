@@ -52,21 +52,18 @@ def quadratic_weighted_kappa(
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n,)
-        Classes. Without ``labels`` they are integers and i-j is their difference, so a missing
-        class changes nothing.
+        Classes. Without ``labels`` they are integers and i-j is their difference.
     labels : array-like of shape (K,), optional
         All classes in ascending order, of any type (strings, unevenly spaced codes); i-j is then
-        the difference of their positions in this list. None: also the order of a pandas Categorical
-        ``y_true`` that has one.
+        the difference of their positions in this list. None: or that of a pandas Categorical.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
     Returns
     -------
     float
-        1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN, with
-        scikit-learn's UndefinedMetricWarning, if both hold only one and the same class: kappa is
-        then 0/0.
+        1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN (0/0), with
+        scikit-learn's UndefinedMetricWarning, if both hold one and the same class.
 
     Raises
     ------
@@ -243,8 +240,7 @@ def extended_qwk_metric(
 ) -> ExtendedQWKMetric:  # fmt: skip
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
-    Use it to judge scores before they are rounded; for early stopping, :func:`qwk_metric` is the
-    measure itself.
+    Use it to judge scores before they are rounded; :func:`qwk_metric` is for early stopping.
 
     ::
 
@@ -254,8 +250,7 @@ def extended_qwk_metric(
     ----------
     y_true, target_prior, center, spread
         As in :func:`qwk_objective`, with its errors: where the mean a and the variance b of the
-        labels come from. If all are None: from the rows that are scored, and kappa~ is then Lin's
-        concordance correlation coefficient.
+        labels come from. All None: from the rows that are scored, Lin's concordance correlation.
 
     Returns
     -------

@@ -111,8 +111,7 @@ def weighted_logloss_metric(
     Raises
     ------
     ValueError
-        A rate outside (0, 1]; when called, labels that are not 0 or 1 or probabilities outside [0,
-        1].
+        A rate outside (0, 1]; when called, labels but 0 and 1, or probabilities outside [0, 1].
 
     Examples
     --------
@@ -133,10 +132,7 @@ class LossMetric(Metric):
     greater_is_better: ClassVar[bool] = False
     objective: Objective
 
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]  # the objective's
-        link: Link = self.objective.equations.link
-        return link
+    link = property(attrgetter("objective.equations.link"))  # that of a field
 
     @property
     def _corrects(self) -> float:  # type: ignore[override]
@@ -330,8 +326,7 @@ def class_logloss_metric(
     Parameters
     ----------
     n_classes : int, optional
-        K; labels are 0..K-1, in the order of the columns, and need not all occur. None: the number
-        of columns.
+        K; labels are 0..K-1, in the order of the columns, and need not all occur. None: of any K.
     input_space : {"margin", "probability"}
         What the (n, K) predictions are: margins of a softmax, as boosters hand out under a softmax
         objective of your own, or probabilities, as under a built-in one.
@@ -340,8 +335,7 @@ def class_logloss_metric(
     -------
     Metric
         ``name`` "class_logloss", smaller is better. For one log-odds per row use
-        ``weighted_logloss_metric(1)``, for margins that no softmax turns into probabilities
-        ``loss_metric``.
+        ``weighted_logloss_metric(1)``, for margins without softmax ``loss_metric``.
 
     Raises
     ------

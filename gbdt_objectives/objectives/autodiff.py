@@ -256,8 +256,7 @@ def objective_from_loss(
         that jax can trace; arguments as in :func:`objective`, float64. The loss applies the
         weights. Rows may depend on each other, as in a correlation. It must be a pure function:
         numbers that it reads from elsewhere are those of the first call, and arrays that jax.numpy
-        makes outside of it are float32. Where it has no derivative, jax chooses one (that of
-        ``jnp.abs`` is 0 at 0).
+        makes outside of it are float32. Where it has no derivative, jax chooses one (0 of ``abs``).
     hessian : {"exact", "constant"} or callable
         "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
         and convex in each margin. "constant" is the weight of the row, for any loss. A function

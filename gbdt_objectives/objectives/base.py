@@ -58,10 +58,8 @@ class Loss:
 
     Attributes
     ----------
-    labels : Domain
-        The labels that the loss is defined for; all others are refused.
-    link : Link
-        What a margin means.
+    labels, link : Domain, Link
+        The labels that the loss is defined for; all others are refused. What a margin means.
     hessian : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         "exact" is the second derivative of the loss, "constant" is 1, "upper_bound" is nowhere
         below the second derivative, "bounded" is so large that the step of a leaf, -sum g / sum h,
@@ -76,8 +74,7 @@ class Loss:
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     scale_free : bool
-        Whether the gradient is that of the loss only up to a positive factor, the same for all
-        rows.
+        Whether the gradient is that of the loss only up to one positive factor.
     named : tuple of (str, RowValues or None)
         Values of each training row, which the equations get by name.
     reduce : callable or None
@@ -180,8 +177,7 @@ class Objective(Shown):
     """What boosters train on, made of a loss: the ``obj=`` or ``objective=`` argument.
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
-    It is frozen, so it can be pickled, cloned, compared and shared. It reads and checks arguments,
-    applies weights and converts to float32.
+    It is frozen, can be pickled, cloned and compared, checks arguments and applies weights.
 
     Parameters
     ----------
@@ -192,8 +188,7 @@ class Objective(Shown):
     Attributes
     ----------
     intercept : float, tuple of K floats or None
-        Where boosting should start, in margin units. None if :meth:`measured` has not seen the
-        labels yet, or if the loss has no such value.
+        Where boosting should start, in margin units. None before :meth:`measured`, or without any.
     rows : int or None
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
@@ -205,12 +200,29 @@ class Objective(Shown):
     equations: Loss
 
     def __post_init__(self) -> None:
-        if not isinstance(self.equations, Loss):
+        loss = self.equations
+        if not isinstance(loss, Loss):
             raise TypeError(
-                f"equations must be a Loss, found {_checks.shown(self.equations)}: make an "
+                f"equations must be a Loss, found {_checks.shown(loss)}: make an "
                 "instance of your class, or wrap a gradient function, objective(function)"
             )
-        check_declared(self.equations)
+        name, intercept = loss.name, loss.intercept
+        if not isinstance(loss.labels, Domain):
+            raise TypeError(
+                f"labels of {name} must be a Domain, found {_checks.shown(loss.labels)}: write "
+                "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
+            )
+        if not isinstance(loss.link, Link):
+            raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
+        _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
+        _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
+        check_link(loss.link, loss.outputs)
+        held = intercept if isinstance(intercept, tuple) else (intercept,)
+        if intercept is not None and len(held) != loss.outputs:
+            raise ValueError(
+                f"intercept of {name} must hold {loss.outputs} numbers, one an output, found "
+                f"{_checks.shown(intercept)}"
+            )
 
     def __repr__(self) -> str:
         kind = type(self.equations)
@@ -247,8 +259,7 @@ class Objective(Shown):
         return bool(self.equations.named)
 
     def take(self, positions: ArrayLike) -> Objective:
-        """The objective for some of its training rows, at positions from 0 to ``rows`` - 1, (m,),
-        in the order of training: itself if it belongs to none."""
+        """The objective for training rows at these positions, (m,); itself without any."""
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
 
@@ -546,26 +557,6 @@ class BoundObjective:
         return compute(self.objective.equations, rows, FLOAT32, memory)
 
 
-def check_declared(loss: Loss) -> None:
-    name, intercept = loss.name, loss.intercept
-    if not isinstance(loss.labels, Domain):
-        raise TypeError(
-            f"labels of {name} must be a Domain, found {_checks.shown(loss.labels)}: write "
-            "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
-        )
-    if not isinstance(loss.link, Link):
-        raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
-    _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
-    _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
-    check_link(loss.link, loss.outputs)
-    held = intercept if isinstance(intercept, tuple) else (intercept,)
-    if intercept is not None and len(held) != loss.outputs:
-        raise ValueError(
-            f"intercept of {name} must hold {loss.outputs} numbers, one an output, found "
-            f"{_checks.shown(intercept)}"
-        )
-
-
 def check_link(link: Link, outputs: int) -> None:
     """Raise if a row cannot have this number of margins under the link."""
     takes_several = link.takes_several
@@ -740,9 +731,8 @@ _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, 
 
 
 def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
-    """A training begins: its guards learn of its rows, of its loss, measured on those of all
-    workers, and of where it starts, in every library and at every door, here only. A call by hand
-    is a training of one round."""
+    """A training begins: its guards learn of its rows, its loss, measured on those of all workers,
+    and where it starts, here only. A call by hand is one of one round."""
     # else it is where the objective wants it, or what a user's function makes of that
     is_given = training.start_by is not None and not training.blended
     start = read_start(training, loss, rows, f, gradient) if is_given else {}

@@ -1,7 +1,6 @@
 """Costs of predictions, row by row, and their expectation.
 
-Symbols: y labels, p predictions, pi the probability of each label. A cost gives its value and its
-derivative by p.
+Symbols: y labels, p predictions, pi the probability of each label. A cost gives both by p.
 """
 
 from __future__ import annotations
@@ -84,8 +83,7 @@ class MatrixCost:
         return np.asarray(np.einsum("j,cjk->ck", pi, self.pieces[:, self._positions(labels)]))
 
     def candidates(self, labels: Array, pi: Array) -> Array:
-        """The classes, those without rows too, the middles between them, and where
-        sum_j pi_j c(j, p) is stationary: its least is at one of them."""
+        """Places of least cost: classes, middles, where sum_j pi_j c(j, p) is stationary."""
         found = [*np.arange(2 * len(self.matrix) - 1) / 2]
         for k, piece in enumerate(self._expected_pieces(labels, pi).T):
             roots = np.roots(np.polyder(piece))
@@ -169,8 +167,7 @@ class ExpectedCost:
         return float(np.dot(d * d, self.probabilities))
 
     def best_constant(self) -> float:
-        """The constant p of least cost among the labels, the middles between neighbours and the
-        stationary points there; of equal ones the nearest to the mean label."""
+        """The constant p of least cost among candidates; of equal ones the nearest to the mean."""
         if isinstance(self.cost, MatrixCost):
             p = self.cost.candidates(np.array(self.labels), np.array(self.probabilities))
         else:

@@ -129,13 +129,11 @@ class MulticlassFocalLoss(Loss):
         return formulas.softmax(self._log_scores(z))
 
     def _log_scores(self, z: Array) -> Array:
-        """log(p q / (c A)) of each class, (n, K): up to one number a row, the logs of the
-        probabilities for which the expected loss is least at z."""
+        """log(p q / (c A)) of each class, (n, K): logs of probabilities best served by z."""
         K, g = self.n_classes, self.gamma
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = logloss.softplus(x)
-        log_q = x - L
-        scores: Array = log_q - L - formulas.log_slope(x, g)
+        scores: Array = x - L - L - formulas.log_slope(x, g)
         return scores if self.alpha is None else scores - np.log(self.alpha)
 
     def measured(self, rows: Rows) -> MulticlassFocalLoss:
@@ -202,8 +200,7 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
 
 def slopes(x: Any, g: float, xp: Any) -> Any:
     """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u: right to a few roundings however
-    small e^x, with the rounded u in both places, if only u is not 1. Beyond the largest x that is
-    looked at, q is 1, and p 0."""
+    small e^x, with u rounded in both places, if not 1. Beyond the largest x, q is 1, p 0."""
     x = xp.clip(x, -xp.inf, logloss.largest_exponent(x, xp))  # numpy is slow without a least
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)
@@ -229,8 +226,7 @@ def focal_objective(
 ) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 
-    Use it where a focal loss is prescribed. In ``experiments/focal`` it ranked and predicted rare
-    events no better than the logistic loss.
+    Use it where it is prescribed: rare events it predicted no better (``experiments/focal``).
 
     ::
 

@@ -135,8 +135,7 @@ class FunctionLoss(Loss):
         )
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
-        """Raise if a row's gradient depends on others: a few rows are tried without half of
-        these."""
+        """Raise if a row's gradient depends on others: few rows are tried without half of these."""
         n = min(len(f), FEW_ROWS)
         parts = []
         for rows in (slice(0, n), slice(0, n // 2)):
@@ -276,16 +275,14 @@ def objective(
     function : callable or Loss
         ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins and
         results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the weights, as
-        boosters do not. The hessian may be one number for all rows. A function of module level can
-        be pickled, a lambda cannot.
+        boosters do not. The hessian may be one number for all rows. Lambdas cannot be pickled.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
     link : {"identity", "log", "logit", "softmax", "undeclared"} or Link, optional
         What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits; see
         :class:`Link`. Models of ``train`` and of the drop-in estimators then predict in natural
-        units, and "logit" and "softmax" give classifiers their probabilities. None: models predict
-        margins.
+        units, classifiers by "logit" and "softmax" probabilities. None: margins.
     outputs : int, optional
         K, if a row has several margins, (n, K); needed for "softmax".
     intercept : float or K floats, optional
@@ -296,9 +293,8 @@ def objective(
         the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``. ``{"cost":
         cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows; ``["cost"]``
         names what drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
-        cross-validation splits. Values belong to the rows by position: another order cannot be
-        noticed, except that pandas objects given to ``fit`` must have the index of X. Evaluation
-        sets need none.
+        cross-validation splits. Values belong to rows by position: another order is not noticed,
+        but pandas objects given to ``fit`` must have X's index. Evaluation sets need none.
 
     Returns
     -------
@@ -328,9 +324,7 @@ def objective(
         options = dict(loss=loss, link=link, outputs=outputs, intercept=intercept, rows=rows)
         given = [name for name, value in options.items() if value is not None]
         if given:
-            raise TypeError(
-                f"{given[0]} is given, but {function!r} declares it itself: leave it out"
-            )
+            raise TypeError(f"{given[0]} is given, but {function!r} declares it: leave it out")
         return Objective(function)
     _checks.check_called("function", function)
     if isinstance(function, type) or not callable(function):

@@ -53,8 +53,7 @@ class Offsets(RowValues):
 
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
-    """Logistic loss with a weight for negatives and an offset of the margin: loss = sum w c(y)
-    log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
+    """loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
 
     labels = BINARY
     link = LOGIT
@@ -90,8 +89,7 @@ class LoglossLoss(Loss):
         """The rate that keeps the given weight of negatives of as many as the rates of rows do."""
         if not self.named:
             return float(self.keep_rate(rows))
-        had = rows.sum(lambda y, f, xp, offset: [(1 - y) * xp.exp(offset)])[0]
-        return negative / float(had)
+        return negative / float(rows.sum(lambda y, f, xp, offset: [(1 - y) * xp.exp(offset)])[0])
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
@@ -146,8 +144,7 @@ class LoglossLoss(Loss):
                 certain = log_E > largest if log_E.max(initial=0) > largest else None
                 if certain is not None:
                     log_E[certain] = 0
-                E = np.exp(log_E, out=h)
-                wrong = np.add(E, 1, out=g)
+                wrong = np.add(np.exp(log_E, out=h), 1, out=g)
                 np.reciprocal(wrong, out=wrong)
                 if self.hessian == "bounded":
                     np.multiply(wrong, 0.5, out=h)
@@ -192,8 +189,7 @@ def both_classes(rows: Rows) -> tuple[float, float]:
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
-    """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
-    rows and the weights of all workers' labels, ``positive`` P and ``negative``."""
+    """The constant c of least loss, sum w sigma(c + o) = P, with offsets o >= 0 of the rows."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:
@@ -214,8 +210,7 @@ def softplus(q: Any, xp: Any = np) -> Any:
 
 
 def softplus_of_twice(h: Any, xp: Any) -> Any:
-    """softplus(2h), in the memory of h. log(1+E) is exact but for what 1 + E lost in rounding,
-    which is added; max(q, 0) is half of |q| + q."""
+    """softplus(2h) in place: log(1+E), and what 1 + E lost; max(q, 0) = (|q| + q) / 2."""
     E = xp.abs(h)
     h += E
     E *= -2
@@ -286,10 +281,8 @@ def offset_logloss_objective(
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
 
     Use it where a known fraction of the negatives is kept, and the model is to predict
-    probabilities of the full population.
-
-    Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
-    s = z - log r while the model learns z::
+    probabilities of the full population. Keeping negatives at rate r adds -log r to a row's
+    log-odds, so the loss sees s = z - log r while the model learns z::
 
         loss      sum w (-y log sigma(s) - (1-y) log(1 - sigma(s))),  s = z - log r
         gradient  w (sigma(s) - y)

@@ -3,13 +3,11 @@
 Symbols: f margin (a score), y class 0..K-1, w weight, theta_1 < ... < theta_{K-1} thresholds, l =
 theta_y and u = theta_{y+1} those around the class of a row (theta_0 = -inf, theta_K = inf), sigma
 the logistic function, F_l = sigma(l - f) and F_u = sigma(u - f) the probabilities of a class below
-l and below u, d = u - l.
-
-The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - log(1 - exp(-d)),
-into terms of one threshold each, and one that keeps the two apart. So nothing cancels, and what the
-thresholds of least loss need of the rows are sums by class: their matrix of second derivatives is
-tridiagonal. To fit them, rows are put in the order of their classes: thresholds are then numbers,
-not columns.
+l and below u, d = u - l. The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f -
+u) - log(1 - exp(-d)), into terms of one threshold each, and one that keeps the two apart. So
+nothing cancels, and what the thresholds of least loss need of the rows are sums by class: their
+matrix of second derivatives is tridiagonal. To fit them, rows are put in the order of classes:
+thresholds are numbers then.
 """
 
 from __future__ import annotations
@@ -109,8 +107,7 @@ class OrdinalLogitLoss(Loss):
         return {"formula": "ordinal", "thresholds": self.thresholds, "apart": between}
 
     def measured(self, rows: Rows) -> OrdinalLogitLoss:
-        """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
-        those of least loss if they are refitted and the rows have margins."""
+        """Fill in the thresholds: log-odds of the classes below, or of least loss at margins."""
         if self.thresholds == "fixed":
             W = class_totals(rows, self.n_classes)
             present = occurring(W)
@@ -232,8 +229,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
 
 
 def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
-    """A start for the thresholds: if f is normal, the mean of sigma(theta - f) is about
-    sigma((theta - mean f) / s), with s^2 = 1 + pi/8 var f."""
+    """A start for thresholds: f is normal, sigma((theta - mean f) / s), s^2 = 1 + pi/8 var f."""
     sums = np.zeros(3)
     for part in parts:
         f = part.f.astype(np.float64)
@@ -381,8 +377,7 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 
 
 def with_absent(theta: Array, present: Array) -> Array:
-    """Thresholds of all classes, from those between the classes that are present. The two of an
-    absent class coincide, or are infinite at the ends."""
+    """Thresholds of all classes, from those of present ones: an absent class has two equal ones."""
     return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[np.cumsum(present)[:-1]])
 
 

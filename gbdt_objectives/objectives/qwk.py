@@ -1,8 +1,7 @@
 """Extended quadratic weighted kappa: the metric as a differentiable loss.
 
-Symbols, as in the equations: p margin (a score in label units), y label, w weight,
-a centre, b spread, F and G half the observed and half the expected squared
-disagreement, R = F/G, n the sum of the weights.
+Symbols, as in the equations: p margin (a score in label units), y label, w weight, a centre, b
+spread, F and G half the observed and half the expected squared disagreement, R = F/G, n sum of w.
 """
 
 from __future__ import annotations
@@ -189,8 +188,7 @@ def qwk_objective(
         "kappa" is the gradient of the loss, as published. "residual" is that times G/n, in the
         units of a residual, so learning rates of squared error carry over.
     clip : bool
-        Whether p is clipped to ``label_range``, as published: rows beyond the range get the
-        gradient of its edge.
+        Whether p is clipped to ``label_range``, as published: rows beyond get the edge's gradient.
     reduce : callable, optional
         A function that sums a float64 array over workers, for a library of your own; it needs all
         that is measured on labels. None is right on one machine and under XGBoost's collective.
@@ -203,8 +201,7 @@ def qwk_objective(
     ------
     ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a ``target_prior``
-        that does not sum to 1 or misses a label; a ``center`` outside the range or a ``spread``
-        that no distribution on it can have.
+        that does not sum to 1 or misses a label; a ``center`` or ``spread`` impossible in it.
 
     References
     ----------
@@ -259,8 +256,7 @@ def qwk_objective(
 
 
 class LabelMoments(NamedTuple):
-    """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
-    d = label - lowest, which are exact for integers."""
+    """The lowest and highest label that count, sums of w, w d, w d^2, d = label - lowest."""
 
     low: float = math.inf
     high: float = -math.inf
@@ -293,9 +289,7 @@ class LabelMoments(NamedTuple):
 
     def mean_variance(self, name: str) -> tuple[float, float]:
         if not self.n:
-            raise ValueError(
-                f"the weights of all rows of {name} are 0: at least one row must count"
-            )
+            raise ValueError(f"all weights of {name} are 0: at least one row must count")
         first, second = self.s1 / self.n, self.s2 / self.n
         mean, variance = self.low + first, second - first**2
         if not variance > 1e-12 * second:  # more than rounding

@@ -145,8 +145,7 @@ def kappa_objective(
         hessian   w
 
     with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
-    squared cost. If all p are classes, kappa~ is the metric, :func:`kappa_cost_metric`.
-    ``docs/theory/coupled.md`` derives it.
+    squared cost. Of classes, kappa~ is :func:`kappa_cost_metric` (``docs/theory/coupled.md``).
 
     Parameters
     ----------
@@ -161,9 +160,8 @@ def kappa_objective(
         - ``cost(y, p) -> (value, derivative by p)``: finite arrays (n,), from arrays (n,). Define
           it at module level if the objective is to be pickled.
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, at most 1000 different ones, also as a Dask Series or
-        Array: pi and, except for a matrix, ``label_range``. None: those of the training data,
-        of all workers.
+        The labels of the training rows, at most 1000 different ones, also of Dask: pi and, except
+        for a matrix, ``label_range``. None: those of the training data, of all workers.
     sample_weight, target_prior, label_range, clip, reduce
         As in :func:`qwk_objective`. The prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}

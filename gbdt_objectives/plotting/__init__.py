@@ -3,8 +3,7 @@
 Conventions of this folder
 --------------------------
 A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figure, and leaves
-``ax_`` and ``figure_``. Without matplotlib that raises an ImportError. Colours are told apart with
-any kind of colour vision.
+``ax_`` and ``figure_``. Without matplotlib that raises an ImportError. Colours differ for all eyes.
 """
 
 from gbdt_objectives._checks.mistakes import room

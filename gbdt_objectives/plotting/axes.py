@@ -34,8 +34,7 @@ class MadeFromPredictions(type):
 
 
 class Display(metaclass=MadeFromPredictions):
-    """Base class of the displays; what a subclass draws is its ``_draw``. Once drawn it has the
-    axes, ``ax_``, and their figure, ``figure_``."""
+    """Base class of displays, which ``_draw``; once drawn they have ``ax_`` and its ``figure_``."""
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -47,8 +46,7 @@ class Display(metaclass=MadeFromPredictions):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, from ``plt.subplots``; None for a new figure. Axes for counts take
-            its lower part.
+            Where to draw; None for a new figure. Axes for counts take its lower part.
         """
         Axes = matplotlib("axes").Axes
         if ax is None:

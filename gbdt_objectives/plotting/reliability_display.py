@@ -36,11 +36,9 @@ class ReliabilityDisplay(Display):
     the share of label 1 among them, on a bar of the share's confidence limits. Below is a histogram
     of the predictions. The legend gives mean prediction over mean outcome, 1 at best. With
     ``strategy="isotonic"`` the curve is the isotonic fit of the labels to the predictions, and the
-    band is where it lies, at each point, if the predictions are right (CORP).
-
-    Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as open
-    triangles, with their upper limit, and predictions of 0 on the left edge. The outermost bars
-    include everything beyond.
+    band is where it lies, at each point, if the predictions are right (CORP). Logarithmic axes
+    cannot show 0: bins without label 1 are drawn on the lower edge as open triangles, with their
+    upper limit, and predictions of 0 on the left edge. Outermost bars hold all beyond.
 
     Parameters
     ----------
@@ -101,8 +99,7 @@ class ReliabilityDisplay(Display):
         where n_i is the count of label i in the bin; the limit is 0 below if n_1 = 0 and 1 above if
         n_0 = 0. With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
         all rows of label i, and the limits' odds are multiplied by w_1/w_0. This is exact if all
-        rows of a label weigh the same, as after downsampling negatives, and approximate if weights
-        differ between bins.
+        rows of a label weigh the same, as after downsampling, else approximate.
 
         Parameters
         ----------
@@ -131,8 +128,7 @@ class ReliabilityDisplay(Display):
         References
         ----------
         Brown, Cai & DasGupta (2001), Statistical Science 16(2), section 4.1.1, for Jeffreys'
-        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and their
-        bands.
+        interval; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic curves and bands.
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if strategy == "isotonic" and (n_bins is not None or groups is not None):

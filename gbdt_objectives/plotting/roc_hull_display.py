@@ -31,10 +31,8 @@ class ROCHullDisplay(Display):
 
     Parameters
     ----------
-    hull : ROCConvexHull
-        The hull, from ``roc_convex_hull``.
-    fpr, tpr : ndarray of shape (d,)
-        The points of the ROC curve, from (0, 0) to (1, 1).
+    hull, fpr, tpr : ROCConvexHull, ndarray of shape (d,)
+        The hull, from ``roc_convex_hull``. The points of the ROC curve, from (0, 0) to (1, 1).
     kind : {"curve", "map"}
         What to draw.
 
@@ -67,10 +65,8 @@ class ROCHullDisplay(Display):
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
             As in :func:`roc_convex_hull`, with its errors.
-        kind : {"curve", "map"}
-            What to draw.
-        ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+        kind, ax : {"curve", "map"}, matplotlib Axes, optional
+            What to draw. Where to draw. None: a new figure.
         """
         from sklearn.metrics import roc_curve
 

@@ -85,12 +85,9 @@ class ThresholdDisplay(Display):
         method : {"plugin", "exact", "nelder-mead"}
             Algorithm that places the thresholds if none are given.
         labels : array-like of shape (K,), optional
-            All classes in ascending order. None: those that ``thresholds`` carry, else as in
-            ``optimize_thresholds``.
-        kind : {"histogram", "profile", "hull"}
-            What to draw.
-        ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            All classes, rising. None: those of ``thresholds``, else as in ``optimize_thresholds``.
+        kind, ax : {"histogram", "profile", "hull"}, matplotlib Axes, optional
+            What to draw. Where to draw. None: a new figure.
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels

@@ -33,11 +33,9 @@ class PriorEstimate:
     Parameters
     ----------
     prior, standard_error : float or ndarray of shape (K,)
-        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`; and
-        its standard error.
+        Probability of label 1, or each class, a ``target_prior``; and its standard error.
     interval : ndarray of shape (2,) or (2, K)
-        Lower and upper end of the confidence interval, within 0 and 1. For two classes it holds the
-        priors that a test does not reject.
+        The confidence interval, in [0, 1]: of two classes, what a test does not reject.
     train_prior : float or ndarray of shape (K,)
         The prior it was compared with: as given, or the class frequencies of the held-out rows.
     n_iter, converged : int, bool
@@ -89,12 +87,10 @@ def estimate_prior(
 ) -> PriorEstimate:  # fmt: skip
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
-    Use it where class frequencies have changed since training and no new labels are there yet.
-
-    It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
-    greatest likelihood is found, which takes the probabilities at face value: those of an
-    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi
-    then solves ::
+    Use it where class frequencies have changed since training and no new labels are there yet. It
+    assumes that only the prior differs from training. With ``train_prior`` the prior pi of greatest
+    likelihood is found, which takes the probabilities at face value: those of an uncalibrated model
+    bias it. With ``out_of_fold`` the probabilities need not be calibrated; pi then solves ::
 
         mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 
@@ -103,8 +99,7 @@ def estimate_prior(
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
-        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where the
-        model is used.
+        Uncorrected probabilities of label 1, or of each class, of unlabelled rows where it is used.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
     out_of_fold : (y, probability), optional
@@ -115,8 +110,7 @@ def estimate_prior(
         it the interval is then too narrow. For some 30 groups or more. With ``out_of_fold`` a pair,
         of the unlabelled and of the held-out rows, either of which may be None.
     counts : array-like of shape (n,), optional
-        How many identical rows the row stands for, as after a GROUP BY. With ``out_of_fold`` a
-        pair.
+        How many identical rows a row stands for, as of a GROUP BY. With ``out_of_fold`` a pair.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
     tol, max_iter : float > 0, int
@@ -331,9 +325,8 @@ class Found(NamedTuple):
 def invert_test(
     moment: Moment, estimate: float, error: float, least: float, z: float
 ) -> tuple[float, float]:
-    """Ends of the interval: where the moment is first z of its standard errors away from 0, as near
-    0 and 1 noise brings it back. If the prior at the edge is rejected, the ends are z errors
-    away."""
+    """Ends of the interval: where the moment is first z errors away from 0, as near 0 and 1 noise
+    brings it back. If the prior at the edge is rejected, the ends are z errors away."""
     from scipy.optimize import brentq
 
     def excess(p: float) -> float:
@@ -376,8 +369,7 @@ def group_effect(together: Array, alone: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Rows of r, (n, K), of which ``c`` identical ones each stand for; ``owner`` numbers their
-    groups."""
+    """Rows of r, (n, K), each ``c`` identical ones; ``owner`` numbers their groups."""
 
     r: Array
     c: Array
@@ -557,8 +549,7 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
 
 
 def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
-    """Unlabelled and, if there are any, held-out rows, each with at least as many groups as
-    classes, for K-1 numbers to vary between them."""
+    """Unlabelled and held-out rows, each with at least as many groups as classes."""
     n = [len(own) for own in r]
     found = []
     named = of_rows("counts", counts, n), of_rows("groups", groups, n)

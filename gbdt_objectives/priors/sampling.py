@@ -32,11 +32,10 @@ def negative_downsample(
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample with every positive and only some negatives.
 
-    Use it before training, where there are more negatives than you have time or memory for.
-
-    Each row with label 0 is kept with probability ``negative_keep_rate``, independently of all
-    others; :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower
-    rates keep a subset of what higher ones keep.
+    Use it before training, where there are more negatives than you have time or memory for. Each
+    row with label 0 is kept with probability ``negative_keep_rate``, independently of all others;
+    :func:`measured_keep_rates` gives the fraction that was kept. With the same seed, lower rates
+    keep a subset of what higher ones keep.
 
     Parameters
     ----------
@@ -118,9 +117,8 @@ def negative_downsample_by_key(
 
     Negatives that share a key, such as a user's id, are kept or dropped together, on every machine
     and every time. Lower rates keep a subset of what higher ones keep. The hash, SplitMix64 over
-    the integer or over BLAKE2b of the string, is part of the interface and will not change.
-
-    For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
+    the integer or over BLAKE2b of the string, is part of the interface and will not change. For
+    Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
 
     Parameters
@@ -129,8 +127,7 @@ def negative_downsample_by_key(
         The labels and rates, as in :func:`negative_downsample`, with its errors.
     key : array-like of shape (n,)
         Integers, strings or bytes, none missing, no floats; a word such as NA is refused if all
-        others hold a digit. Integers of any type are hashed by their value; the string "5" is
-        another key than the integer 5.
+        others hold a digit. Integers are hashed by value; the string "5" is another key than 5.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -160,8 +157,7 @@ def negative_downsample_by_key(
     part = isinstance(negative_keep_rate, Mapping)
     if part and not is_dask(y) and np.shape(y) == np.shape(key) == (0,):
         return np.empty(0, np.int64)
-    columns = {"y": y, "key": key, RATE: rate}
-    kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
+    kept: Any = map_parts(partial(kept_by_key, seed), {"y": y, "key": key, RATE: rate}, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
@@ -247,8 +243,7 @@ def pilot_keep_rates(
 ) -> Array:  # fmt: skip
     """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
 
-    Use it where one to three negatives are kept per positive and an earlier model knows the hard
-    ones.
+    Use it where one to three negatives per positive are kept and a model knows the hard ones.
 
     ::
 
@@ -275,8 +270,7 @@ def pilot_keep_rates(
     Returns
     -------
     ndarray of shape (n,)
-        float64, in [floor, 1]; positives have the rate that a negative would have in their place,
-        which the objective needs.
+        float64, in [floor, 1]; positives have that of a negative in their place.
 
     Raises
     ------
@@ -386,8 +380,7 @@ def resample_classes(
 def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
     """The fraction of each label's rows that is in a sample.
 
-    Use it to correct for a sample that another program drew, or drew at a rate that is only roughly
-    known.
+    Use it to correct for a sample that another program drew, or at a rate only roughly known.
 
     ::
 
@@ -399,8 +392,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Parameters
     ----------
     y_full, y_sampled : array-like of shape (n,), (m,)
-        Labels before and after sampling, of any type, with the same different ones; more after it
-        if rows were replicated.
+        Labels before and after sampling, of any type and the same kinds; more after replication.
 
     Returns
     -------
@@ -535,9 +527,7 @@ def prior_weights(
 
     For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
     ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s, or use
-    "positive" (``docs/theory/log_odds.md``).
-
-    A Dask Series or Array is taken too: its weights are one like it, computed lazily.
+    "positive" (``docs/theory/log_odds.md``). Of Dask, weights are lazy, too.
 
     Parameters
     ----------
@@ -557,8 +547,7 @@ def prior_weights(
     Raises
     ------
     ValueError
-        Probabilities that do not sum to 1, are missing or 0 for a label that occurs, or above 0 for
-        one that does not.
+        Probabilities that do not sum to 1, or are 0 for a label that occurs, or not for another.
 
     References
     ----------

@@ -115,10 +115,8 @@ def log_odds_shift(
 ) -> Any:  # fmt: skip
     """What to add to a model's log-odds for a population other than the training data.
 
-    Use it for the number itself, as for :func:`shift_intercept`: the corrections work it out by
-    themselves.
-
-    Give exactly one description of the difference::
+    Use it for the number itself, as for :func:`shift_intercept`: corrections work it out. Give
+    exactly one description of the difference::
 
         rates                d   = log(beta/alpha)                         float
         rates, K classes     d_k = log(1/rate_k), up to a constant         (K,)
@@ -137,8 +135,7 @@ def log_odds_shift(
         The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
         result of :func:`measured_keep_rates`, or a Series is read in ascending order of its labels.
     train_prior, target_prior : float, array-like of shape (K,) or mapping of label, optional
-        s and tau, the probability of label 1, or of each class as for rates, in the training data
-        after sampling, and where the model is used.
+        s and tau: P of label 1, or of each class, in the sample trained on, and in use.
 
     Returns
     -------
@@ -219,8 +216,7 @@ def correct_probability(
         p   = p_s / (p_s + (1-p_s) exp(-d))          (n,)
         p_k = p_sk exp(d_k) / sum_j p_sj exp(d_j)    (n, K)
 
-    Probabilities of 0 and 1 stay exactly what they are. For (n,) the order of two rows is never
-    reversed, not even by rounding.
+    Probabilities of 0 and 1 stay. For (n,) no rows change their order, not by rounding either.
 
     Parameters
     ----------
@@ -228,8 +224,7 @@ def correct_probability(
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
     shift : float or array-like of shape (K,), optional
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
-        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by position they
-        could be rates.
+        is label 1. At most 700 apart. Other numbers by name, ``shift=-2.3``: they could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
         Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 

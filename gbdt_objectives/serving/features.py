@@ -63,9 +63,7 @@ def read_columns(
     categories = [None if values is None else list(values) for values in known]
     found = [part.library.categories_of(part.model, categories) for part in plan.parts]
     if any(other != found[0] for other in found):
-        raise ValueError(
-            "the boosters number the categories differently: train all on the same category dtypes"
-        )
+        raise ValueError("the boosters number categories differently: train all on the same dtypes")
     return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
 

@@ -48,12 +48,11 @@ def export(
 ) -> None:  # fmt: skip
     """Write a folder that serves a fitted model without this package.
 
-    Use it to take a model into production.
-
-    The folder has the boosters in their own formats, ``model.json`` with all other numbers, and
-    ``predict.py``, at most 85 lines on numpy and the boosters: ``Model(folder).predict(X)``,
-    ``predict_proba``, ``predict_score``; ``python predict.py data.csv > out.csv``; ``python
-    predict.py --check``, which compares the rows in ``check.npz``. See ``docs/deploy.md``.
+    Use it to take a model into production. The folder has the boosters in their own formats,
+    ``model.json`` with all other numbers, and ``predict.py``, at most 85 lines on numpy and the
+    boosters: ``Model(folder).predict(X)``, ``predict_proba``, ``predict_score``; ``python
+    predict.py data.csv > out.csv``; ``python predict.py --check``, which compares the rows in
+    ``check.npz``. See ``docs/deploy.md``.
 
     Parameters
     ----------
@@ -68,8 +67,7 @@ def export(
     thresholds, shift, calibrator : optional
         What belongs to the model, as in :class:`ServedModel`.
     check_rows : int
-        How many rows of X to write to ``check.npz`` with their predictions; 0 for data that must
-        not leave.
+        How many rows of X, with predictions, ``check.npz`` gets; 0 for data that must not leave.
 
     Returns
     -------
@@ -96,9 +94,7 @@ def export(
     model = with_extras(model, thresholds, shift, calibrator)
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
     if new_path("folder", folder).suffix.lower() == ".onnx":
-        raise ValueError(
-            f"folder {folder} ends as a file does: write it by export_onnx(model, path, X)"
-        )
+        raise ValueError(f"folder {folder} ends as a file: write it by export_onnx(model, path, X)")
     plan, X = of_model(model), _features.as_frame(X)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)
@@ -364,8 +360,7 @@ def load(folder: str | PathLike[str]) -> Any:
     -------
     estimator or ServedModel
         Of the class that was exported, fitted, with the same predictions. Parameters that JSON
-        cannot hold, such as splitters and functions, have their defaults; out-of-fold scores are
-        not there.
+        cannot hold, such as functions, have their defaults; there are no out-of-fold scores.
 
     Raises
     ------

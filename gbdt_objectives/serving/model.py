@@ -29,9 +29,8 @@ class ServedModel(Exported):
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
     thresholds : Thresholds or DecisionRule, optional
-        What ``predict`` decides by: what ``optimize_thresholds`` returns, for the score, which is
-        the probability of the second of two classes, or what ``optimize_decisions`` returns, for
-        the probabilities of the classes.
+        What ``predict`` decides by: thresholds for the score, the probability of the second of two
+        classes, or what ``optimize_decisions`` returns.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional
@@ -113,8 +112,7 @@ class ServedModel(Exported):
                 )
 
     def _check_classes(self, cuts: Thresholds | DecisionRule) -> None:
-        """Raise for another number or order of classes than the model has, or if only some are its:
-        a label would then mean another class."""
+        """Raise for other classes than the model's, or for another order of them."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
         labels, is_rule = cuts.labels.tolist(), isinstance(cuts, DecisionRule)
         reordered = labels != classes and set(labels) == set(classes)
@@ -200,8 +198,7 @@ class ServedModel(Exported):
             if self.classes_ is None:
                 raise TypeError("the model predicts numbers, which are no probabilities: predict")
             return self._probability(X)
-        several = self.classes_ is not None and len(self.classes_) > 2
-        if several or takes_columns(calibrator):
+        if (self.classes_ is not None and len(self.classes_) > 2) or takes_columns(calibrator):
             return np.asarray(calibrator.predict(self._probability(X)))
         if is_of_margins(calibrator):
             score = self._margin(X)
@@ -219,8 +216,7 @@ class ServedModel(Exported):
         return np.asarray(self.model.predict(X), np.float64)
 
     def predict_score(self, X: Any) -> Array:
-        """Return what the thresholds are compared with, float64 (n,): the probability of the second
-        of two classes, or the number that the model predicts."""
+        """Return what thresholds are compared with, (n,): P of the second class, or the number."""
         if not self._has_probability():
             return self._natural(X)
         p = self.predict_proba(X)
@@ -229,8 +225,7 @@ class ServedModel(Exported):
         return p[:, 1]
 
     def predict(self, X: Any) -> Array:
-        """Return the decision of each row, (n,): the class that the thresholds give, without them
-        the most probable class, or the number itself."""
+        """Return the decision for each row, (n,): a class by the thresholds or not, or a number."""
         if isinstance(self.thresholds, DecisionRule):
             return self.thresholds.apply(self.predict_proba(X))
         if self.thresholds is not None:
@@ -244,8 +239,7 @@ class ServedModel(Exported):
 def with_extras(model: Any, thresholds: Any, shift: Any, calibrator: Any) -> Any:
     """A ServedModel of a plain booster, and of a model with something that belongs to it."""
     given = any(extra is not None for extra in (thresholds, shift, calibrator))
-    is_booster = name_of(model) is not None and not hasattr(model, "get_params")
-    if not (given or is_booster):
+    if not (given or (name_of(model) is not None and not hasattr(model, "get_params"))):
         return model
     return ServedModel(model, thresholds=thresholds, shift=shift, calibrator=calibrator)
 
@@ -258,7 +252,5 @@ def of_library(model: Any) -> OpenLibrary:
     """The library of a trained model."""
     library = library_of(model)
     if library is None:
-        raise TypeError(
-            f"model must be a trained booster or fitted classifier, found {shown(model)}"
-        )
+        raise TypeError(f"model must be a trained booster or classifier, found {shown(model)}")
     return library

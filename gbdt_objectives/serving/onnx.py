@@ -48,19 +48,17 @@ def export_onnx(
 ) -> None:  # fmt: skip
     """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
 
-    Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python.
-
-    The graph has one input, ``X`` of shape (n, features), in which NaN is a missing value and a
-    category is its number, and up to three outputs: ``label`` (n,), what ``predict`` returns of a
-    classifier; ``score`` (n,), and ``probabilities`` (n, classes), both float64. It needs
-    onnxruntime 1.23 or another runtime with TreeEnsemble of ai.onnx.ml 5. Its metadata hold the
-    names and categories of the features, as JSON under "features".
+    Use it where the service runs ONNX graphs; a folder by :func:`export` needs Python. The graph
+    has one input, ``X`` of shape (n, features), in which NaN is a missing value and a category is
+    its number, and up to three outputs: ``label`` (n,), what ``predict`` returns of a classifier;
+    ``score`` (n,), and ``probabilities`` (n, classes), both float64. It needs onnxruntime 1.23 or
+    another runtime with TreeEnsemble of ai.onnx.ml 5. Its metadata hold the names and categories of
+    the features, as JSON under "features".
 
     Parameters
     ----------
     model : fitted estimator or trained booster
-        What :func:`export` takes, and models whose members are other estimators of scikit-learn or
-        Pipelines, as far as skl2onnx converts them.
+        What :func:`export` takes, and models with other members, as far as skl2onnx converts them.
     path : path
         The file, which must not exist.
     X : array-like or DataFrame of shape (n, features), optional
@@ -88,8 +86,7 @@ def export_onnx(
     Warns
     -----
     UserWarning
-        If onnxruntime is not installed, or X not given, so that nothing is compared; if rows near
-        a threshold get another class, how many.
+        Without onnxruntime or X: nothing is compared. How many rows near a threshold change class.
 
     Examples
     --------
@@ -138,8 +135,7 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions, found shape {np.shape(X)}")
     names = column_names(X) or range(np.shape(X)[1])
-    kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]
-    if set(kinds) - set("biuf"):
+    if {getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])} - set("biuf"):
         raise ValueError(
             "X has columns that are no numbers, but members are not boosters: make them numbers"
         )

@@ -355,9 +355,7 @@ def calibration(calibrator: Any) -> Step:
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
         x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
         if x.dtype != np.float64:
-            raise ValueError(
-                "calibrator rounds what it is given to float32: fit it on np.asarray(p, float)"
-            )
+            raise ValueError("calibrator rounds scores to float32: fit it on np.asarray(p, float)")
         return {"formula": "interpolate", "x": x, "y": y}
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
@@ -370,9 +368,7 @@ def of_served_model(model: ServedModel) -> Plan:
     plan = of_model(model.model)
     calibrator = model.calibrator
     if plan.thresholds is not None:
-        raise ValueError(
-            f"{type(model.model).__name__} decides by thresholds of its own: export it alone"
-        )
+        raise ValueError(f"{type(model.model).__name__} has thresholds of its own: export it alone")
     if plan.probability:
         plan = plan.as_probability
     if model.shift is not None:
@@ -406,9 +402,7 @@ def read_shift(plan: Plan, shift: Any) -> Any:
         return float(d)
     if d.shape == (K,):
         return float(d[1] - d[0]) if K == 2 else d
-    raise ValueError(
-        f"shift has shape {d.shape}, but the model has {K} classes: pass one number for each"
-    )
+    raise ValueError(f"shift has shape {d.shape}, but the model has {K} classes: pass one for each")
 
 
 def calibrated(plan: Plan, calibrator: Any) -> Plan:

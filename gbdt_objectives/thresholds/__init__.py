@@ -1,12 +1,10 @@
 """Thresholds: from a continuous score to ordered classes, exactly.
 
-Conventions of this room: n rows, K ordered classes at positions 0..K-1, whatever their
-labels. ``score``: shape (n,), on any scale, rising with the class. ``thresholds``: shape
-(K-1,), sorted, in score units. Rows of weight 0 do not exist.
+Conventions of this room: n rows, K ordered classes at positions 0..K-1, whatever their labels.
+``score``: (n,), on any scale, rising with the class. ``thresholds``: (K-1,), sorted, in its unit.
 
-A *pool* is a set of rows that no threshold separates: those of one distinct score, or of one
-bin. There are d pools in ascending order of score; a *cut* is a number i in 0..d, the number
-of pools below it.
+A *pool* is a set of rows that no threshold separates: those of one distinct score, or of one bin.
+There are d pools in ascending order of score; a *cut* is the number of pools below it, 0..d.
 """
 
 from gbdt_objectives._checks.mistakes import room

@@ -3,12 +3,10 @@
 Every metric is looked at in all d+1 cuts. A row is an alert where the second class, the positive
 one, is predicted. A guarantee tests cuts in an order that is fixed beforehand, each at the whole
 level, up to the first that fails: those that passed are all right with at least that probability
-(fixed sequence testing).
-
-A *share* is that of the good rows among some, the others are bad. On either side the rows have a
-sum A of weights and S of their squares; they are worth n = A^2/S rows of weight u = S/A (Kish). If
-the share is at its bound x, the good ones among n1 + n0 are binomial, with the odds x/(1-x) u0/u1,
-and a share that is as good or better has the probability ::
+(fixed sequence testing). A *share* is that of the good rows among some, the others are bad. On
+either side the rows have a sum A of weights and S of their squares; they are worth n = A^2/S rows
+of weight u = S/A (Kish). If the share is at its bound x, the good ones among n1 + n0 are binomial,
+with the odds x/(1-x) u0/u1, and a share that is as good or better has the probability ::
 
     p = P(Bin(n1 + n0, q) >= n1) = I_q(n1, n0 + 1)
 
@@ -142,16 +140,14 @@ def just_above(low: Array, high: Array, cuts: Array) -> Array:
     found = np.where(cuts == 0, -np.inf, np.inf)
     inside = cuts[cuts > 0]
     below, above = high[inside - 1], np.append(low, np.inf)[inside]
-    step = below + STEP * size(below, high)
-    found[cuts > 0] = np.minimum(step, 0.5 * below + 0.5 * above)
+    found[cuts > 0] = np.minimum(below + STEP * size(below, high), 0.5 * below + 0.5 * above)
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class ShareTest:
     """A share that is to keep its bound at all cuts of a sequence that passed. ``sums``: of weights
-    and of squared weights of each class below each cut, (2, 2, d+1); ``effect``: the design effect
-    there."""
+    and squared weights of each class below each cut, (2, 2, d+1); ``effect``: of design."""
 
     metric: Any
     bound: float
@@ -204,8 +200,7 @@ class ShareTest:
         return np.where(some, betainc(a, n0[cuts] + 1, q[cuts]), 1.0)
 
     def sequence(self, start: int, end: int) -> Array:
-        """Cuts with m_j alerts, j = START + start, ..., or the first with more: the least number of
-        which j or fewer are bad with probability delta."""
+        """Cuts with m_j alerts or more, of which j or fewer are bad with probability delta."""
         from scipy.stats import nbinom
 
         n1, n0, q, _ = self.worth
@@ -235,8 +230,7 @@ class ShareTest:
         return found
 
     def of_groups(self, rows: ScoredRows, factor: Array, owner: Array, cuts: Array) -> ShareTest:
-        """The test where outcomes in a group may depend on each other: the variance of what good
-        rows are more than x, summed up by group, over that of rows alone."""
+        """The test where outcomes of a group depend: excess variance by group over that of rows."""
         good, bad = self.sides
         residual = (1 - self.x) * good - self.x * bad
         no_alerts, y = self.starts_without_alerts, rows.position

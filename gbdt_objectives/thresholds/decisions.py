@@ -214,15 +214,12 @@ class DecisionRule(_json.SavedAsJSON):
 
     Parameters
     ----------
-    weights, costs, biases : array-like of shape (K,)
-        a, c and b, finite; no biases are 0.
-    labels : array-like of shape (K,)
-        The class of each column.
+    weights, costs, biases, labels : array-like of shape (K,)
+        a, c and b, finite; no biases are 0. The class of each column.
     temperature : float
         T > 0; 1 if the rule does not calibrate.
     gain, gain_error : float, optional
-        How much better the metric is than that of the most probable classes, and the standard error
-        of that; None if it was not measured.
+        How much better the metric is than of the most probable classes, and its error, or None.
 
     Examples
     --------
@@ -298,8 +295,7 @@ class DecisionRule(_json.SavedAsJSON):
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> DecisionRule:
-        labels = read_labels(data.pop("labels"), data.pop("dtype"))
-        return cls(labels=labels, **data)
+        return cls(labels=read_labels(data.pop("labels"), data.pop("dtype")), **data)
 
 
 def optimize_decisions(
@@ -333,8 +329,7 @@ def optimize_decisions(
         :func:`decide` takes for two classes, or for three if its costs are symmetric.
     y_true : array-like of shape (n,), optional
         The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
-        ``gain`` is measured: five times, rows are held out from calibration and rule. Its error is
-        for independent rows.
+        ``gain`` is measured: five times, rows are held out from both, as if rows were independent.
     labels : array-like of shape (K,), optional
         The class of each column. None: 0..K-1.
     target_prior : mapping of label to probability, optional
@@ -452,8 +447,7 @@ def measure_gain(
     P: Array, y: Array, w: Array, order: Array, target: Decidable,
     target_prior: Mapping[Any, float] | None,
 ) -> tuple[float, float]:  # fmt: skip
-    """The gain of rules on rows held out from them over the most probable classes, and its
-    error."""
+    """The gain of rules over the most probable classes on held-out rows, and its error."""
     from sklearn.model_selection import StratifiedKFold
 
     K = len(order)

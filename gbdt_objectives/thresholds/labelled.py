@@ -25,18 +25,14 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 
     numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
     computed from them is a plain array, which may separate other classes: ``apply_thresholds`` asks
-    for its labels. Thresholds that are NaN or not sorted, and labels that are repeated or not K,
-    raise ValueError.
+    for its labels. NaN, thresholds not sorted, and labels repeated or not K raise ValueError.
 
     Parameters
     ----------
-    values : array-like of shape (K-1,)
-        Sorted, in score units; -inf and inf are allowed.
-    labels : array-like of shape (K,)
-        All classes in ascending order.
+    values, labels : array-like of shape (K-1,), array-like of shape (K,)
+        Sorted, in score units; -inf and inf are allowed. All classes in ascending order.
     score_range : (float, float), optional
-        The lowest and the highest score that they were placed on, if that is known, by which
-        ``apply`` tells margins from probabilities.
+        The ends of the scores that they were placed on, to tell margins from probabilities.
 
     Examples
     --------
@@ -152,8 +148,7 @@ def apply_thresholds(
     Parameters
     ----------
     score : array-like of shape (n,)
-        Finite numbers, in the units of the thresholds; of a Dask Series or Array the classes are
-        one like it, and computed lazily.
+        Finite, in the units of the thresholds; a Dask Series or Array gives a lazy one.
     thresholds : array-like of shape (K-1,)
         Sorted; equal ones leave a class empty, -inf and +inf are allowed.
     labels : array-like of shape (K,), optional
@@ -168,8 +163,7 @@ def apply_thresholds(
     Raises
     ------
     ValueError
-        Thresholds that are NaN or not sorted; labels that are missing, repeated, not K, or not
-        those that the thresholds carry; NaN scores.
+        Thresholds not sorted; labels missing, repeated, not K, or not the thresholds'; NaN.
 
     Examples
     --------

@@ -30,8 +30,7 @@ Scored = ScoredRows | Bins
 
 WORST = sys.float_info.max  # the worst loss: finite, as scipy subtracts losses
 FREQUENT, FEW = 0.1, 15
-"""A class of this share gets rows by the best thresholds of any score that tells classes apart; of
-fewer rows, chance decides."""
+"""The best thresholds of a score that tells classes apart give a class of this share rows."""
 EVERY = 2000  # so many cuts are all looked at
 STEP = 1e-5  # share of the weight that is moved to one pair of classes to differentiate a metric
 
@@ -74,8 +73,7 @@ def nelder_mead(
 
 
 def best_threshold(score: Array, loss: Callable[[Array], float]) -> Array:
-    """The threshold of least loss between two classes: of all, or, of more than ``EVERY``, of those
-    of a grid that is finer at both ends, then of those around the best."""
+    """The threshold of least loss between two classes; of many, by a grid and around its best."""
 
     def threshold(cut: Any) -> Array:
         return _rows.cut_to_threshold(score, score, np.array([int(cut)]))
@@ -222,8 +220,7 @@ def reads_scores(metric: Any) -> bool:
 
 
 def check_direction(metric: Callable[..., Any], y_true: Array, weight: Array | None) -> None:
-    """Raise for an error: of the labels themselves it must not be lower than of shuffled ones; and,
-    where there are weights, for a function that ignores them."""
+    """Raise for an error, best on shuffled labels, and for a function that ignores weights."""
     shuffled = np.random.default_rng(0).permutation(y_true)
     best, other = (float(metric(y_true, y, weight)) for y in (y_true, shuffled))
     if best < other:
@@ -342,8 +339,7 @@ def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target
 
 
 def warn_if_chance(thresholds: Array, rows: ScoredRows, limit: float) -> bool:
-    """Warn if scores of rows held out rise with the class by no more than chance, by ``limit``
-    standard deviations; returns whether they do not."""
+    """Warn if held-out scores rise by no more than chance, by ``limit`` standard deviations."""
     curve, w = rows.label_curve, rows.weight
     n = len(rows.score) if w is None else float(w.sum()) ** 2 / float(w @ w)
     z = qwk.rank_correlation(curve) * math.sqrt(n - 1)
@@ -373,8 +369,7 @@ def rounding_agrees(thresholds: Array, rows: Any) -> bool:
 
 
 def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
-    mean over the counts is 0. Classes without rows have none."""
+    """g[true, predicted], the metric's derivative by shares of rows, of mean 0."""
     C: Array = counts / counts.sum()
     here = value(C)
     g: Array = np.zeros_like(C)

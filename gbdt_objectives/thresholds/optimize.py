@@ -60,8 +60,7 @@ def optimize_thresholds(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row, but ``confidence_level`` counts it once.
     counts : array-like of shape (n,), optional
-        Whole numbers >= 0: how many identical rows, each of the weight above, a row stands for, as
-        in a table of GROUP BY.
+        Whole numbers >= 0: how many identical rows a row stands for, as in a GROUP BY.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs.
     metric : str, Metric or callable
@@ -75,16 +74,14 @@ def optimize_thresholds(
         the greatest if smaller is better. On new rows it is violated about half the time
         (``docs/constraints.md``): see ``confidence_level``.
     negative_keep_rate : float in (0, 1], optional
-        The rate at which negatives, the first of two classes, were kept: metrics are then those of
-        all rows.
+        Rate at which negatives, the first of two classes, were kept: metrics are then of all rows.
     confidence_level : float in (0, 1), optional
         Probability over the draw of these rows that new rows keep all bounds, of "precision",
         "recall", "false_positive_rate" and "alert_rate"; exact for rows that are drawn one by one,
         approximate for weights and groups. The rows must be new to the model whose scores these
         are: neither its training rows nor out-of-fold scores, which are of other models.
     groups : array-like of shape (n,), optional
-        With ``confidence_level``: the user, session or document of each row, 30 or more, if
-        outcomes in one depend on each other.
+        With ``confidence_level``: the user or session of each row, 30 or more, if outcomes depend.
     n_starts, random_state
         How many runs of Nelder-Mead there are (the best counts): midway between the labels, at the
         scores' quantiles of the label frequencies, then at random quantiles, with this seed.
@@ -93,8 +90,7 @@ def optimize_thresholds(
     -------
     Thresholds, an array of shape (K-1,)
         Sorted, in score units, with ``labels``. Exact ones lie midway between neighbouring scores,
-        or are infinite with nothing on one side; with ``confidence_level`` just above the lower
-        score.
+        or are infinite with nothing on one side; with ``confidence_level`` just above the lower.
 
     Warns
     -----
@@ -112,10 +108,9 @@ def optimize_thresholds(
 
     References
     ----------
-    Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972), Statistical
-    Inference under Order Restrictions, for the isotonic fit; Tong, Feng & Li (2018), Science
-    Advances 4(2), and Angelopoulos et al. (2025), Annals of Applied Statistics 19(2), for
-    guarantees.
+    Dinkelbach (1967), Management Science 13(7), for ratios; Barlow et al. (1972), Statistical
+    Inference under Order Restrictions, for isotonic fits; Tong, Feng & Li (2018), Science Advances
+    4(2), and Angelopoulos et al. (2025), Annals of Applied Statistics 19(2), for guarantees.
 
     Examples
     --------

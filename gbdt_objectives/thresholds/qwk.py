@@ -89,9 +89,7 @@ def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], li
     """The lines, and those that rise; raise if none does. ``otherwise``: the remedy then."""
     low, high = float(curve.score[0]), float(curve.score[-1])
     if not math.isfinite(high - low):
-        raise ValueError(
-            f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
-        )
+        raise ValueError(f"score ranges from {low} to {high}, more than float64 holds: halve it")
     lines = fit_lines(curve)
     starts = rising_lines(curve, lines)
     if not starts:
@@ -202,8 +200,7 @@ def rank_correlation(curve: LabelCurve) -> float:
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1: fit the rows within
-    the line's ends, then find which are within, until these stay the same. Of several starts, the
-    one that ends with the least squares wins."""
+    the line's ends until these stay the same; of several starts the best."""
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
     def misfit(line: Line) -> float:  # sum of squares, up to a constant
@@ -266,8 +263,7 @@ def isotonic_ends(curve: LabelCurve) -> Array:
 
 
 def prune(N: Array, S: Array) -> Array:
-    """Some of the points, among them the first, the last and all vertices of their lower hull: all
-    that are on or above the chord of their neighbours go at once."""
+    """Some of the points, with all vertices of their lower hull: those above chords go at once."""
     kept = np.arange(len(N))
     before = 2 * len(N)
     while len(kept) < 0.9 * before:
@@ -305,8 +301,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     if chosen == 0:
         return plugin_thresholds(label_curve)
     m, W = fits[chosen].m, C.sum(axis=1)
-    mean = W @ m / W.sum()
-    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
+    R = 1 - np.sqrt(W @ (m - W @ m / W.sum()) ** 2 / W.sum() / moments(label_curve)[1])
     return iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
 
 
@@ -343,8 +338,7 @@ def fit_splines(C: Array) -> Iterator[Fit]:
 
 
 def choose_fit(fits: list[Fit], C: Array) -> int:
-    """The fit of the least generalised cross-validation error (Craven & Wahba 1979), if it is
-    better than the first by more than a standard error; else 0."""
+    """The fit of least cross-validation error, if better by a standard error; else 0."""
     n, y = C.sum(), np.arange(C.shape[1])
     errors = np.array([((y - m[:, None]) / (1 - k / n)) ** 2 for m, k in fits])
     gains = errors[0] - errors

@@ -43,8 +43,7 @@ class ClassCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pools of several scores: range, mean score, weights and squares of weights by class (d,
-    K)."""
+    """Pools of several scores: range, mean, weights and squares of weights by class (d, K)."""
 
     labels: Array
     low: Array
@@ -121,8 +120,7 @@ def threshold_to_cut(score: Array, thresholds: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
     """Rows of weight > 0 in ascending order of score. ``weight``, of all copies of a row, is None
-    if all weights are 1; ``copies`` is None if each row is one; ``order`` holds the rows' numbers
-    before sorting, if they are needed."""
+    if all weights are 1; ``copies`` is None if each is one; ``order``: numbers before sorting."""
 
     score: Array
     position: Array
@@ -292,8 +290,7 @@ def single_class(label: object) -> ValueError:
 
 
 def consecutive_labels(y_true: ArrayLike, ordinal: bool = True) -> Array:
-    """min..max of whole numbers, or the order that a pandas Categorical carries. ``ordinal``:
-    whether their distance counts."""
+    """min..max of whole numbers, whose distance counts if ``ordinal``, or a Categorical's order."""
     check_column("y_true", y_true)
     order = _checks.category_order("y_true", y_true)
     if order is not None:

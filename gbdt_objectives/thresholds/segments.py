@@ -103,7 +103,14 @@ class SegmentShift(_json.SavedAsJSON):
                 "thresholds there"
             )
         if (at < 0).any():
-            check_comparable(keys(self.segments)[0], keys(distinct[at < 0])[0])
+            own, other = keys(self.segments)[0], keys(distinct[at < 0])[0]
+            try:
+                own < other  # noqa: B015 # of another type all would seem unknown
+            except TypeError:
+                raise TypeError(
+                    f"segments are {type(other).__name__}, such as {shown(other)}, but those of "
+                    f"the shifts, {shown(own)}, are {type(own).__name__}: convert them first"
+                ) from None
         return np.asarray(s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes])
 
     _saved: ClassVar = dict.fromkeys(
@@ -149,8 +156,7 @@ def fit_segment_shift(
     y_true, labels
         As in :func:`optimize_thresholds`.
     score : array-like of shape (n,)
-        Finite, rising with the class; out-of-fold, for honest results. What a model has learned of
-        the segments is no longer in the shifts.
+        Finite, rising with the class; out-of-fold: what a model has learned is not in shifts.
     segments : array-like of shape (n,)
         The segment of each row, two at least: words, whole numbers, booleans, dates or categories.
     sample_weight : array-like of shape (n,), optional
@@ -162,15 +168,13 @@ def fit_segment_shift(
     Returns
     -------
     SegmentShift
-        ``segments`` in ascending order, their ``shifts`` in score units, which sum to 0, and the
-        ``shrinkage`` k.
+        ``segments``, rising, ``shifts`` in score units, which sum to 0, and the ``shrinkage`` k.
 
     Raises
     ------
     ValueError, TypeError
         A single segment, missing or fractional ones; scores that are all equal or fall as the class
-        rises; what :func:`optimize_thresholds` refuses of labels, scores and weights; Dask
-        collections.
+        rises; Dask collections; what :func:`optimize_thresholds` refuses.
 
     References
     ----------
@@ -231,20 +235,8 @@ def keys(distinct: Array) -> list[Any]:
     return list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
 
 
-def check_comparable(known: Any, unknown: Any) -> None:
-    """Raise for segments of another type, all of which would seem unknown."""
-    try:
-        known < unknown  # noqa: B015
-    except TypeError:
-        raise TypeError(
-            f"segments are {type(unknown).__name__}, such as {shown(unknown)}, but those of the "
-            f"shifts, {shown(known)}, are {type(known).__name__}: convert them first"
-        ) from None
-
-
 def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
-    """The shift of each segment in score units, (G,), 0 without rows within the line's ends, and
-    the k that was chosen; ``code``: the number of each row's segment."""
+    """The shift of each segment in score units, (G,), and the k chosen; ``code``: of rows."""
     curve, G = rows.label_curve, int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(
@@ -328,7 +320,6 @@ def choose_fit(rows: SegmentedRows) -> SegmentFit:
             continue
         gains = common.errors**2 - fit.errors**2
         mean = w @ gains / n
-        variance = w @ (gains - mean) ** 2 / n
-        if mean > max(most, math.sqrt(2 * variance / n)):
+        if mean > max(most, math.sqrt(2 * (w @ (gains - mean) ** 2 / n) / n)):
             best, most = fit, mean
     return best

@@ -31,12 +31,10 @@ class ThresholdStatistics:
     :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is kept, and the
     thresholds are those of ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is
     constant: with more distinct scores those whose float64 have the same leading bits share a bin,
-    whatever the chunks or their order. With ``edges`` you choose the bins.
-
-    Thresholds lie midway between neighbouring bins (with ``edges`` they are edges, where both bins
-    have rows), so the classes they give are counted exactly; only cuts inside a bin are missed, at
-    a cost that :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's
-    mean.
+    whatever the chunks or their order. With ``edges`` you choose the bins. Thresholds lie midway
+    between neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the
+    classes they give are counted exactly; cuts inside a bin are missed, at a cost that
+    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace scores by their bin's mean.
 
     Attributes
     ----------
@@ -48,11 +46,9 @@ class ThresholdStatistics:
         How many bins there are at most, and in how many of the last bits of a float64 the scores of
         one may differ; 0 if each bin is a distinct score.
     low, high, score : ndarray of shape (d,)
-        The range of each bin (with ``edges`` those, otherwise its lowest and highest score), and
-        its mean score, meaningless if it is empty.
+        The range of each bin (``edges``, or its lowest and highest score), and its mean score.
     sums : ndarray of shape (3, d, K) or (1, d, K)
-        Weight, rows and sum of squared weights of each bin and class; the weight alone if all rows
-        weigh 1, as these three are then the same.
+        Weight, rows and squared weights of each bin and class; one of the three if all weigh 1.
     counts : ndarray of shape (d, K)
         The first of these, the weight.
     rows : int
@@ -93,11 +89,9 @@ class ThresholdStatistics:
         labels : array-like of shape (K,)
             All classes in ascending order.
         edges : array-like of shape (B,), optional
-            Strictly rising bin borders, for instance quantiles of the first chunk's scores. Scores
-            beyond them are counted in two outer bins.
+            Strictly rising bin borders, as quantiles of the first scores; beyond are two more bins.
         max_bins : int >= 2, optional
-            Above so many distinct scores, neighbours share a bin. Of 131,072 the sums take 1 MB a
-            class, with weights 3.
+            Above so many distinct scores, neighbours share a bin. 131,072 take 1 to 3 MB a class.
 
         Raises
         ------
@@ -159,8 +153,7 @@ class ThresholdStatistics:
         """These statistics and a chunk of rows: a new object.
 
         The arguments are those of ``optimize_thresholds``. A chunk without rows, or of weight 0,
-        adds nothing. Labels that are not in ``labels``, scores that are not finite, and bad weights
-        or counts raise ValueError.
+        adds nothing. Other labels, infinite scores, bad weights or counts raise ValueError.
         """
         multiples = {"sample_weight": sample_weight, "counts": counts}
         columns = [y_true, score, *(x for x in multiples.values() if x is not None)]
@@ -281,8 +274,7 @@ class ThresholdStatistics:
     def counted_rows(self) -> tuple[Array, Array, Array, Array]:
         """The rows of :meth:`weighted_rows` for functions that take counts: weights are of one row.
 
-        Limits and p-values, too, are then those of all rows, if rows of one bin and class weigh the
-        same, and up to what bins differ from scores.
+        Limits and p-values, too, are then of all rows, if those of a bin and class weigh the same.
 
         Returns
         -------
@@ -301,8 +293,7 @@ class ThresholdStatistics:
     ) -> Thresholds:  # fmt: skip
         """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
 
-        There is no Nelder-Mead, and no metric that is a function, as these need the rows. Fewer
-        than two classes so far raise ValueError.
+        Nelder-Mead and functions need the rows. Fewer than two classes so far raise ValueError.
         """
         target = methods.resolve_metric(metric)
         r = read_rate(negative_keep_rate, target_prior, confidence_level)
@@ -351,8 +342,7 @@ class ThresholdStatistics:
 
 
 def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
-    """The fewest last bits, at least ``least``, without which there are at most ``max_bins``
-    different ones among rising scores, and where each of these begins."""
+    """The fewest last bits without which at most ``max_bins`` scores differ; where each begins."""
     bits = (s + 0.0).view(np.int64)  # where -0 is 0
     bits ^= (bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)  # integers in the order of the scores
 

@@ -402,7 +402,7 @@ REFUSED = [
     ({"objective": "qwk"}, {}, TypeError, "such as qwk_objective"),
     ({"objective": go.qwk_objective}, {}, TypeError, "objective"),
     ({"objective": squared_error_metric()}, {}, TypeError, "objective"),
-    ({"objective": QWK, "loss": "poisson"}, {}, ValueError, "leave one of the two out"),
+    ({"objective": QWK, "loss": "poisson"}, {}, ValueError, "leave one out"),
     ({"objective": go.weighted_logloss_objective(1.0)}, {}, TypeError,
      "use HistGradientBoostingClassifier, whose predict_proba gives probabilities$"),
     ({"objective": go.objective(softmax_gradient, outputs=4)}, {}, ValueError, "4 outputs"),

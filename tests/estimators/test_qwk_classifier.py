@@ -53,9 +53,9 @@ from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
 from gbdt_objectives.estimators import _averages
 from gbdt_objectives.estimators._wrapped import last_step
-from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
+from gbdt_objectives.estimators.qwk_classifier import label_thresholds
 from gbdt_objectives.metrics import squared_error_metric
-from gbdt_objectives.thresholds import fit_segment_shift
+from gbdt_objectives.thresholds import Thresholds, fit_segment_shift
 from tests.calibration.reference import recalibration_slope
 from tests.cases import each, refused
 from tests.estimators.checks import COPIES, TAGS, check_all, check_some
@@ -501,8 +501,9 @@ def test_label_thresholds(data) -> None:
     np.testing.assert_array_equal(uneven.thresholds_, classifier.thresholds_)
     expected = [10 * a, 10 + 5 * (b - 1), 15 + 25 * (c - 2)]
     np.testing.assert_allclose(uneven.label_thresholds_, expected)
-    beyond = positions_to_labels(np.array([-np.inf, -1, 0, 4, np.inf]), steps)
-    assert beyond.tolist() == [-np.inf, -10, 0, 65, np.inf]
+    beyond = label_thresholds(Thresholds([-np.inf, -1, np.inf], steps))
+    assert beyond.tolist() == [-np.inf, -10, np.inf]
+    assert label_thresholds(Thresholds([0, 4, np.inf], steps)).tolist() == [0, 65, np.inf]
     named = QWKClassifier(Ridge(), labels=list("abcd")).fit(X, np.array(list("abcd"))[position])
     assert not hasattr(named, "label_thresholds_")
 

@@ -301,7 +301,7 @@ Y, S = [0, 1, 2, 2], [0.1, 0.2, 0.3, 0.4]
     (dict(metric=cost_metric(np.eye(2)), method="exact"), r"shape \(2, 2\), but .* 3"),
     (dict(n_starts=0), "n_starts must be a whole number >= 1"),
     (dict(random_state=0.5), "random_state must be an int", TypeError),
-    (dict(score=[-1.7e308, 0, 1.0, 1.7e308]), "more than a float64 holds"),
+    (dict(score=[-1.7e308, 0, 1.0, 1.7e308]), "more than float64 holds"),
 )  # fmt: skip
 def test_bad_input(arguments) -> None:
     optimize_thresholds(**{"y_true": Y, "score": S, **arguments})

@@ -341,7 +341,7 @@ test_bad_input = refusals_of(
     ((Y, G, S), {}, "score must hold real numbers", TypeError),
     ((Y, -S, G), {}, "score falls as the class .* pass -score, .* leave the segm"),
     ((Y, np.ones(40), G), {}, "score is 1.0 in every row: pass the model's"),
-    ((Y, (S - 1.7) * 0.9e308, G), {}, "more than a float64 holds: divide it by 2"),
+    ((Y, (S - 1.7) * 0.9e308, G), {}, "more than float64 holds: halve it"),
     ((Y * 0, S, G), {}, "y_true holds the single class 0"),
     ((Y * 0, S, G), {"labels": LABELS}, "y_true holds the single class"),
     ((Y, S, G), {"labels": [0, 1, 2]}, "y_true holds 3 at row 3"),

@@ -188,8 +188,7 @@ def run(
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[None]:
-    """CatBoost refuses to change the parameters of a fitted estimator, and a fit that fails may
-    leave it without a model."""
+    """CatBoost refuses to change a fitted estimator, and a fit that fails may leave no model."""
     before, model = estimator._init_params, estimator._object
     now = {**before, **parameters}.items()
     estimator._init_params = {name: v for name, v in now if v is not None}

@@ -111,8 +111,7 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
 
 @contextmanager
 def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
-    """Let one thread at a time work until its first round, and remove the predictions of
-    ``init_model`` that LightGBM leaves on the data, as init_score."""
+    """One thread at a time until its first round; ``init_model`` leaves predictions, init_score."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: what it keeps would train on from margins "
@@ -247,8 +246,7 @@ def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model up to the best round: of what ``lightgbm.cv`` leaves in training, or of what
-    was trained without our callback, by a subclass that passes callbacks of its own."""
+    """A complete model up to the best round: of ``cv`` in training, or of others' callbacks."""
     if booster._Booster__set_objective_to_none:  # type: ignore[attr-defined]
         started = StartedObjective(objective, None, Training(), lacks=intercept)
         booster.__class__, booster._started = InTraining, started  # type: ignore[attr-defined]

@@ -79,7 +79,10 @@ class Fitting(_estimators.Fitting):
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not names:
             self.parameters["metric"] = "None"  # the default is one of a single output
-        if self.metric is None and self._stops_on_names(asked):
+        rounds = [asked[name] for name in table.TABLE.given(asked, "early_stopping_round")]
+        stops = any(_checks.number("early_stopping_rounds", k) > 0 for k in rounds)
+        stops |= any(map(_train.stops_by_name, self.given.get("callbacks", ())))
+        if self.metric is None and stops:
             self.training.know(stops_on=next(iter(metrics), None))
             if not named:  # LightGBM would stop on its default, too
                 self.parameters["metric"] = names or "None"
@@ -114,12 +117,6 @@ class Fitting(_estimators.Fitting):
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
-
-    def _stops_on_names(self, asked: dict[str, Any]) -> bool:
-        rounds = [asked[name] for name in table.TABLE.given(asked, "early_stopping_round")]
-        return any(_checks.number("early_stopping_rounds", k) > 0 for k in rounds) or any(
-            map(_train.stops_by_name, self.given.get("callbacks", ()))
-        )
 
     def find_classes(self, objective: Objective) -> Array:
         """The classes of y. What depends on them gets their positions, as in LGBMClassifier."""

@@ -85,8 +85,7 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
 
 
 def add_to_leaves(text: str, raw: Array) -> str:
-    """The text of a model with ``raw`` (K,), in raw score units, added to its intercepts, as
-    LightGBM itself would write it."""
+    """The text of a model as LightGBM writes it, with raw scores added to intercepts, (K,)."""
     K = len(raw)
     first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees\n") + 1
     head, rest = text[:first], text[last:]

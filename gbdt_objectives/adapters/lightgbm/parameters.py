@@ -167,8 +167,7 @@ TABLE = Table(
 def check(
     params: Mapping[str, Any], objective: Objective, *, stops_early: bool, from_file: bool = False
 ) -> None:
-    """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
-    ``from_file``: whether the data is or may be read from a file."""
+    """Raise for what LightGBM would misread; ``from_file``: whether the data may be in a file."""
     here = {"num_class": _arguments.num_class(objective), **({} if from_file else FROM_FILE)}
     TABLE.check(params, here | (REFUSED_STOPPING if stops_early else {}), KNOWN.__contains__)
 

@@ -106,9 +106,7 @@ class Fitting(_estimators.Fitting):
         if not self.is_ours:
             return
         if objective is not None and estimator.loss != LOSSES[self.role]:
-            raise ValueError(
-                f"loss={estimator.loss!r} and objective={given!r}: leave one of the two out"
-            )
+            raise ValueError(f"loss={estimator.loss!r} and objective={given!r}: leave one out")
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
             raise CannotTrain(
                 f"objective={given!r} has {objective.outputs} outputs, but scikit-learn's "

@@ -112,8 +112,7 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
 
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
-    """A function that gives the rows of each fold's training data, in the order in which
-    ``xgboost.cv`` asks for them. Its folds are made here."""
+    """A function that gives the training rows of each fold in the order of ``xgboost.cv``."""
     data, given = request.data, request.others
     n, nfold, seed = data.num_row(), given.get("nfold", 3), given.get("seed", 0)
     folds: Any = given.get("folds")
@@ -213,12 +212,10 @@ def start_at(
     earlier: bool = False, label_weight: tuple[Any, Any] | None = None, base_margin: Any = None,
     its_name: str = "base_margin", ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[StartedObjective, dict[str, Any]]:  # fmt: skip
-    """The objective, measured on the labels, and the base_score to start at.
-
-    That of ``params`` is the user's, in the units of a prediction. Without ``label_weight`` the
-    objective was measured elsewhere, where a start of each row was read: ``base_margin`` says that
-    there is one, ``ends`` its least and greatest numbers. ``earlier``: training continues a model.
-    """
+    """The objective, measured on the labels, and the base_score to start at. That of ``params`` is
+    the user's, in the units of a prediction. Without ``label_weight`` the objective was measured
+    elsewhere, where a start of each row was read: ``base_margin`` says that there is one, ``ends``
+    its least and greatest numbers. ``earlier``: training continues a model."""
     base_score, several = params.get("base_score"), objective.outputs > 1
     if earlier:
         return StartedObjective(objective, None, training), {}
@@ -308,8 +305,7 @@ def is_base_score(value: float, link: Link) -> bool:
 
 
 def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
-    """Let a model predict by this link and keep its margins: XGBoost keeps the number that is its
-    base_score, and reads it in the unit of the new name."""
+    """Let a model predict by this link, with its margins: base_score is in the link's unit."""
     learner = intercept.read_learner(booster)
     trained, shape = learner["objective"]["name"], learner["learner_model_param"]
     if int(shape["num_target"]) > 1:

@@ -20,8 +20,7 @@ DEFAULTS = {
 
 
 def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The facts of a training; ``fit`` are the locals of an estimator's fit above it, and ``name``
-    is the booster's objective."""
+    """Facts of a training; ``fit``: locals of a fit above, ``name``: the booster's objective."""
     given, sets = seen["params"], seen.get("evals") or ()
     pairs = [*(given.items() if isinstance(given, Mapping) else given)]
     own = [one for key, value in pairs if key == "eval_metric" for one in several(value)]

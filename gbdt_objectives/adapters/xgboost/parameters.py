@@ -179,8 +179,7 @@ def check(
     params: Mapping[str, Any], objective: Objective, callbacks: Sequence[Any] = (), *,
     stops_early: bool = False,
 ) -> None:  # fmt: skip
-    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret, and for a
-    callback that would save another model."""
+    """Raise for what XGBoost would misread, and for a callback that would save another model."""
     stops_early |= any_stops_early(callbacks)
     lacks = objective.outputs > 1 and not holds_starts(params)
     transform = objective.link.xgboost

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from types import FrameType
 from typing import Any
 
@@ -137,10 +138,8 @@ def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
 
 class Complete(xgb.callback.TrainingCallback):
     """Callbacks, called in their order before XGBoost 3.0, too, that see a model which is complete.
-
     ``params`` are those of an estimator, whose booster is to be named by the objective's link. In
-    each round it gets the rate for which the objective corrects, with the number of its rounds.
-    """
+    each round it gets the rate for which the objective corrects, with the number of its rounds."""
 
     def __init__(
         self, callbacks: Sequence[Any], objective: Objective | None = None,
@@ -177,11 +176,9 @@ class Complete(xgb.callback.TrainingCallback):
 
 
 class Exact(Complete):
-    """A metric whose values early stopping and the user see in full precision.
-
-    XGBoost prints six decimals and reads them back. This is the metric that it calls, and a
-    callback that restores the values and then calls the others.
-    """
+    """A metric whose values early stopping and the user see in full precision. XGBoost prints six
+    decimals and reads them back. This is the metric that it calls, and a callback that restores the
+    values and then calls the others."""
 
     def __init__(
         self, metric: Metric, *complete: Any, call: Callable[..., Any] | None = None
@@ -192,9 +189,7 @@ class Exact(Complete):
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
 
-    @property
-    def __name__(self) -> str:
-        return self.metric.name
+    __name__ = property(attrgetter("metric.name"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         returned = self.call(a, b, sample_weight)

@@ -111,9 +111,7 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
     if column.ndim != 1:
         raise _checks.not_flat(name, column.shape)
     if getattr(getattr(column, "cat", None), "known", True) is False:
-        raise ValueError(
-            f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"
-        )
+        raise ValueError(f"{name} is of categories that Dask does not know: call .cat.as_known()")
 
 
 def is_series(column: Any) -> bool:
@@ -130,16 +128,13 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
         if np.isnan(rows).any():
             continue
         if rows[0] != rows[1]:
-            raise ValueError(
-                f"{name} has {rows[0]} rows, but {first} has {rows[1]}: they must match"
-            )
+            raise ValueError(f"{name} has {rows[0]} rows, but {first} {rows[1]}: they must match")
         found[name] = column.rechunk(columns[first].chunks)
     return found
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column, optimized to the columns that are read and no further, so that
-    what several columns share has the same keys."""
+    """Partitions of a column, optimized only to what is read, so that shared parts share keys."""
     column = column.simplify() if hasattr(column, "simplify") else column
     return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 

@@ -58,8 +58,7 @@ def train(
     data : xgboost.dask.DaskDMatrix
         With labels; a DaskQuantileDMatrix is one.
     objective : Objective
-        For instance ``qwk_objective()``, which is measured on all labels. It must not hold values
-        of its training rows, such as offsets by row.
+        For instance ``qwk_objective()``, measured on all labels; without values of training rows.
     evals : sequence of (DaskDMatrix, str)
         What to evaluate ``metric`` on; may be on other workers than ``data``.
     timeout : int
@@ -67,8 +66,7 @@ def train(
         slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copied to each worker), ``xgb_model``,
-        ``verbose_eval`` (True prints each round on a worker), ``coll_cfg``; and ``evals_result``,
-        a dict to fill.
+        ``verbose_eval`` (True prints each round on a worker), ``coll_cfg``, ``evals_result``.
 
     Returns
     -------
@@ -247,8 +245,7 @@ def inspect_parts(
     client: distributed.Client, timeout: int, parts: Sequence[Any], name: str,
     tells: Callable[[xgb.DMatrix], Any], place: Mapping[Any, str] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """What the partitions tell; the error of the first that has one is raised, and one if none
-    of them answers for so many seconds."""
+    """What the partitions tell; the error of the first that has one, or a time-out's, is raised."""
 
     def submit(k: int, part: Any) -> Any:
         there = {"workers": [place[part.key]], "allow_other_workers": True} if place else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -86,7 +85,7 @@ class _Fitting(estimators.Fitting):
         super().hand_over(started)
         if self.reads(started.objective):
             self.classes = self.find_classes(started.objective)
-            self.library_fit = _fit_margins(self.estimator)
+            self.library_fit = partial(_fit_margins, self.estimator)
 
     def fit_to_margins(self, objective: Objective, y: Any, w: Any, asked: Any) -> Objective:
         if not objective.fits_margins:
@@ -141,19 +140,15 @@ def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
     given |= {name: replace(given[name]) for name in (*single, *lists) if name in given}
 
 
-def _fit_margins(estimator: Any) -> Callable[..., Any]:
-    """A fit that trains a regressor with the estimator's parameters and takes over its model:
-    XGBoost's classifier would train on an objective and a number of classes of its own."""
-
-    def fit(**given: Any) -> None:
-        regressor = xgb_dask.DaskXGBRegressor(**estimator.get_params())
-        regressor.client = estimator.client
-        regressor.fit(**given)
-        for name in ("_Booster", "evals_result_"):
-            if name in vars(regressor):
-                setattr(estimator, name, getattr(regressor, name))
-
-    return fit
+def _fit_margins(estimator: Any, **given: Any) -> None:
+    """Train a regressor with the estimator's parameters and take over its model: XGBoost's
+    classifier would train on an objective and a number of classes of its own."""
+    regressor = xgb_dask.DaskXGBRegressor(**estimator.get_params())
+    regressor.client = estimator.client
+    regressor.fit(**given)
+    for name in ("_Booster", "evals_result_"):
+        if name in vars(regressor):
+            setattr(estimator, name, getattr(regressor, name))
 
 
 DASK = """
