@@ -75,7 +75,7 @@ class Link:
     def softmax(n_classes: int | None) -> Link:
         """The link of ``n_classes`` logits in a row; of any number if None."""
         name = "multiclass" if n_classes is None else f"multiclass num_class:{n_classes}"
-        return dataclasses.replace(_SOFTMAX, n_classes=n_classes, lightgbm=name)
+        return dataclasses.replace(SOFTMAX, n_classes=n_classes, lightgbm=name)
 
     @staticmethod
     def score(reader: Transform, n_classes: int | None) -> Link:
@@ -157,7 +157,7 @@ LOGIT = Link(
     lowest=0.0, highest=1.0,
 )  # fmt: skip
 UNDECLARED = Link("undeclared", "margins of a function whose link is not declared")
-_SOFTMAX = Link(
+SOFTMAX = Link(
     "softmax", "margins of a softmax", formulas.softmax, xgboost="multi:softprob",
     lightgbm="multiclass", refits="multiclass", metric="pass class_logloss_metric()",
     lowest=0.0, highest=1.0,
@@ -168,31 +168,7 @@ OPAQUE = Link("opaque", "margins of an objective that this package does not know
 CHANGED = Link("changed", "margins to turn into classes, or leaves to refit", xgboost="")
 """The link of models of which a library's objective makes something else, whatever they train."""
 
-BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}
-OF_XGBOOST = {
-    **dict.fromkeys((
-        "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror",
-        "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "binary:hinge",
-        "multi:softmax",  # the class, of the margins
-    ), IDENTITY),
-    "binary:logistic": LOGIT, "reg:logistic": LOGIT, "multi:softprob": _SOFTMAX,
-    "count:poisson": LOG, "reg:gamma": LOG, "reg:tweedie": LOG,
-}  # fmt: skip
-"""The link of what models of XGBoost's objectives predict; identity where that is the margin."""
-OF_LIGHTGBM = {
-    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), IDENTITY),
-    "binary": LOGIT, "cross_entropy": LOGIT, "multiclass": _SOFTMAX,
-    "poisson": LOG, "gamma": LOG, "tweedie": LOG,
-}  # fmt: skip
-"""The link of what models of LightGBM's objectives predict."""
-RAW = {"binary:logitraw": LOGIT}
-"""What the margin is under XGBoost's objectives that predict the margin itself."""
-UNDER_OURS = {
-    **OF_XGBOOST, "survival:cox": LOG, "survival:aft": LOG,
-    **dict.fromkeys(("rank:ndcg", "rank:map", "rank:pairwise"), IDENTITY),
-    **dict.fromkeys(("reg:absoluteerror", "reg:quantileerror", "binary:hinge"), CHANGED),
-}  # fmt: skip
-"""By what a booster of this name predicts that an objective of ours trains."""
+BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, SOFTMAX, UNDECLARED)}
 
 
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
@@ -205,4 +181,4 @@ def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
             "what models predict"
         )
     found = BY_NAME[value]
-    return Link.softmax(n_classes) if found is _SOFTMAX and n_classes is not None else found
+    return Link.softmax(n_classes) if found is SOFTMAX and n_classes is not None else found

@@ -15,8 +15,9 @@ from scipy.special import softmax
 
 import gbdt_objectives as go
 from gbdt_objectives._checks.domain import REAL
-from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
+from gbdt_objectives.adapters._train import RowsOfParts
 from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]

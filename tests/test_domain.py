@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gbdt_objectives._checks.domain import BINARY, REAL, Interval, Values
-from gbdt_objectives._rows.rows import Rows, check_labels
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives.objectives.base import check_labels
 from tests.cases import refused
 
 

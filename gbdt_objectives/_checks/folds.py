@@ -15,7 +15,7 @@ Split = tuple[Array, Array]  # row numbers to train on and to hold out
 
 def held_out_once(y: Array, cv: Any, group: Array | None, random_state: RandomState) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once; y has class positions."""
-    splits, times = _splits(y, cv, group, random_state, least=2)
+    splits, times = read_splits(y, cv, group, random_state, least=2)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
@@ -25,41 +25,7 @@ def held_out_once(y: Array, cv: Any, group: Array | None, random_state: RandomSt
     return splits
 
 
-def held_out_equally_often(
-    y: Array, cv: Any, group: Array | None, random_state: RandomState
-) -> tuple[list[Split], int]:
-    """Splits (train, test) that hold out each row equally often or never, and how often."""
-    splits, times = _splits(y, cv, group, random_state, least=2)
-    held = np.flatnonzero(times)
-    rows = held[times[held].argmin()], held[times[held].argmax()]
-    if times[rows[0]] != times[rows[1]]:
-        raise ValueError(
-            f"cv must hold out equally often all rows that it holds out, but row {rows[0]} is held "
-            f"out {times[rows[0]]} times and row {rows[1]} {times[rows[1]]} times: use KFold, "
-            "StratifiedKFold, their group and repeated versions, or TimeSeriesSplit"
-        )
-    return splits, int(times[rows[0]])
-
-
-def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
-    """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
-    splits, times = _splits(y, cv, group)
-    if times.max() > 1:
-        row = int(np.flatnonzero(times > 1)[0])
-        raise ValueError(
-            f"cv must hold no row out more than once, but row {row} is held out {times[row]} "
-            "times: use KFold, StratifiedKFold or their group versions, TimeSeriesSplit, or a "
-            "single split such as ShuffleSplit(1)"
-        )
-    return splits, np.flatnonzero(times)
-
-
-def last_split(y: Array, cv: Any, group: Array | None) -> Split:
-    """The last (train, test) of a splitter: TimeSeriesSplit holds out the latest rows in it."""
-    return _splits(y, cv, group)[0][-1]
-
-
-def _splits(
+def read_splits(
     y: Array, cv: Any, group: Array | None, random_state: RandomState = 0, least: int = 1
 ) -> tuple[list[Split], Array]:
     """Splits, each of which holds out rows that it does not train on; how often each row is."""

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks.arrays import column_names as column_names, library_name, shown
-from gbdt_objectives._checks.asked import Layout
+from gbdt_objectives._checks.arrays import column_names as column_names, library_name
 
 MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 OF_LABELS = {"y", "y_true", "y_val", "y_full", "y_sampled", "target"}
@@ -34,21 +33,6 @@ def in_order(own: Iterable[Any] | None, given: Sequence[Any] | None) -> list[Any
     if given is None or found == wanted or sorted(found) != sorted(wanted):
         return None
     return [given[found.index(name)] for name in wanted]
-
-
-def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
-    """A table with these columns in this order; as it is if it has none of them."""
-    given, own = column_names(X) or [], plain_names(own)
-    found = dict(zip(plain_names(given), given, strict=True))
-    lacks = [column for column in own if column not in found]
-    if given and len(lacks) == len(own):
-        Layout(name=name, columns=given, trained_on=own, of="the training rows")
-    if list(found) == own or len(lacks) == len(own):
-        return X
-    if lacks:
-        raise ValueError(f"{name} lacks the model's columns {shown(lacks)}: pass all, by name")
-    names = [found[column] for column in own]
-    return X[names] if hasattr(X, "iloc") else X.select(names)
 
 
 def index_of(rows: Any) -> Any:

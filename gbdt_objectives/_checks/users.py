@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from itertools import takewhile
 from types import FrameType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from gbdt_objectives._rows import workers as _workers
 
@@ -39,16 +38,6 @@ def stack() -> Stack:
 
 TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
 """What was warned of within the call of a user's, of which it is told once."""
-_told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-
-
-def told_by(training: object) -> set[str]:
-    """What a training has told, unless a call of ours stands above, which tells each warning once:
-    a library may reset the filters by which Python does so, and folds differ in the numbers."""
-    told = TOLD.get()
-    if told is None:
-        told = set() if training is None else _told_by.setdefault(training, set())
-    return told
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

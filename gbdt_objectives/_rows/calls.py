@@ -44,6 +44,10 @@ def training(stack: Stack) -> tuple[str | None, Any]:
     return room, None if frame is None else frame.f_locals["self"]
 
 
+def evaluating(stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
+    return call_of(EVALUATES, stack)
+
+
 def cross_validation(stack: Stack) -> Any:
     """What a library's ``cv`` further up trains, all folds; None if none does."""
     for room, frame in stack:
@@ -179,7 +183,7 @@ def note(said: tuple[str, bool, str | None], value: float) -> None:
 
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     """The training whose library calls a metric, of which these facts are known."""
-    room, frame = call_of(EVALUATES, stack)
+    room, frame = evaluating(stack)
     facts["predictions"] = None  # are margins, or what it reads
     if room is not None and frame is not None:
         booster = frame.f_locals["self"]

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, to_host
-from gbdt_objectives._checks.domain import Domain, Interval
+from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.places import BLOCK_BYTES, EXPRESSION_BYTES, HOST, Place
 
@@ -101,49 +100,9 @@ class Rows:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class RowsOfParts(Rows):
-    """Labels that lie in parts; ``run(function)`` is the vector ``function(rows)`` of each part."""
-
-    y: Any = None
-    run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
-
-    def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
-        return np.asarray(self.parts(lambda rows: rows.own_sum(terms, narrow=narrow)).sum(axis=0))
-
-    def parts(self, statistics: Callable[[Rows], Any]) -> Array:
-        assert self.run is not None
-        return np.asarray(self.run(statistics), np.float64)
-
-
 def read_only(array: Any) -> Any:
     """A view that cannot be written to; arrays on a device are returned as they are."""
     if isinstance(array, np.ndarray):
         array = array.view()
         array.flags.writeable = False
     return array
-
-
-def check_labels(rows: Rows, domain: Domain) -> None:
-    """Raise for a label outside the domain; outside a range only if its row has weight."""
-    if rows.place.contains(domain, rows.y):
-        return
-    y, w = to_host(rows.y), to_host(rows.w)
-    if w is not None and isinstance(domain, Interval):
-        _checks.finite("y_true", y)
-        y = np.where(w > 0, y, float(np.clip([-1e30, 1e30], domain.low, domain.high).mean()))
-    domain.check("y_true", y)
-
-
-def check_margins(rows: Rows) -> None:
-    if not rows.place.contains(Interval(), rows.f):
-        _checks.finite("margin", to_host(rows.f))
-
-
-def checked_block(f: Array, at: slice) -> Array:
-    """A block of margins (n,), checked while it is in the cache to be finite."""
-    block = f[at]
-    finite = np.isfinite(block)
-    if not finite.size or not finite[finite.argmin()]:  # quicker than all()
-        _checks.finite("margin", f)
-    return block

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.tables import index_of
 
 LONGEST = 20  # rows of a table that are printed; of a longer one the first and the last
 LONGEST_WORD = 30  # characters of a cell that are printed
@@ -120,25 +118,6 @@ class RowValues:
                 f"{at.min()} to {at.max()}"
             )
         return type(self)(self.values[at], None if self.index is None else self.index[at])
-
-
-def read_row_values(name: str, values: ArrayLike) -> RowValues:
-    """Read finite numbers with a first axis of at least one row; integers stay integers."""
-    array = _checks.as_array(name, values)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} must hold numbers, found dtype {array.dtype}: encode groups as whole numbers, "
-            "for instance numpy.unique(groups, return_inverse=True)[1]"
-        )
-    if array.size == 0 or array.ndim == 0:
-        raise ValueError(
-            f"{name} must be an array with values for each row, found shape {array.shape}"
-        )
-    if array.dtype.kind == "f":
-        array = _checks.real_array(name, array)
-        _checks.finite(name, array)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return RowValues(array, index_of(values))
 
 
 def table(least: int = 8, /, **columns: Array) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,7 @@ from gbdt_objectives._checks import Array, Training, stack, to_host, warn
 from gbdt_objectives._checks.folds import listed
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows.rows import Rows, Terms
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library, OpenLibrary, TrainingLibrary
@@ -317,3 +319,18 @@ def warn_if_few(best_round: int, seen: int, name: str) -> None:
             "the model is not finished, stop on a metric that changes in every round, such as "
             "loss_metric(objective), or lower the learning rate"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfParts(Rows):
+    """Labels that lie in parts; ``run(function)`` is the vector ``function(rows)`` of each part."""
+
+    y: Any = None
+    run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
+
+    def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
+        return np.asarray(self.parts(lambda rows: rows.own_sum(terms, narrow=narrow)).sum(axis=0))
+
+    def parts(self, statistics: Callable[[Rows], Any]) -> Array:
+        assert self.run is not None
+        return np.asarray(self.run(statistics), np.float64)

@@ -32,10 +32,10 @@ from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._train import StartedObjective
+from gbdt_objectives.adapters._train import RowsOfParts, StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters, stopping
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN

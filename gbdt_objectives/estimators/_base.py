@@ -15,7 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Layout, column_names, group_numbers, positions, shown
+from gbdt_objectives._checks import Array, Layout, RandomState, column_names, positions, shown
+from gbdt_objectives._checks.folds import Split, read_splits
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
@@ -103,7 +104,7 @@ def read_rows(
     check_classification_targets(target)
     classes = np.unique(target) if classes is None else np.asarray(classes)
     check_several_classes(classes)
-    group = None if groups is None else group_numbers(groups, len(target))
+    group = None if groups is None else _checks.group_numbers(groups, len(target))
     position = positions("y", target, classes).astype(np.int64)
     return Training(X, target, None, classes, position, group)
 
@@ -378,3 +379,37 @@ def _known_positions(target: Array, classes: Array) -> Array:
                 f"{shown(classes.tolist())}: leave such rows out, or train on some"
             )
     return positions("y", target, classes).astype(np.int64)
+
+
+def held_out_equally_often(
+    y: Array, cv: Any, group: Array | None, random_state: RandomState
+) -> tuple[list[Split], int]:
+    """Splits (train, test) that hold out each row equally often or never, and how often."""
+    splits, times = read_splits(y, cv, group, random_state, least=2)
+    held = np.flatnonzero(times)
+    rows = held[times[held].argmin()], held[times[held].argmax()]
+    if times[rows[0]] != times[rows[1]]:
+        raise ValueError(
+            f"cv must hold out equally often all rows that it holds out, but row {rows[0]} is held "
+            f"out {times[rows[0]]} times and row {rows[1]} {times[rows[1]]} times: use KFold, "
+            "StratifiedKFold, their group and repeated versions, or TimeSeriesSplit"
+        )
+    return splits, int(times[rows[0]])
+
+
+def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
+    """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
+    splits, times = read_splits(y, cv, group)
+    if times.max() > 1:
+        row = int(np.flatnonzero(times > 1)[0])
+        raise ValueError(
+            f"cv must hold no row out more than once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions, TimeSeriesSplit, or a "
+            "single split such as ShuffleSplit(1)"
+        )
+    return splits, np.flatnonzero(times)
+
+
+def last_split(y: Array, cv: Any, group: Array | None) -> Split:
+    """The last (train, test) of a splitter: TimeSeriesSplit holds out the latest rows in it."""
+    return read_splits(y, cv, group)[0][-1]

@@ -15,13 +15,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, RandomState, Sampling
-from gbdt_objectives._checks.folds import held_out_once, last_split
+from gbdt_objectives._checks.folds import held_out_once
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.estimators import _averages, _base, _left_out, _wrapped
-from gbdt_objectives.estimators._base import Training
+from gbdt_objectives.estimators._base import Training, last_split
 from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective

@@ -308,7 +308,7 @@ def _read(
     if w is not None and not w.all():
         keep = np.flatnonzero(w)
         X, given, position, n = _safe_indexing(X, keep), given.take(keep), position[keep], len(keep)
-        w, group = w[keep], _base.take(group, keep)
+        w, group = w[keep], None if group is None else group[keep]
     _base.check_several_classes(classes[np.unique(position)])
     unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
     fold = _draw_folds(position, K, rng.choice(2**31 - 1, size=R).tolist(), group, unit)
@@ -385,7 +385,7 @@ def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: 
             f"the {len(train)} rows left to train on, without two folds, are of one class only, "
             f"found {shown(present.tolist())}: use more rows, or other groups"
         )
-    arguments = _base.weight_argument(rows.w[train] if rows.weighted else None)
+    arguments: dict[str, Any] = {"sample_weight": rows.w[train]} if rows.weighted else {}
     if rows.group is not None and has_fit_parameter(estimator, "groups"):
         arguments["groups"] = rows.group[train]
     model = clone(estimator)

@@ -345,7 +345,7 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 
 def free_name(metric: Any, stack: Stack) -> str:
     """The name of a metric, numbered where a booster has measured another one of this name."""
-    caller, frame = _calls.call_of(_calls.EVALUATES, stack)
+    caller, frame = _calls.evaluating(stack)
     if caller is None or frame is None:
         return str(metric.name)
     seen = frame.f_locals

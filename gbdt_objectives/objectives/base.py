@@ -20,17 +20,18 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.domain import Domain
+from gbdt_objectives._checks.domain import Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.mistakes import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
-from gbdt_objectives._checks.users import TOLD, told_by
+from gbdt_objectives._checks.tables import index_of
+from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.html import Shown, facts
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
-from gbdt_objectives._rows.rows import Rows, check_labels, check_margins
-from gbdt_objectives._rows.values import RowValues, read_row_values
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.values import RowValues
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
@@ -761,3 +762,59 @@ def read_start(
             intercept = loss.measured(replace(rows, f=None)).intercept
     best = None if isinstance(intercept, tuple) else intercept
     return {"intercept": best, "tolerance": tolerance, "start": start, "pull": pull}
+
+
+def check_labels(rows: Rows, domain: Domain) -> None:
+    """Raise for a label outside the domain; outside a range only if its row has weight."""
+    if rows.place.contains(domain, rows.y):
+        return
+    y, w = to_host(rows.y), to_host(rows.w)
+    if w is not None and isinstance(domain, Interval):
+        _checks.finite("y_true", y)
+        y = np.where(w > 0, y, float(np.clip([-1e30, 1e30], domain.low, domain.high).mean()))
+    domain.check("y_true", y)
+
+
+def check_margins(rows: Rows) -> None:
+    if not rows.place.contains(Interval(), rows.f):
+        _checks.finite("margin", to_host(rows.f))
+
+
+def checked_block(f: Array, at: slice) -> Array:
+    """A block of margins (n,), checked while it is in the cache to be finite."""
+    block = f[at]
+    finite = np.isfinite(block)
+    if not finite.size or not finite[finite.argmin()]:  # quicker than all()
+        _checks.finite("margin", f)
+    return block
+
+
+def read_row_values(name: str, values: ArrayLike) -> RowValues:
+    """Read finite numbers with a first axis of at least one row; integers stay integers."""
+    array = _checks.as_array(name, values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must hold numbers, found dtype {array.dtype}: encode groups as whole numbers, "
+            "for instance numpy.unique(groups, return_inverse=True)[1]"
+        )
+    if array.size == 0 or array.ndim == 0:
+        raise ValueError(
+            f"{name} must be an array with values for each row, found shape {array.shape}"
+        )
+    if array.dtype.kind == "f":
+        array = _checks.real_array(name, array)
+        _checks.finite(name, array)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return RowValues(array, index_of(values))
+
+
+_told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+
+
+def told_by(training: object) -> set[str]:
+    """What a training has told, unless a call of ours stands above, which tells each warning once:
+    a library may reset the filters by which Python does so, and folds differ in the numbers."""
+    told = TOLD.get()
+    if told is None:
+        told = set() if training is None else _told_by.setdefault(training, set())
+    return told

@@ -19,9 +19,17 @@ from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._rows.rows import Rows, checked_block
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.values import RowValues
-from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start, Writer
+from gbdt_objectives.objectives.base import (
+    Both,
+    Loss,
+    Named,
+    Objective,
+    Start,
+    Writer,
+    checked_block,
+)
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]

@@ -22,6 +22,7 @@ import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives._checks import tables
 from gbdt_objectives.adapters import lightgbm as al, sklearn as ask, xgboost as ax
+from gbdt_objectives.adapters.lightgbm.intercept import arranged
 from tests.cases import each
 
 rng = np.random.default_rng(0)
@@ -256,9 +257,9 @@ def test_names_of_columns() -> None:
     assert tables.in_order(["a", "b"], ["a", "b"]) is None
     assert tables.in_order(["a", "b"], ["c", "a"]) is None
     assert tables.in_order(None, ["a"]) is tables.in_order(["a"], None) is None
-    assert tables.arranged(["b", "a"], X) is X
+    assert arranged(["b", "a"], X) is X
     with pytest.raises(ValueError, match=r"X lacks the model's columns \['e'\]: pass all, by name"):
-        tables.arranged(["a", "e"], F)
+        arranged(["a", "e"], F)
 
 
 def test_a_segment_or_a_class_is_a_column_of_any_table() -> None:

@@ -14,7 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 import gbdt_objectives as go
-from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives.adapters._train import RowsOfParts
 from tests.cases import each
 
 rng = np.random.default_rng(0)

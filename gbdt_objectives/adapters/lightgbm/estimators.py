@@ -12,7 +12,6 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.tables import arranged
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
@@ -21,7 +20,7 @@ from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, doc
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.calls import ignored, names_in
-from gbdt_objectives.adapters.lightgbm.intercept import by_name
+from gbdt_objectives.adapters.lightgbm.intercept import arranged, by_name
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, column_names, warn
-from gbdt_objectives._checks.tables import arranged
-from gbdt_objectives._links import CHANGED, OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._checks import Array, Layout, column_names, shown, warn
+from gbdt_objectives._checks.tables import plain_names
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, SOFTMAX, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.objectives import Objective
 
@@ -253,6 +253,14 @@ def _sigmoid(booster: lgb.Booster) -> float:
     return float(dict(setting.split(":") for setting in settings).get("sigmoid", 1))
 
 
+OF_LIGHTGBM = {
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), IDENTITY),
+    "binary": LOGIT, "cross_entropy": LOGIT, "multiclass": SOFTMAX,
+    "poisson": LOG, "gamma": LOG, "tweedie": LOG,
+}  # fmt: skip
+"""The link of what models of LightGBM's objectives predict."""
+
+
 def _first_margin(booster: lgb.Booster) -> Array:
     """Raw scores, (2, K), after the first round of a row of missing values and a row of zeros."""
     rows = np.repeat([[np.nan], [0.0]], booster.num_feature(), axis=1)
@@ -283,3 +291,18 @@ def _negatives_per_positive(y: ArrayLike | None) -> float:
             "the training labels"
         )
     return (len(labels) - positives) / positives
+
+
+def arranged(own: Iterable[Any] | None, X: Any, name: str = "X") -> Any:
+    """A table with these columns in this order; as it is if it has none of them."""
+    given, own = column_names(X) or [], plain_names(own)
+    found = dict(zip(plain_names(given), given, strict=True))
+    lacks = [column for column in own if column not in found]
+    if given and len(lacks) == len(own):
+        Layout(name=name, columns=given, trained_on=own, of="the training rows")
+    if list(found) == own or len(lacks) == len(own):
+        return X
+    if lacks:
+        raise ValueError(f"{name} lacks the model's columns {shown(lacks)}: pass all, by name")
+    names = [found[column] for column in own]
+    return X[names] if hasattr(X, "iloc") else X.select(names)

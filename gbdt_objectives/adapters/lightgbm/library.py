@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import CHANGED, OF_LIGHTGBM, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._links import CHANGED, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters._trees import LEQ, MEMBER, Trees
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
 from gbdt_objectives.adapters.lightgbm.calls import read_call
+from gbdt_objectives.adapters.lightgbm.intercept import OF_LIGHTGBM
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
 from gbdt_objectives.objectives import Objective
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Earlier, Training
-from gbdt_objectives._links import OF_XGBOOST, RAW, Link
+from gbdt_objectives._links import Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
@@ -22,6 +22,7 @@ from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
+from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start

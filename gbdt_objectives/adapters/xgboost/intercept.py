@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._links import LOGIT, OF_XGBOOST, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, SOFTMAX, UNDECLARED, Link
 from gbdt_objectives.adapters import _arguments, _train
 
 LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:logitraw")
@@ -121,6 +121,26 @@ def read_learner(booster: xgb.Booster) -> dict[str, Any]:
 
 def objective_of(booster: xgb.Booster) -> str:
     return str(read_learner(booster)["objective"]["name"])
+
+
+OF_XGBOOST = {
+    **dict.fromkeys((
+        "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror",
+        "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "binary:hinge",
+        "multi:softmax",  # the class, of the margins
+    ), IDENTITY),
+    "binary:logistic": LOGIT, "reg:logistic": LOGIT, "multi:softprob": SOFTMAX,
+    "count:poisson": LOG, "reg:gamma": LOG, "reg:tweedie": LOG,
+}  # fmt: skip
+"""The link of what models of XGBoost's objectives predict; identity where that is the margin."""
+RAW = {"binary:logitraw": LOGIT}
+"""What the margin is under XGBoost's objectives that predict the margin itself."""
+UNDER_OURS = {
+    **OF_XGBOOST, "survival:cox": LOG, "survival:aft": LOG,
+    **dict.fromkeys(("rank:ndcg", "rank:map", "rank:pairwise"), IDENTITY),
+    **dict.fromkeys(("reg:absoluteerror", "reg:quantileerror", "binary:hinge"), CHANGED),
+}  # fmt: skip
+"""By what a booster of this name predicts that an objective of ours trains."""
 
 
 def _first_margin(booster: xgb.Booster) -> Array:

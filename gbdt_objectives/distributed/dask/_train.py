@@ -23,10 +23,10 @@ from gbdt_objectives._checks import Array, Training
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import workers as _workers
-from gbdt_objectives._rows.rows import Rows, RowsOfParts
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT, Request
-from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin
+from gbdt_objectives.adapters._train import RowsOfParts, find_callbacks, read_starts, start_margin
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine
 from gbdt_objectives.adapters.xgboost.library import LIBRARY
 from gbdt_objectives.metrics import Metric
