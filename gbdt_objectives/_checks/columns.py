@@ -54,7 +54,7 @@ def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[int | None, int, str,
                 yield rows, of.index(True), called, column
 
 
-def rows_of(column: Any) -> int:
+def count_rows(column: Any) -> int:
     """How many rows a table or a column has; one number is of one."""
     shape = getattr(column, "shape", None)
     if shape is None:
@@ -77,7 +77,7 @@ def check_columns(
     fitted = None if fits else given.get("self")  # else it knows what it was fitted on before
     classes, names = (getattr(fitted, name, None) for name in ("classes_", "feature_names_in_"))
     for rows, kind, name, column in sorted(columns_of(given), key=lambda found: found[1]):
-        n = rows_of(column)
+        n = count_rows(column)
         other, wanted = first.setdefault(rows, (name, n))
         if error and KINDS[kind] == "X":
             check_form(column, name, names, str(error))

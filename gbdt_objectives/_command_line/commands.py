@@ -22,7 +22,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options, probabilities
 from gbdt_objectives._command_line.files import InputError
 from gbdt_objectives._command_line.options import Commands, option
-from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, tell, told
+from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, say, told
 
 MOST_METRICS = 7  # side by side
 SAVED = {
@@ -61,7 +61,7 @@ def thresholds(o: SimpleNamespace) -> None:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
     files.check_ending(o.output, "JSON, not a table", ".json")
-    table = options.read(o)
+    table = options.read_options(o)
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
     s = files.numbers(table, "--score", o.score)
@@ -70,7 +70,7 @@ def thresholds(o: SimpleNamespace) -> None:
         classifier, report = limited(table, o, y, s, order, g)
         typed = [f"{report['thresholds'].item():.9g}"]  # with the same alerts
         columns = {"rows": report["rows"], "threshold": typed, **report["in_sample"]}
-        tell(report, columns_as_text(columns), o.style)
+        say(report, columns_as_text(columns), o.style)
         save(classifier, o.output)
         return
     if o.confidence_level is not None:
@@ -91,7 +91,7 @@ def thresholds(o: SimpleNamespace) -> None:
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
             sample_weight=w, groups=g, random_state=o.random_state,
         ).interval  # fmt: skip
-    tell(report, report_as_text(report, found, o.cv), o.style)
+    say(report, report_as_text(report, found, o.cv), o.style)
     save(classifier, o.output)
 
 
@@ -208,7 +208,7 @@ def kappa(o: SimpleNamespace) -> None:
     """
     if (o.y_pred is None) == (o.score is None) or (o.score is None) != (o.thresholds is None):
         raise InputError("give either --prediction, or --score and --thresholds together")
-    table = options.read(o)
+    table = options.read_options(o)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
         classifier = read_saved(o.thresholds, ("ThresholdClassifier",))
@@ -229,7 +229,7 @@ def kappa(o: SimpleNamespace) -> None:
     text = columns_as_text(values)
     if len(values) > MOST_METRICS:
         text = columns_as_text({"metric": list(values), "value": list(values.values())})
-    tell({"rows": table.rows, **values}, text, o.style)
+    say({"rows": table.rows, **values}, text, o.style)
 
 
 class Given:
@@ -267,7 +267,7 @@ def report(o: SimpleNamespace) -> None:
     """
     if not o.output.endswith(".html"):
         raise InputError(f"--output {o.output} must be a page: give a name that ends in .html")
-    table = options.read(o)
+    table = options.read_options(o)
     known: dict[str, Any]
     if o.thresholds is None:
         model, y = Given(), options.labels_01(table, o)

@@ -93,7 +93,7 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
     found = np.empty(len(column))
     for row, value in enumerate(column):
         try:
-            found[row] = number(value)
+            found[row] = parse_number(value)
         except (TypeError, ValueError):
             if re.fullmatch(r"[-+]?[\d.]*([,'\s][\d.]+)+", str(value)):
                 hint = "decimal commas are not read, write a decimal point, and thousands closed up"
@@ -103,7 +103,7 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
     return found
 
 
-def number(text: Any, kind: type = float) -> Any:
+def parse_number(text: Any, kind: type = float) -> Any:
     """A number as files hold it: Python would also read 1_0 as 10, and the digits of any script."""
     if isinstance(text, str) and ("_" in text or not text.isascii()):
         raise ValueError(f"found {text!r}")
@@ -127,7 +127,7 @@ def read_labels(text: str | None) -> list[Any] | None:
     words = [word.strip() for word in next(csv.reader([text]), [])]
     for kind in (int, float):
         with suppress(ValueError):
-            return [number(word, kind) for word in words]
+            return [parse_number(word, kind) for word in words]
     return words
 
 

@@ -239,7 +239,7 @@ NEW_COLUMN = options_of(
 )
 
 
-def read(o: SimpleNamespace, *, others: bool = False) -> Table:
+def read_options(o: SimpleNamespace, *, others: bool = False) -> Table:
     """The columns that the options name, of those that are given, and on request the others."""
     if "keep_rate" in vars(o) and o.negative_keep_rate is not None:
         if o.keep_rate is not None:
@@ -368,7 +368,7 @@ def read_shift(o: SimpleNamespace) -> Any:
 def read_with_others(o: SimpleNamespace) -> Table:
     """The score, and the columns that are to be copied."""
     files.check_ending(o.output, "CSV", *files.TABLES)
-    table = read(o, others=not o.keep)
+    table = read_options(o, others=not o.keep)
     if o.column in (o.keep or table.names):
         raise InputError(f"--column {o.column} is in {o.file} already: give another name")
     return table

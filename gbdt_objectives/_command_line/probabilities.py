@@ -52,7 +52,7 @@ def sample(o: SimpleNamespace) -> None:
       python -m gbdt_objectives sample test.csv --label y --negative-keep-rate 0.1 -o kept.csv
     """
     files.check_ending(o.output, "CSV", *files.TABLES)
-    table = options.read(o, others=not o.keep)
+    table = options.read_options(o, others=not o.keep)
     y = options.labels_01(table, o)
     if o.key is None:
         rows = go.negative_downsample(y, o.negative_keep_rate, random_state=o.random_state)
@@ -68,7 +68,7 @@ def sample(o: SimpleNamespace) -> None:
         "label": [0, 1], "rows": [str(len(y) - events), str(events)],
         "kept": [str(len(kept) - events), str(events)], "rate": [f"{rate:.6g}", "1"],
     })  # fmt: skip
-    reports.tell(report, text, o.style)
+    reports.say(report, text, o.style)
     reports.told(o.output, f"{len(kept)} rows")
 
 
@@ -95,7 +95,7 @@ def shift(o: SimpleNamespace) -> None:
     files.write_model(go.shift_intercept(files.read_model(o.model), **known), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
-    reports.tell(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
+    reports.say(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
     reports.told(o.output, "the corrected model")
 
 
@@ -153,7 +153,7 @@ def calibrate(o: SimpleNamespace) -> None:
             "one, for instance --method spline"
         )
     _checks.generator(o.random_state)
-    table = options.read(o)
+    table = options.read_options(o)
     rows = options.read_rows(table, o)
     reports.doing(f"fitting the map to {table.rows} rows")
     calibrator, log_loss = fit_map(o, rows)
@@ -169,7 +169,7 @@ def calibrate(o: SimpleNamespace) -> None:
         text += [reports.columns_as_text(losses), ""]
     measures = {name: list(of.values()) for name, of in quality.items()}
     text.append(reports.columns_as_text({"": list(quality["calibrated"]), **measures}))
-    reports.tell(report, "\n".join(text), o.style)
+    reports.say(report, "\n".join(text), o.style)
     reports.save(calibrator, o.output)
 
 
@@ -251,7 +251,7 @@ def calibration(o: SimpleNamespace) -> None:
             "one report of a hundred"
         )
     _checks.generator(o.random_state)
-    table = options.read(o)
+    table = options.read_options(o)
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
     rows = rows._replace(counts=options.read_counts(table, o))
     reports.doing(f"testing {table.rows} rows")
@@ -259,7 +259,7 @@ def calibration(o: SimpleNamespace) -> None:
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
-    reports.tell(report, report_as_text(report), o.style)
+    reports.say(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
         more = len(alarms) - 1

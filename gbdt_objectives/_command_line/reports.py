@@ -16,7 +16,7 @@ WIDTH = 80  # columns of a terminal
 LONGEST, SHORTEST = 30, 8  # characters of a word in a table
 
 
-def tell(report: Mapping[str, Any], text: str, style: str) -> None:
+def say(report: Mapping[str, Any], text: str, style: str) -> None:
     click.echo(as_json(report) if style == "json" else text)
 
 
@@ -49,7 +49,7 @@ def word(value: Any) -> str:
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
-    from gbdt_objectives._rows.values import table
+    from gbdt_objectives._rows.values import write_table
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""
@@ -60,7 +60,7 @@ def columns_as_text(columns: Mapping[str, Any]) -> str:
             ], object)
             for name, values in arrays.items()
         }  # fmt: skip
-        lines = [line.rstrip() for line in table(least, **shortened).splitlines()]
+        lines = [line.rstrip() for line in write_table(least, **shortened).splitlines()]
         text = "\n".join(lines)
         if max(map(len, lines)) <= WIDTH:
             break

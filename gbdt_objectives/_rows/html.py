@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gbdt_objectives._checks import shown
-from gbdt_objectives._rows.values import printed_rows, table
+from gbdt_objectives._rows.values import printed_rows, write_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,7 +41,7 @@ class Table(Shown):
 
     def __repr__(self) -> str:
         title, columns = self._shown()
-        return f"{title}\n{table(**columns)}"
+        return f"{title}\n{write_table(**columns)}"
 
     def to_frame(self) -> DataFrame:
         """The table as a pandas DataFrame, with all columns, rows and digits."""

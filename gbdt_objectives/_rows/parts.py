@@ -64,4 +64,4 @@ def _of_columns(
 def check_column(name: str, column: Any) -> None:
     """Raise for a Dask collection that is no single column, or of unknown categories."""
     if is_dask(column):
-        load(PARTITIONS).check_column(name, column, {name: column})
+        load(PARTITIONS).check_dask_column(name, column, {name: column})

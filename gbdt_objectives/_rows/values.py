@@ -120,7 +120,7 @@ class RowValues:
         return type(self)(self.values[at], None if self.index is None else self.index[at])
 
 
-def table(least: int = 8, /, **columns: Array) -> str:
+def write_table(least: int = 8, /, **columns: Array) -> str:
     """Columns of words, and of numbers in four digits, under their names, at least so wide."""
     n = len(next(iter(columns.values())))
     shown = printed_rows(n)

@@ -183,10 +183,10 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
 def all_gather(values: ArrayLike) -> Array:
     """The float64 ``values`` (k,) of every worker, as (workers, k)."""
     own = np.asarray(values, np.float64)
-    return own[np.newaxis] if _here.call is None else all_sum(_table(own))
+    return own[np.newaxis] if _here.call is None else all_sum(_flatten(own))
 
 
-def _table(own: Array) -> Array:
+def _flatten(own: Array) -> Array:
     """A row for each worker, of zeros but for its own."""
     from xgboost import collective
 
@@ -291,7 +291,7 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     """The text of each worker; nothing where a user's ``reduce`` cannot tell who is who."""
     if reduce is not _collective_sum:
         return []
-    return _read_text(reduce(_table(_as_bytes(text)).ravel()).reshape(-1, TEXT))
+    return _read_text(reduce(_flatten(_as_bytes(text)).ravel()).reshape(-1, TEXT))
 
 
 def _collective_sum(values: Array) -> Array:

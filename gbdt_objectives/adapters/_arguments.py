@@ -184,7 +184,7 @@ def check_is_metric(metric: object) -> None:
         )
 
 
-def several(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """What may be given alone, in a list or as None, as a list."""
     if value is None:
         return []

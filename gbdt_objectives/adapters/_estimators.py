@@ -91,7 +91,7 @@ class Fitting:
         self.columns = column_names(self.given["X"])
         change_sets(self.given, lambda X, y: (
             self.arrange(self.columns, X, "X of an evaluation set"),
-            flat_labels(y) if own is None else whole_numbers(flat_labels(y)),
+            flat_labels(y) if own is None else unwrap_integers(flat_labels(y)),
         ))  # fmt: skip
         asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
         every = asked if isinstance(asked, list | tuple | set) else [asked]
@@ -434,7 +434,7 @@ def change_sets(given: dict[str, Any], change: Callable[[Any, Any], tuple[Any, A
         given["eval_set"] = type(sets)(each)
 
 
-def whole_numbers(y: Any) -> Any:
+def unwrap_integers(y: Any) -> Any:
     """Labels of dtype object that are integers, as integers; any others as they are."""
     if getattr(getattr(y, "dtype", None), "kind", None) != "O":
         return y
@@ -465,7 +465,7 @@ def read_arguments(
         )
     if not hasattr(given["X"], "get_label"):  # as CatBoost's data sets have
         _checks.is_given(fit.__self__, given.get("y"))  # type: ignore[arg-type]
-    given["y"] = whole_numbers(given.get("y"))
+    given["y"] = unwrap_integers(given.get("y"))
     return objective.with_rows(rows) if rows else objective, given
 
 

@@ -169,7 +169,7 @@ def read_probabilities(key: str, values: object) -> Array:
     return found
 
 
-def read_prior(key: str, prior: Any) -> Any:
+def read_smoothing_prior(key: str, prior: Any) -> Any:
     if prior is not None and not isinstance(prior, str):
         prior = _json.read_numbers(key, prior).tolist()
     resolve_prior(prior, np.ones(2))
@@ -228,7 +228,7 @@ class ROCConvexHullCalibrator(Calibrator):
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "m": read_not_negative, "prior": read_prior, "monotone": _json.read_flag,
+        "m": read_not_negative, "prior": read_smoothing_prior, "monotone": _json.read_flag,
         "scores": read_rising, "probabilities": read_probabilities,
     }  # fmt: skip
 

@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, distinct_groups, number_values
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
-from gbdt_objectives._rows.values import table
+from gbdt_objectives._rows.values import write_table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import find_segment_ends
 
@@ -46,7 +46,7 @@ class CalibrationRefinement(Table):
     uncertainty: float
 
     def __str__(self) -> str:
-        return table(**self._columns())
+        return write_table(**self._columns())
 
     def _columns(self) -> dict[str, Array]:
         names = ["total", *vars(self), "miscalibration", "discrimination"]

@@ -23,7 +23,7 @@ from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows
 
 
-def read_labels(key: str, labels: Any) -> Any:
+def read_class_labels(key: str, labels: Any) -> Any:
     if labels is None:
         return None
     kinds = {type(label) for label in labels} if isinstance(labels, list) else {None}
@@ -88,7 +88,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     _takes_columns = True
     _saved: ClassVar = {
-        "bias": _json.read_flag, "labels": read_labels,
+        "bias": _json.read_flag, "labels": read_class_labels,
         "temperature": _json.read_number, "biases": _json.read_numbers,
     }  # fmt: skip
 
@@ -119,7 +119,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         """
         _checks.is_given(self, y)
         bias = _checks.flag("bias", self.bias)
-        p = check_columns(probability)
+        p = check_class_columns(probability)
         order = _rows.column_classes(self.labels, p)
         if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
             raise TypeError(
@@ -128,7 +128,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             )
         position = _checks.positions("y", y, order).astype(np.int64)
         rows = _rows.weigh_rows(position, p, sample_weight, "probability")
-        check_labels(rows.y, rows.p, order, bias)
+        check_class_labels(rows.y, rows.p, order, bias)
         offset = class_offset(negative_keep_rate, keep_rate, class_keep_rates, rows, order)
         with np.errstate(divide="ignore"):
             z = np.log(rows.p)
@@ -155,7 +155,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         ``probability`` has a column per class, in the order that ``fit`` saw.
         """
         check_is_fitted(self)
-        p = check_columns(probability)
+        p = check_class_columns(probability)
         if p.shape[1] != len(self.bias_):
             raise ValueError(
                 f"probability has {p.shape[1]} columns, but fit saw {len(self.bias_)}: pass a "
@@ -190,7 +190,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         return tags
 
 
-def check_columns(probability: ArrayLike) -> Array:
+def check_class_columns(probability: ArrayLike) -> Array:
     if hasattr(probability, "toarray"):
         raise TypeError("probability is a sparse matrix: pass a dense array, probability.toarray()")
     if np.ndim(probability) != 2 or np.shape(probability)[1] < 2:
@@ -201,7 +201,7 @@ def check_columns(probability: ArrayLike) -> Array:
     return _checks.probabilities("probability", probability)
 
 
-def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
+def check_class_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
     """Raise unless there are several labels, none of which had the probability 0."""
     weight = np.bincount(y, minlength=len(order))
     if (weight > 0).sum() == 1:

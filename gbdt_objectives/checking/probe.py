@@ -265,7 +265,7 @@ def make_probe(
         obj = obj.take(np.resize(order, ROWS))
     elif ours:
         obj.check_rows(ROWS, "y_true")
-    weights = _weights(sample_weight)
+    weights = _read_weights(sample_weight)
     low, high, tails = _margins(obj, margins, labels, K)
     f = rng.uniform(low, high, (ROWS,) if K is None else (ROWS, K))
     form, takes_weights = (None, True) if ours else as_sklearn(obj, api, y, f)
@@ -309,7 +309,7 @@ def _columns(obj: Any, n_classes: int | None) -> int | None:
     return int(obj.outputs)
 
 
-def _weights(sample_weight: ArrayLike | None) -> Array:
+def _read_weights(sample_weight: ArrayLike | None) -> Array:
     """What weights are drawn from."""
     if sample_weight is None:
         return np.array([1.0, 2.0, 3.0])

@@ -58,7 +58,7 @@ def _computed(objective: Objective, rows: Rows) -> Found:
     return total / n, compute(loss, rows, FLOAT64)[0], np.array(loss.intercept, np.float64)
 
 
-class Asked(BaseException):
+class Question(BaseException):
     """Raised for a sum that is not known yet, of which ``own`` is this worker's part; no Exception,
     so that a loss that handles its own errors does not handle it."""
 
@@ -81,7 +81,7 @@ class RowsOfWorker(Rows):
     def _said_by_all(self, own: Any) -> Array:
         said = next(self.known, None)
         if said is None:
-            raise Asked(np.asarray(own, np.float64))
+            raise Question(np.asarray(own, np.float64))
         return said
 
 
@@ -97,7 +97,7 @@ def _of_two(probe: Probe) -> list[Found]:
                 of_worker = RowsOfWorker(**vars(rows), known=iter(known))
                 try:
                     found.append(_computed(objective, of_worker))
-                except Asked as more:
+                except Question as more:
                     asked.append(more.own)
         if not asked:
             return found

@@ -75,7 +75,7 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
         return np.asarray(self.classes_[position])
 
 
-class Training(NamedTuple):
+class FitRows(NamedTuple):
     """The rows of fit; ``y`` is what the estimator learns, ``position`` -1 for no known class."""
 
     X: Any
@@ -95,9 +95,9 @@ class Training(NamedTuple):
 
 def read_rows(
     estimator: Any, X: Any, y: ArrayLike, groups: ArrayLike | None, classes: Array | None = None
-) -> Training:
+) -> FitRows:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
-    X, target = check_rows(estimator, X, y)
+    X, target = read_X_and_y(estimator, X, y)
     if (missing := _checks.missing(target)).any():
         found = f"found {target[missing.argmax()]} at row {missing.argmax()}"
         raise ValueError(f"Input y contains NaN: {found}, leave such rows out")
@@ -106,7 +106,7 @@ def read_rows(
     check_several_classes(classes)
     group = None if groups is None else _checks.group_numbers(groups, len(target))
     position = positions("y", target, classes).astype(np.int64)
-    return Training(X, target, None, classes, position, group)
+    return FitRows(X, target, None, classes, position, group)
 
 
 def fresh(estimator: Any) -> Any:
@@ -187,7 +187,7 @@ def check_several_classes(classes: Array, rows: str = "rows") -> None:
         )
 
 
-def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+def read_X_and_y(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
     _checks.is_given(estimator, y)
     if hasattr(X, "get_label"):  # a library's own data, such as CatBoost's Pool
@@ -195,7 +195,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
             f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
             "themselves, an array or DataFrame"
         )
-    check_table(X)
+    check_two_dimensional(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
     if target.dtype.kind == "O" and all(isinstance(value, Real) for value in target.tolist()):
@@ -221,7 +221,7 @@ def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Ar
     return consecutive_labels(values, ordinal)
 
 
-def check_table(X: Any) -> None:
+def check_two_dimensional(X: Any) -> None:
     """Refuse what no estimator takes: the first step of a pipeline may read texts, or pictures."""
     if X is None:
         raise ValueError("X is None: pass the features, of shape (n, features)")
@@ -235,7 +235,7 @@ def check_table(X: Any) -> None:
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
-    check_table(X)
+    check_two_dimensional(X)
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5, the last that XGBoost 2.1.0 works with
@@ -324,7 +324,7 @@ def read_eval_set(
     if X_given is X:
         raise ValueError("eval_set holds the training rows: pass rows that it is not trained on")
     try:
-        X_val, target = check_rows(estimator, X_given, y_given)
+        X_val, target = read_X_and_y(estimator, X_given, y_given)
         unfitted = clone(estimator)
         check_features(unfitted, X, reset=True)
         check_features(unfitted, X_val, reset=False)

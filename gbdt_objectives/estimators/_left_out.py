@@ -16,7 +16,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.estimators import _averages
-from gbdt_objectives.estimators._base import Training
+from gbdt_objectives.estimators._base import FitRows
 
 ROWS = 2_000  # most rows of a class that each bag scores, besides those for the stretch
 SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
@@ -28,7 +28,7 @@ class NotCalibrated(ValueError):
     """Why bags cannot be calibrated on the rows that they leave out, and what to do."""
 
 
-def weights(data: Training, rows: Array) -> Array:
+def weights(data: FitRows, rows: Array) -> Array:
     """Weights in units of their mean: calibrators read them as counts of rows."""
     return np.ones(len(rows)) if data.w is None else data.w[rows] / data.w.mean()
 
@@ -40,8 +40,8 @@ def pools(pool: Array, whole: Array, bags: int, rng: Any) -> Iterator[Array]:
     return (pool[fold != b] for b in range(bags))
 
 
-def fit(
-    bags: Sequence[Callable[[Any], Array]], samples: Sequence[Array], data: Training, pool: Array,
+def fit_left_out(
+    bags: Sequence[Callable[[Any], Array]], samples: Sequence[Array], data: FitRows, pool: Array,
     thinned: int, seeds: Sequence[int],
 ) -> dict[str, Any]:  # fmt: skip
     """The calibrator of the stretched mean of the bags' log-odds, its stretch and its center.
@@ -49,7 +49,7 @@ def fit(
     the pool; ``thinned`` is the label, of 0 and 1, that they have fewer of."""
     counting = pool if data.w is None else pool[data.w[pool] > 0]
     rng = np.random.default_rng(seeds[0])
-    common = some(counting[data.y[counting] == thinned], SHARED, rng)
+    common = draw_some(counting[data.y[counting] == thinned], SHARED, rng)
     z = np.full((len(common), len(bags)), np.nan)
     found = list[tuple[Array, Array]]()
     for b, (predict, sample, seed) in enumerate(zip(bags, samples, seeds, strict=True)):
@@ -58,7 +58,7 @@ def fit(
         shared = ~seen[common]
         seen[common] = True  # they come first
         others, rng = counting[~seen[counting]], np.random.default_rng(seed)
-        own = [some(others[data.y[others] == label], ROWS, rng) for label in (0, 1)]
+        own = [draw_some(others[data.y[others] == label], ROWS, rng) for label in (0, 1)]
         rows = np.concatenate([common[shared], *own])
         p = predict(_safe_indexing(data.X, rows))
         if not p.all():
@@ -79,11 +79,11 @@ def fit(
     return {"calibrator_": calibrator, "stretch_": stretch, "center_": _averages.find_center(p, w)}
 
 
-def some(rows: Array, most: int, rng: np.random.Generator) -> Array:
+def draw_some(rows: Array, most: int, rng: np.random.Generator) -> Array:
     return rng.choice(rows, min(most, len(rows)), replace=False)
 
 
-def fit_pairs(rows: Array, p: Array, data: Training, pool: Array) -> tuple[Any, Array]:
+def fit_pairs(rows: Array, p: Array, data: FitRows, pool: Array) -> tuple[Any, Array]:
     """The calibrator, and the weights with which pairs stand for the population. Pairs of label 1
     get the weight of all its rows. Where those of label 0 have less than all, the calibrator is
     told the rate, which is nearer to the truth than heavy rows."""

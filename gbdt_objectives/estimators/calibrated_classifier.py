@@ -177,7 +177,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
 
-    def _train(self, rows: _base.Training, val: Data | None) -> tuple[dict[str, Any], Array, Any]:
+    def _train(self, rows: _base.FitRows, val: Data | None) -> tuple[dict[str, Any], Array, Any]:
         """The attributes that hold models, scores of the calibrator's rows, and those held out."""
         columns = len(rows.classes) > 2 or takes_columns(self.calibrator)
         prefit = isinstance(self.cv, str)
@@ -209,7 +209,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         """The calibrator, fitted on rows that were held out, and what "auto" chose it from."""
         if self.calibrator is None:
             return {"calibrator_": calibrator_choice.fit_default(*rows, **rates)}
-        choice = None if self._is_named else choose(*rows, group, rates)
+        choice = None if self._is_named else choose_by_folds(*rows, group, rates)
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
         calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
         compared = {} if choice is None else {"comparison_": choice}
@@ -272,7 +272,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
 
     def _fit_folds(
-        self, rows: _base.Training, splits: list[Split], held: Array
+        self, rows: _base.FitRows, splits: list[Split], held: Array
     ) -> tuple[dict[str, Any], Array]:
         """The attributes of an average, if any; probabilities of held-out rows, else NaN."""
         w, n = rows.w, len(rows.y)
@@ -319,7 +319,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         return tags
 
 
-def choose(
+def choose_by_folds(
     score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
 ) -> calibrator_choice.CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""

@@ -21,7 +21,7 @@ from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.estimators import _averages, _base, _left_out, _wrapped
-from gbdt_objectives.estimators._base import Training, last_split
+from gbdt_objectives.estimators._base import FitRows, last_split
 from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
@@ -195,7 +195,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
             tolerated = [_left_out.NotCalibrated] if self.calibrate == "auto" else []
             with suppress(*tolerated):
-                found |= _left_out.fit(bags, samples, rows, pool, thinned, seeds)
+                found |= _left_out.fit_left_out(bags, samples, rows, pool, thinned, seeds)
         _base.keep(self, rows.X, found)
         return self
 
@@ -226,13 +226,13 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             _wrapped.check_correctable(self.estimator)
             _base.check_learns(self.estimator)
         if self.correction == "offset":
-            check_offset(self.estimator)
+            check_takes_offset(self.estimator)
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 f"correction='weight' needs sample_weight, but {type(self.estimator).__name__} "
                 "does not accept it: pass correction='prior', or make this a pipeline's last step"
             )
-        check_early_stopping(self.estimator, self.correction)
+        check_stops_on_rows(self.estimator, self.correction)
         _checks.choice("average", self.average, AVERAGES)
         if isinstance(self.cv, numbers.Integral | str):
             raise TypeError(
@@ -244,7 +244,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     def _read_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Training:
+    ) -> FitRows:
         """The rows, whose class positions are learnt."""
         rows = _base.read_rows(self, X, y, groups)
         classes = rows.classes.tolist()
@@ -260,7 +260,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
 
-    def _calibrates(self, rows: Training, rates: Mapping[Any, float]) -> bool:
+    def _calibrates(self, rows: FitRows, rates: Mapping[Any, float]) -> bool:
         """Whether bags are calibrated; raises where they were to be, and cannot."""
         wanted = _checks.flag_or_auto("calibrate", self.calibrate)
         if wanted is False:
@@ -287,7 +287,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             raise ValueError(f"calibrate=True needs {missing}")
         return missing is None
 
-    def _rates(self, rows: Training) -> dict[Any, float]:
+    def _rates(self, rows: FitRows) -> dict[Any, float]:
         """The rate of each class, in their order."""
         given, labels, count = self.negative_keep_rate, rows.classes.tolist(), np.bincount(rows.y)
         if isinstance(given, Mapping):
@@ -330,7 +330,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             other = next(name for name in given if name != "eval_set")
             raise ValueError(f"eval_set and {other} both say which rows to stop on: leave one out")
 
-    def _hold_out(self, rows: Training) -> tuple[Array, Data]:
+    def _hold_out(self, rows: FitRows) -> tuple[Array, Data]:
         """The rows that ``cv`` trains on, and those that it holds out."""
         pool, held = last_split(rows.y, self.cv, rows.group)
         missing = np.setdiff1d(rows.y, rows.y[pool])
@@ -344,7 +344,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         return pool, held_out
 
     def _fit_bag(
-        self, rows: Training, held_out: Data | None, sample: Array, kept: Array, seed: int
+        self, rows: FitRows, held_out: Data | None, sample: Array, kept: Array, seed: int
     ) -> Any:
         model = _base.fresh(self.estimator)
         unset = [name for name, value in model.get_params().items() if value is None]
@@ -367,7 +367,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         return tags
 
 
-def check_early_stopping(estimator: Any, correction: str | None) -> None:
+def check_stops_on_rows(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
     library = library_in_role(estimator, "Classifier")
     if library is None or _wrapped.find_stopping_rounds(estimator) is None:
@@ -385,7 +385,7 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
     _wrapped.check_best_round(parameters)
 
 
-def check_offset(estimator: Any) -> None:
+def check_takes_offset(estimator: Any) -> None:
     library = library_in_role(estimator, "Classifier")
     if library is None:
         raise ValueError(
@@ -432,7 +432,7 @@ def _shift(kept: Array) -> Any:
     return log_odds_shift(class_keep_rates=kept)
 
 
-def _measure_rates(rows: Training, pool: Array, sample: Array) -> Array:
+def _measure_rates(rows: FitRows, pool: Array, sample: Array) -> Array:
     """The fraction of each class's rows in the pool, or of their weight, that is in the sample."""
     full = np.bincount(rows.y[pool], _base.take(rows.w, pool))
     kept = np.bincount(rows.y[sample], _base.take(rows.w, sample), minlength=len(full))

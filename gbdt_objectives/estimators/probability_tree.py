@@ -214,7 +214,7 @@ class ProbabilityEstimationTree(_base.ProbabilityClassifier):
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
-        X, target = _base.check_rows(self, X, y)
+        X, target = _base.read_X_and_y(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight

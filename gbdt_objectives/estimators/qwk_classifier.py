@@ -26,7 +26,7 @@ from gbdt_objectives._checks.folds import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _averages, _base, _in_step, _members, _wrapped
-from gbdt_objectives.estimators._base import Training, held_out_equally_often
+from gbdt_objectives.estimators._base import FitRows, held_out_equally_often
 from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.estimators._wrapped import Data, last_step
@@ -281,9 +281,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_rows(
         self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, groups: Any, target: Any
-    ) -> tuple[Members, Training]:
+    ) -> tuple[Members, FitRows]:
         """The rows, and the regressors without the class_weight that is in the rows' weights."""
-        X, given = _base.check_rows(self, X, y)
+        X, given = _base.read_X_and_y(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
@@ -298,9 +298,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if segment is not None:
             read_segments(segment, len(given), "the labels")
         group = None if groups is None else group_numbers(groups, len(goal))
-        return members, Training(X, goal, w, classes, position, group)
+        return members, FitRows(X, goal, w, classes, position, group)
 
-    def _read_splits(self, rows: Training) -> tuple[list[Split], int]:
+    def _read_splits(self, rows: FitRows) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""
         how = self.cv, rows.group, self.random_state
         splits, times = held_out_equally_often(rows.position, *how)
@@ -387,7 +387,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
-        self, members: Members, stops: Sequence[bool], rows: Training, splits: Sequence[Split],
+        self, members: Members, stops: Sequence[bool], rows: FitRows, splits: Sequence[Split],
         times: int, held: Array,
     ) -> Folds:  # fmt: skip
         """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
@@ -414,7 +414,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return Folds(models, oof, np.concatenate(some), np.concatenate(scores))
 
     def _fit_models(
-        self, members: Members, stops: Sequence[bool], rows: Training, folds: Folds
+        self, members: Members, stops: Sequence[bool], rows: FitRows, folds: Folds
     ) -> dict[str, Any]:
         """The attributes that hold models, and what is known of each regressor."""
         several, found = isinstance(self.estimator, list), dict[str, Any]()
@@ -460,7 +460,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         return cuts
 
     def _fit_fold(
-        self, members: Members, rows: Training, split: Split, some: Array,
+        self, members: Members, rows: FitRows, split: Split, some: Array,
         stops: Sequence[Stop | None],
     ) -> tuple[list[Any], Array, Array]:  # fmt: skip
         """The fold's models, their scores of the rows held out, and of some rows."""

@@ -20,7 +20,7 @@ from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, op
 from gbdt_objectives.thresholds.methods import MetricArgument
 
 
-def read_metric(key: str, value: object) -> str:
+def read_metric_name(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key} must be a name, found {shown(value)}")
     threshold_metric(value)
@@ -138,7 +138,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, _json.SavedAsJSON, BaseEsti
 
     # target_prior, constraints, rates and levels matter to fit only, and are not saved
     _saved: ClassVar = {
-        "method": _json.read_one_of(*methods.METHODS), "metric": read_metric,
+        "method": _json.read_one_of(*methods.METHODS), "metric": read_metric_name,
         "labels_given": _json.read_flag, **Thresholds._saved,
     }  # fmt: skip
     _left_out: ClassVar = Thresholds._left_out

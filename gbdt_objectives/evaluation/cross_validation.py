@@ -82,7 +82,7 @@ class ThresholdCrossValidation(Table):
         for i, method in enumerate(self.methods):
             mean = f"{self.fold_score[i].mean():.4g} +- {self.spread[i]:.2g}"
             score, in_sample = f"{self.score[i]:.4g}", f"{self.in_sample_score[i]:.4g}"
-            rows.append((method, score, mean, in_sample, _listed(self.thresholds[i], 40)))
+            rows.append((method, score, mean, in_sample, _list_numbers(self.thresholds[i], 40)))
         return "\n".join(f"{a:<11}  {b:>9}  {c:>20}  {d:>9}  {e}" for a, b, c, d, e in rows)
 
     def _shown(self) -> tuple[str, dict[str, Any]]:
@@ -97,7 +97,7 @@ class ThresholdCrossValidation(Table):
         }  # fmt: skip
 
 
-def _listed(numbers: Array, width: int) -> str:
+def _list_numbers(numbers: Array, width: int) -> str:
     text = " ".join(f"{x:.4g}" for x in numbers)
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 

@@ -259,7 +259,7 @@ def compare_performance(
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _Design:
     """What is judged, checked: y as given, its positions, folds (R, n), and the unit of a row."""
 
     X: Any
@@ -288,7 +288,7 @@ def _read(
     estimator: Any, X: Any, y: Any, metric: MetricArgument, cv: int, n_repeats: int,
     labels: ArrayLike | None, sample_weight: ArrayLike | None, groups: ArrayLike | None,
     random_state: RandomState,
-) -> _Rows:  # fmt: skip
+) -> _Design:  # fmt: skip
     target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
         found = f"cv must be a number of folds, found {shown(cv)}"
@@ -296,7 +296,7 @@ def _read(
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
     rng = _checks.generator(random_state)
-    X, values = _base.check_rows(estimator, X, y)
+    X, values = _base.read_X_and_y(estimator, X, y)
     order = methods.resolve_labels(labels, target)
     rank = getattr(target, "is_ordinal", False)
     classes = _base.ordered_classes(y, values, rank) if order is None else check_order(order, rank)
@@ -315,7 +315,7 @@ def _read(
     weight, target = np.ones(n) if w is None else w, methods.of_labels(target, classes)
     if not isinstance(target, ClassMetric):
         methods.check_direction(target, classes[position], weight)
-    return _Rows(X, given, position, classes, weight, w is not None, group, unit, fold, target)
+    return _Design(X, given, position, classes, weight, w is not None, group, unit, fold, target)
 
 
 def _draw_folds(
@@ -339,7 +339,7 @@ def _draw_folds(
 
 
 def _judge(
-    estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool | int
+    estimators: Sequence[tuple[str, Any]], rows: _Design, n_jobs: int | None, verbose: bool | int
 ) -> list[_Judged]:
     for name, estimator in estimators:
         if isinstance(estimator, type) or not all(
@@ -359,7 +359,7 @@ def _judge(
     return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
 
 
-def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[Array, Array]:
+def _held_out_classes(name: str, estimator: Any, rows: _Design, r: int) -> tuple[Array, Array]:
     """Positions in a repeat without the row's fold, (n,), and without fold k too, (K, n), or -1."""
     fold = rows.fold[r]
     K = int(fold.max()) + 1
@@ -378,7 +378,7 @@ def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[A
     return outer, inner
 
 
-def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: Array) -> Array:
+def _fit_and_predict(name: str, estimator: Any, rows: _Design, train: Array, out: Array) -> Array:
     present = rows.classes[np.unique(rows.position[train])]
     if len(present) < 2:
         raise ValueError(
@@ -401,7 +401,7 @@ def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: 
         ) from error
 
 
-def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
+def _losses(rows: _Design, found: Sequence[tuple[Array, Array]]) -> _Judged:
     """The metric as a mean over rows, and its values."""
     outer = np.stack([o for o, _ in found])
     inner = np.stack([i for _, i in found])
@@ -465,7 +465,7 @@ def nested_error(
     return float(np.sqrt(np.clip(square, naive, K * naive))), float(np.sqrt(naive)), float(bias)
 
 
-def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
+def _summary(rows: _Design, judged: _Judged, level: float) -> PerformanceEstimate:
     error, naive, bias = nested_error(judged.outer, judged.inner, rows.fold, rows.w, rows.unit)
     estimate = float(judged.score.mean())
     return PerformanceEstimate(

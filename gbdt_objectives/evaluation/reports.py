@@ -165,7 +165,7 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     of_one_score = isinstance(model, ThresholdClassifier)
     score = _checks.one_score(X) if of_one_score else model.predict_score(X)
     labels, cuts = model.classes_, model.thresholds_
-    true, w = _read(y, labels, len(score), sample_weight)
+    true, w = _read_y(y, labels, len(score), sample_weight)
     predicted = positions("the prediction", cuts.apply(score), labels).astype(np.int64)
     unit = np.arange(len(true)) if groups is None else group_numbers(groups, len(true))
     K = len(labels)
@@ -175,7 +175,7 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     counts = w > 0
     of_group = _checks.check_groups("groups", unit[counts])
     of_row = true[counts], predicted[counts], w[counts], of_group
-    found = [_limits(partial(metric_of_counts, m, labels), C, *of_row) for m in judged.values()]
+    found = [_bounds(partial(metric_of_counts, m, labels), C, *of_row) for m in judged.values()]
     value, low, high = zip(*found, strict=True)
     names, drawn = list(map(str, labels)), ThresholdDisplay.from_predictions
     return [
@@ -202,7 +202,7 @@ def _ordinal(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> lis
     ]  # fmt: skip
 
 
-def _limits(
+def _bounds(
     value: Callable[[Array], float], C: Array, true: Array, predicted: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
     """A metric of the counts, and its limits: none where every row is right, as V is 0 there."""
@@ -235,7 +235,7 @@ def _probability(
     labels = np.arange(2) if labels is None else np.asarray(labels)
     copies = _checks.counts("counts", counts, len(p))
     copies = np.ones(len(p), np.int64) if copies is None else copies
-    true, w = _read(y, labels, len(p), sample_weight, copies)
+    true, w = _read_y(y, labels, len(p), sample_weight, copies)
     rows, p = copies * (w > 0), p[:, 1]
     given = [name for name, rate in rates.items() if rate is not None]
     if given:
@@ -294,7 +294,7 @@ def _ratio_columns(found: SegmentRatios) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def _read(y: Any, labels: Array, n: int, sample_weight: Any, c: Any = 1) -> tuple[Array, Array]:
+def _read_y(y: Any, labels: Array, n: int, sample_weight: Any, c: Any = 1) -> tuple[Array, Array]:
     """Positions of the classes, and weights, of rows of two classes at least."""
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)

@@ -256,11 +256,11 @@ class Seat:
         return (type(error) if known else RuntimeError)(text)
 
 
-class _Here(threading.local):
+class _AtWorker(threading.local):
     seat: Seat | None = None
 
 
-_here = _Here()
+_here = _AtWorker()
 
 
 class Join:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import from_zero
-from gbdt_objectives._rows.values import freeze, table
+from gbdt_objectives._rows.values import freeze, write_table
 from gbdt_objectives._steps import json as _json
 
 ROUNDING = 1e-12
@@ -110,7 +110,7 @@ class DelayDistribution(_json.SavedAsJSON):
         return cls(**data)
 
     def __repr__(self) -> str:
-        columns = table(
+        columns = write_table(
             delay=self.delay, probability=self.probability, standard_error=self.standard_error
         )
         return f"DelayDistribution: {len(self.delay)} delays, horizon {self.horizon:g}\n{columns}"

@@ -20,7 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, column_names, shown
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._registry import load
-from gbdt_objectives._rows.values import table
+from gbdt_objectives._rows.values import write_table
 from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
@@ -83,7 +83,7 @@ class SegmentRepair:
             found = f"{self.n_trees} trees on {features}, and a shift of {self.shift:+.2g}"
         gain = f"gain {self.gain:.2g} +- {self.standard_error:.2g}"
         names, losses = np.array([*self.log_loss]), np.array([*self.log_loss.values()])
-        return f"SegmentRepair: {found} ({gain})\n{table(model=names, log_loss=losses)}"
+        return f"SegmentRepair: {found} ({gain})\n{write_table(model=names, log_loss=losses)}"
 
 
 def repair_segments(

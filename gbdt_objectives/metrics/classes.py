@@ -274,7 +274,7 @@ class Youden(MacroRecall):
     name: ClassVar[str] = "youden"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        check_two_classes(self.name, class_weight)
+        check_is_binary(self.name, class_weight)
         F, G = super().ratio_costs(class_weight)
         return F, G if class_weight.all() else np.zeros_like(G)  # a rate of no rows is 0/0
 
@@ -320,7 +320,7 @@ class FBeta(RatioMetric):
     beta: float
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        check_two_classes(f"f_beta_metric({self.beta:g})", class_weight)
+        check_is_binary(f"f_beta_metric({self.beta:g})", class_weight)
         b2 = self.beta**2
         return np.array([[0.0, 1.0], [b2, 0.0]]), np.array([[0.0, 1.0], [b2, 1 + b2]])
 
@@ -337,7 +337,7 @@ class RowShare(RatioMetric):
         return self.name in ("precision", "recall")
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        check_two_classes(self.name, class_weight)
+        check_is_binary(self.name, class_weight)
         F, G = np.array(SHARES[self.name], np.float64)
         return F, G
 
@@ -472,7 +472,7 @@ def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
     return int(parts[:, 0].min()), int(parts[:, 1].max())
 
 
-def check_two_classes(name: str, class_weight: Array) -> None:
+def check_is_binary(name: str, class_weight: Array) -> None:
     if len(class_weight) != 2:
         raise ValueError(
             f"metric {name} is for two classes, found {len(class_weight)}: choose another metric, "

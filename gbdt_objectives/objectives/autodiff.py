@@ -22,7 +22,7 @@ from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
-from gbdt_objectives.objectives.costs import name_of
+from gbdt_objectives.objectives.costs import word_of
 from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
@@ -58,11 +58,11 @@ class LossDerivatives:
 
     @property
     def __name__(self) -> str:
-        return name_of(self.loss)
+        return word_of(self.loss)
 
     def __call__(self, y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
         value, g, *second = _evaluate(self.loss, 2 if self.hessian == "exact" else 1, y, f, w)
-        name = name_of(self.loss)
+        name = word_of(self.loss)
         if not math.isfinite(value):
             raise ValueError(
                 f"{name} is {value} at margins from {f.min():.4g} to {f.max():.4g}: write it so "
@@ -188,7 +188,7 @@ def _check_traced(loss: LossFunction, shape: tuple[int, ...], weighted: bool) ->
     """Raise unless jax can trace the loss to one number that depends on its arguments."""
     import jax
 
-    name, n = name_of(loss), shape[:1]
+    name, n = word_of(loss), shape[:1]
     shapes = [n, shape, n if weighted else None]
     y, f, w = (None if s is None else jax.ShapeDtypeStruct(s, np.float64) for s in shapes)
     try:
@@ -233,7 +233,7 @@ def _check_total(loss: LossFunction, y: Array, f: Array, w: Array | None) -> Non
         return
     if once != 0 and math.isclose(once, both, rel_tol=1e-9):
         raise ValueError(
-            f"{name_of(loss)} is {once:.6g} for these rows and for each of them twice, so a mean, "
+            f"{word_of(loss)} is {once:.6g} for these rows and for each of them twice, so a mean, "
             "not the total over the rows: gradients and hessians that shrink with the number of "
             "rows train nothing at boosters' defaults. Use .sum(), or multiply by the number of "
             "rows, which is the sum of the weights"

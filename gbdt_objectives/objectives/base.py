@@ -558,7 +558,7 @@ class BoundObjective:
         return compute(self.objective.equations, rows, FLOAT32, memory)
 
 
-def check_link(link: Link, outputs: int) -> None:
+def check_outputs_of_link(link: Link, outputs: int) -> None:
     """Raise if a row cannot have this number of margins under the link."""
     takes_several = link.takes_several
     if takes_several and outputs == 1:
@@ -589,7 +589,7 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
     check_margin_shape(objective, f)
     if y.ndim == 1:
         _checks.same_length("y_true", y, "the margins", f.shape[0])
-    rows = rows_of(objective, place, y, f, sample_weight)
+    rows = checked_rows(objective, place, y, f, sample_weight)
     check_margins(rows)
     return rows
 
@@ -597,10 +597,10 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
 def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
     """Read labels and weights, and check them."""
     place = place_for(objective, y_true, sample_weight)
-    return rows_of(objective, place, place.real_array("y_true", y_true), None, sample_weight)
+    return checked_rows(objective, place, place.real_array("y_true", y_true), None, sample_weight)
 
 
-def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
+def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
     """Rows of labels and margins that are arrays already; everything but the margins is checked."""
     loss = objective.equations
     if y.ndim != 1:

@@ -140,7 +140,7 @@ class ExpectedCost:
     def _summed(self, p: Array) -> tuple[Array, Array]:
         value, derivative = np.zeros((2, len(p)), p.dtype)
         for label, pi in zip(self.labels, self.probabilities, strict=True):
-            v, d = evaluate(self.cost, np.broadcast_to(p.dtype.type(label), p.shape), p)
+            v, d = evaluate_rows(self.cost, np.broadcast_to(p.dtype.type(label), p.shape), p)
             value += pi * v
             derivative += pi * d
         return value, derivative
@@ -192,16 +192,16 @@ class ExpectedCost:
         return np.array(candidates)
 
 
-def evaluate(function: RowFunction, y: Array, p: Array) -> tuple[Array, Array]:
+def evaluate_rows(function: RowFunction, y: Array, p: Array) -> tuple[Array, Array]:
     """Value and derivative of each row, in the precision of p; they may be p's own memory."""
     returned = function(y, p)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise TypeError(
-            f"{name_of(function)} must return a tuple (value, derivative by p), found "
+            f"{word_of(function)} must return a tuple (value, derivative by p), found "
             f"{type(returned).__name__}"
         )
     value, derivative = (
-        _per_row(f"the {part} returned by {name_of(function)}", values, p)
+        _read_per_row(f"the {part} returned by {word_of(function)}", values, p)
         for part, values in zip(("value", "derivative"), returned, strict=True)
     )
     return value, derivative
@@ -214,12 +214,12 @@ def check_finite(function: RowFunction, y: Array, p: Array, *parts: Array) -> No
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"the {part} returned by {name_of(function)} is {values[row]} at label {y[row]:g}, "
+                f"the {part} returned by {word_of(function)} is {values[row]} at label {y[row]:g}, "
                 f"prediction {p[row]:g}: it must be finite wherever margins get"
             )
 
 
-def _per_row(what: str, values: Any, p: Array) -> Array:
+def _read_per_row(what: str, values: Any, p: Array) -> Array:
     array = np.asarray(values)
     if array.shape == p.shape and array.dtype == p.dtype:
         return array
@@ -232,7 +232,7 @@ def _per_row(what: str, values: Any, p: Array) -> Array:
         return np.broadcast_to(array.astype(p.dtype, copy=False), p.shape)
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def word_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -247,8 +247,8 @@ def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -
     if isinstance(cost, MatrixCost):
         costs = cost.between(labels)
     else:
-        costs = evaluate(cost, np.repeat(labels, K), np.tile(labels, K))[0].reshape(K, K)
-        _check_costs(f"cost {name_of(cost)}", costs, labels)
+        costs = evaluate_rows(cost, np.repeat(labels, K), np.tile(labels, K))[0].reshape(K, K)
+        _check_costs(f"cost {word_of(cost)}", costs, labels)
     expected = pi @ costs
     if expected.min() <= 0:
         raise ValueError(

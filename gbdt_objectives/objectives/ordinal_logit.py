@@ -35,7 +35,7 @@ SAMPLE = 16384  # rows of each class in the sample on which the thresholds are f
 STEPS = 25  # most steps to the thresholds of least loss; only contrived data need more than ten
 
 
-class Part(NamedTuple):
+class ClassRows(NamedTuple):
     """Rows of one class: exp(margin), or the margins if one is too far, and their weights."""
 
     label: int
@@ -111,7 +111,7 @@ class OrdinalLogitLoss(Loss):
         if self.thresholds == "fixed":
             W = class_totals(rows, self.n_classes)
             present = occurring(W)
-            theta = with_absent(log_odds(W[present]), present)
+            theta = with_absent(log_odds_at(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
             exactly = replace(rows, f=rows.f.astype(np.float64), memo={})
             theta = likeliest_thresholds(exactly, self.n_classes)
@@ -179,9 +179,9 @@ class OrdinalLogitLoss(Loss):
         return np.exp(np.minimum(l - f, largest)), np.exp(np.minimum(f - u, largest))
 
 
-def place(rows: Rows) -> list[Part]:
+def place(rows: Rows) -> list[ClassRows]:
     """Sort the rows by class, stretch by stretch; their order is kept for the next margins."""
-    parts: list[Part] = []
+    parts: list[ClassRows] = []
     for k, part in enumerate(rows.stretches(rows.f.dtype)):
         if k not in rows.memo:
             classes = part.y.astype(np.uint8 if part.y.max(initial=0) < 256 else np.intp)
@@ -192,7 +192,7 @@ def place(rows: Rows) -> list[Part]:
         near = len(order) > 0 and max(-float(part.f.min()), float(part.f.max())) <= FAR
         values = (np.exp(part.f) if near else part.f).take(order)
         parts += [
-            Part(label, values[at], near, None if w is None else w[at])
+            ClassRows(label, values[at], near, None if w is None else w[at])
             for label, at in enumerate(map(slice, [0, *ends], ends))
             if at.start < at.stop
         ]
@@ -215,7 +215,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
     spare = np.empty((3, max((len(p.values) for p in (*every, *large)), default=0)), dtype)
-    theta = start(small, W, total)
+    theta = start_thresholds(small, W, total)
     for sample in (small, large):
         seen = total(weights_of(sample, len(W)))
         if (seen < W).any() and seen.min() > 0:
@@ -228,7 +228,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     return with_absent(found, present)
 
 
-def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
+def start_thresholds(parts: Sequence[ClassRows], W: Array, total: Total) -> Array:
     """A start for thresholds: f is normal, sigma((theta - mean f) / s), s^2 = 1 + pi/8 var f."""
     sums = np.zeros(3)
     for part in parts:
@@ -237,12 +237,12 @@ def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
         sums += n, weighted_sum(f, part.w), weighted_sum(f * f, part.w)
     n, first, second = total(sums)
     mean = first / n
-    theta: Array = mean + math.sqrt(1 + math.pi / 8 * max(second / n - mean**2, 0)) * log_odds(W)
+    theta: Array = mean + math.sqrt(1 + math.pi / 8 * max(second / n - mean**2, 0)) * log_odds_at(W)
     return theta
 
 
 def minimize(
-    parts: Sequence[Part], W: Array, factor: Array, theta: Array, enough: float, spare: Array,
+    parts: Sequence[ClassRows], W: Array, factor: Array, theta: Array, enough: float, spare: Array,
     total: Total,
 ) -> Array | None:  # fmt: skip
     """The thresholds of least loss, or None if not found in ``STEPS`` steps, by Chebyshev's method:
@@ -328,7 +328,7 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
     return np.asarray(found)
 
 
-def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
+def threshold_sums(parts: Sequence[ClassRows], theta: Array, spare: Array) -> Array:
     """Sums by class of w times three derivatives of softplus(l - f) by l, softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
@@ -346,15 +346,15 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
     return sums
 
 
-def renumbered(parts: Sequence[Part], present: Array) -> list[Part]:
+def renumbered(parts: Sequence[ClassRows], present: Array) -> list[ClassRows]:
     """The parts of the classes that are present, which are numbered without the others."""
     position = np.cumsum(present) - 1
     return [p._replace(label=int(position[p.label])) for p in parts if present[p.label]]
 
 
-def thin(parts: Sequence[Part], size: int) -> list[Part]:
+def thin(parts: Sequence[ClassRows], size: int) -> list[ClassRows]:
     """A sample of at least ``size`` evenly spaced rows of each class, or all of a rarer one."""
-    by_class: dict[int, list[Part]] = {}
+    by_class: dict[int, list[ClassRows]] = {}
     for part in parts:
         by_class.setdefault(part.label, []).append(part)
     sample = []
@@ -365,11 +365,11 @@ def thin(parts: Sequence[Part], size: int) -> list[Part]:
         w = None
         if own[0].w is not None:
             w = np.concatenate([part.w[::every] for part in own if part.w is not None])
-        sample.append(Part(label, values, near, w))
+        sample.append(ClassRows(label, values, near, w))
     return sample
 
 
-def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
+def weights_of(parts: Sequence[ClassRows], n_classes: int) -> Array:
     W = np.zeros(n_classes)
     for part in parts:
         W[part.label] += len(part.values) if part.w is None else part.w.sum(dtype=np.float64)
@@ -381,7 +381,7 @@ def with_absent(theta: Array, present: Array) -> Array:
     return np.asarray(np.concatenate([[-np.inf], theta, [np.inf]])[np.cumsum(present)[:-1]])
 
 
-def log_odds(W: Array) -> Array:
+def log_odds_at(W: Array) -> Array:
     """Log-odds of the classes below each threshold."""
     odds: Array = np.cumsum(W)[:-1] / np.cumsum(W[::-1])[::-1][1:]
     return np.log(odds)

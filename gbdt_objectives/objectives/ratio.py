@@ -99,7 +99,7 @@ class RatioLoss(coupled.RatioOfSums):
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
-            value, slope = costs.evaluate(function, y, p)
+            value, slope = costs.evaluate_rows(function, y, p)
             costs.check_finite(function, y, p, value, slope)
             values.append(value)
         return 1.0, *values
@@ -110,7 +110,7 @@ class RatioLoss(coupled.RatioOfSums):
         if G <= 0:
             raise ValueError(
                 f"the denominator sums to {G:g} over the rows, but must be > 0: "
-                f"{costs.name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
+                f"{costs.word_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
             )
         return n, F, G
 
@@ -118,8 +118,8 @@ class RatioLoss(coupled.RatioOfSums):
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), read_only(self.clipped(p, xp))
-        c_slope = costs.evaluate(self.numerator, y, p)[1]
-        d_slope = costs.evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
+        c_slope = costs.evaluate_rows(self.numerator, y, p)[1]
+        d_slope = costs.evaluate_rows(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G
         return (c_slope - F / G * d_slope) * factor, 1.0
 

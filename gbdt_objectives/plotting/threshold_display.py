@@ -16,7 +16,7 @@ from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
-from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
+from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, mu_var, qwk_ratio
 from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     from matplotlib import patheffects
 
     curve = rows.label_curve
-    mu, _ = moments(curve)
+    mu, _ = mu_var(curve)
     W = curve.N[-1]
     N, D = curve.N / W, (curve.S - mu * curve.N) / W
     vertices, best = isotonic_ends(curve), exact_cuts(curve)

@@ -155,7 +155,7 @@ def write(
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
-    compare(folder, plan, held, document["tolerance"])
+    compare_served(folder, plan, held, document["tolerance"])
 
 
 def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str])
             "file": files[id(part.model)], **part.library.reader(part.model),
             # the oldest version that reads the file right, where older ones misread it
             **({"since": release(part.library.name)} if part.library.misreads_newer else {}),
-            "weight": part.weight, "steps": [*map(objects.written, part.steps)],
+            "weight": part.weight, "steps": [*map(objects.written_step, part.steps)],
         }
         for part in plan.parts
     ]  # fmt: skip
@@ -297,7 +297,7 @@ def expected(model: Any, plan: Plan, rows: Any) -> dict[str, Array]:
     return found
 
 
-def compare(folder: Path, plan: Plan, held: dict[str, Array], tolerance: float) -> None:
+def compare_served(folder: Path, plan: Plan, held: dict[str, Array], tolerance: float) -> None:
     """Raise unless the folder predicts what the model does."""
     served = runpy.run_path(str(folder / "predict.py"))["Model"](folder)
     for name, value in held.items():
@@ -313,7 +313,7 @@ def compare(folder: Path, plan: Plan, held: dict[str, Array], tolerance: float) 
             why = "are the categories of X in another order than fit saw, is X sparse, or is a "
             why += "method of the model replaced?"
             if name == "predict" and on_a_border(plan, held, tolerance)[~same].all():
-                why = moved(tolerance)
+                why = explain_border(tolerance)
             raise ValueError(
                 f"the exported model would predict {shown(found[row])} for row {row} of those "
                 f"drawn from X, where {name} of the model gives {shown(value[row])}, and so for "
@@ -337,7 +337,7 @@ def near_ties(P: Array, tolerance: float) -> Array:
     return np.asarray(p[:, -1] - p[:, -2] <= tolerance)
 
 
-def moved(tolerance: float) -> str:
+def explain_border(tolerance: float) -> str:
     """Why the class of a row on a border differs, and what helps."""
     return (
         f"their scores differ by less than {tolerance:g}, as sums in another order do, but lie at "

@@ -33,7 +33,7 @@ from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.serving.features import plain_values
 from gbdt_objectives.serving.model import ServedModel, of_library
-from gbdt_objectives.serving.plans import Plan, fitted_objective, models_of, reading
+from gbdt_objectives.serving.plans import Plan, find_objective, models_of, reading
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
 from gbdt_objectives.thresholds.labelled import read_labels
 from gbdt_objectives.thresholds.rows import are_rising_numbers
@@ -103,7 +103,7 @@ def parameters_of(estimator: Any) -> Tree:
     found: Tree = {}
     for name, value in given.items():
         with suppress(TypeError):
-            found[name] = as_json(value)
+            found[name] = plain_json(value)
     return check_threads(found)
 
 
@@ -119,13 +119,13 @@ def check_threads(parameters: Tree) -> Tree:
     return parameters
 
 
-def as_json(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """A plain value; a mapping as its pairs, as keys of JSON are strings; TypeError for others."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
-        return {"pairs": [[as_json(key), as_json(item)] for key, item in value.items()]}
+        return {"pairs": [[plain_json(key), plain_json(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
+        return [plain_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError("JSON has no infinite numbers")
     if not isinstance(value, str | int | float | None):
@@ -184,12 +184,12 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
     }  # fmt: skip
 
 
-def of_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
+def write_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
     extras = {key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")}
     return {"model": describe(model.model, files), **extras}
 
 
-def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
+def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
     several = isinstance(model.estimator, list)
     members = model.estimator if several else [("estimator", model.estimator)]
     return {
@@ -207,7 +207,7 @@ def of_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
 
 TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
     "ThresholdClassifier": lambda model, files: {"json": as_dict(model)},
-    "ServedModel": of_served_model, "QWKClassifier": of_qwk_classifier,
+    "ServedModel": write_served_model, "QWKClassifier": write_qwk_classifier,
 }  # fmt: skip
 
 
@@ -224,11 +224,11 @@ def write_objective(model: Any) -> Tree | None:
     label_range = getattr(model.objective, "label_range", None)
     if getattr(model.objective, "clip", False) and label_range is not None:
         return {"name": "qwk", "label_range": [float(limit) for limit in label_range]}
-    objective = fitted_objective(model)
+    objective = find_objective(model)
     if objective is None or not is_classifier(model) or not objective.link.is_of_objective:
         return None
     loss: Any = objective.equations
-    step = written(reading(objective))
+    step = written_step(reading(objective))
     if step["formula"] == "focal":
         return {"name": "focal", "gamma": step["gamma"], "alpha": loss.alpha}
     return {"name": "ordinal_logit", "thresholds": step["thresholds"]}
@@ -284,7 +284,7 @@ def written_number(value: Any, files: Any = None) -> Any:
     return np.asarray(value, np.float64).tolist()
 
 
-def read_number(value: Any, *place: Any) -> Any:
+def read_scalar(value: Any, *place: Any) -> Any:
     return np.array(value, np.float64)[()]
 
 
@@ -298,13 +298,13 @@ def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
 
 SHARED = {
     "calibrator": ("calibrator_", lambda own, _: as_dict(own), lambda tree, *_: from_dict(tree)),
-    "stretch": ("stretch_", written_number, read_number),
-    "center": ("center_", written_number, read_number),
+    "stretch": ("stretch_", written_number, read_scalar),
+    "center": ("center_", written_number, read_scalar),
 }  # fmt: skip
 FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]] = {
     "DownsampledClassifier": {
-        "keep_rates": ("keep_rates_", written_number, read_number),
-        "shift": ("shift_", written_number, read_number),
+        "keep_rates": ("keep_rates_", written_number, read_scalar),
+        "shift": ("shift_", written_number, read_scalar),
         "bags": ("estimators_", write_all, restore_all), **SHARED,
     },
     "CalibratedClassifier": {
@@ -348,7 +348,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     else:
         model.estimator_ = models[0]
     model.weights_ = _json.read_numbers("weights", tree["weights"])
-    model.stretch_, model.center_ = read_number(tree["stretch"]), read_number(tree["center"])
+    model.stretch_, model.center_ = read_scalar(tree["stretch"]), read_scalar(tree["center"])
     for step in plan["score"]:
         if step["formula"] == "segment_shift":
             model.segment_shift_ = from_dict({key: step[key] for key in SEGMENT_KEYS})
@@ -371,15 +371,15 @@ def plan_tree(plan: Plan, names: list[Any]) -> Tree:
     if plan.thresholds is not None and classes is None:
         classes = plan.thresholds.labels
     return {
-        "score": [named(step, names) for step in map(written, plan.score)],
-        "probability": None if plan.probability is None else [*map(written, plan.probability)],
+        "score": [named(step, names) for step in map(written_step, plan.score)],
+        "probability": None if plan.probability is None else [*map(written_step, plan.probability)],
         "classes": None if classes is None else write_classes(np.asarray(classes)),
         "outputs": plan.outputs,
         "thresholds": as_dict(plan.thresholds),
     }
 
 
-def written(step: Tree) -> Tree:
+def written_step(step: Tree) -> Tree:
     """A step as JSON: lists for arrays, words for infinite numbers, no numbers for one machine."""
     step = dict(step)
     if "unit" in step:  # whose powers may overflow

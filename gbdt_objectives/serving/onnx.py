@@ -31,7 +31,7 @@ from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._trees import LEQ, LT, Trees
 from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
-from gbdt_objectives.serving.folder import expected, moved, near_ties, new_path, whole
+from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
 from gbdt_objectives.serving.model import of_library, with_extras
 from gbdt_objectives.serving.plans import Plan, of_model
 from gbdt_objectives.thresholds import Thresholds
@@ -148,7 +148,7 @@ def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
         rows = np.asarray(_features.cells(X, features), dtype)
         return rows.reshape(len(rows), -1)
     columns = [
-        numbers(X.iloc[:, k], feature["categories"])
+        codes(X.iloc[:, k], feature["categories"])
         if "categories" in feature
         else _features.column_of(X.iloc[:, k], feature)
         for k, feature in enumerate(features)
@@ -156,7 +156,7 @@ def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
     return np.column_stack(columns).astype(dtype)
 
 
-def numbers(column: Any, categories: list[Any]) -> list[float]:
+def codes(column: Any, categories: list[Any]) -> list[float]:
     known = {value: code for code, value in enumerate(categories)}
     values = column.astype(object).where(column.notna(), None).tolist()
     return [np.nan if value is None else known.get(value, -1) for value in values]
@@ -429,9 +429,9 @@ def log1p(x: Value) -> Value:
     return g("Where", same, x, np.log(u) * g("Where", np.isinf(u), 1.0, ratio))
 
 
-def take(values: Any, at: Value, axis: int = 0, mode: str = "raise") -> Any:
+def take_entries(values: Any, at: Value, axis: int = 0, mode: str = "raise") -> Any:
     if axis == 1:
-        return [take(row, at) for row in values]
+        return [take_entries(row, at) for row in values]
     last = at.g.const(len(values) - 1, np.int64)
     return at.g.take(values, at.g("Min", at.g.cast(at, np.int64), last))
 
@@ -446,7 +446,7 @@ def interp(s: Value, x: Any, y: Any) -> Any:
 
 
 FUNCTIONS = {
-    "log1p": log1p, "take": take, "interp": interp,
+    "log1p": log1p, "take": take_entries, "interp": interp,
     "searchsorted": lambda values, v: v.g.place(v, values, "left"),
     "where": lambda *given: given[0].g("Where", *given),
     "clip": lambda *given: given[0].g("Clip", *given),
@@ -540,7 +540,7 @@ def compare(
     others = np.count_nonzero(runs[0][method].astype(expects[method].dtype) != expects[method])
     if method == "label" and others:
         warn(f"the graph gives {others} of {len(rows)} rows of X another class than the model: "
-             f"{moved(tolerance)}, or export a folder with serving.export")  # fmt: skip
+             f"{explain_border(tolerance)}, or export a folder with serving.export")  # fmt: skip
 
 
 def agreeing(name: str, want: Array, runs: list[dict[str, Array]], tolerance: float) -> Array:

@@ -163,7 +163,7 @@ def cannot_serve(model: Any) -> str:
     return "" if row is None else row.cannot_serve
 
 
-def fitted_objective(model: Any) -> Objective | None:
+def find_objective(model: Any) -> Objective | None:
     """The objective of this package that an estimator was trained on, and may predict with."""
     found = getattr(model, of_library(model).fitting.fitted, None)
     return found if isinstance(found, Objective) else None
@@ -192,7 +192,7 @@ def of_booster(model: Any) -> Plan:
 
 
 def of_classifier(model: Any) -> Plan:
-    classes, objective = np.asarray(model.classes_), fitted_objective(model)
+    classes, objective = np.asarray(model.classes_), find_objective(model)
     if objective is not None and objective.link.is_of_objective:
         step = reading(objective)
         is_of_one = step["formula"] == "focal"  # the probability of label 1
@@ -298,7 +298,7 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
-    corrected = [correct(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
+    corrected = [shift_plan(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
     if hasattr(model, "calibrator_"):
         return calibrated(stretched_mean(corrected, model), model.calibrator_)
     shares = [1 / len(bags)] * len(bags)
@@ -308,13 +308,13 @@ def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
                 "average='log_odds' needs margins that are log-odds: use average='probability'"
             )
         average = mean([replace(bag, score=()) for bag in bags], shares)
-        return correct(average.then(bags[0].score[-1]), model.shift_)
+        return shift_plan(average.then(bags[0].score[-1]), model.shift_)
     if len(corrected) == 1:
         return corrected[0]
     return mean([plan.as_probability for plan in corrected], shares)
 
 
-def correct(plan: Plan, d: Any) -> Plan:
+def shift_plan(plan: Plan, d: Any) -> Plan:
     """The plan of probabilities in the population, whose log-odds are d above those of the plan."""
     if not np.any(d):
         return plan
@@ -372,7 +372,7 @@ def of_served_model(model: ServedModel) -> Plan:
     if plan.probability:
         plan = plan.as_probability
     if model.shift is not None:
-        plan = correct(plan, read_shift(plan, model.shift))
+        plan = shift_plan(plan, read_shift(plan, model.shift))
     if calibrator is not None:
         if is_of_margins(calibrator) and name_of(model.model) is None:
             raise ValueError(

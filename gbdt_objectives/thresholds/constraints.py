@@ -55,7 +55,7 @@ class Limits:
         if self.level is None:
             place, kept = cut_to_threshold, [keeps(m, bound, C) for m, bound in self.bounds]
         else:
-            low, high, cuts = written(low, high)
+            low, high, cuts = pool_as_written(low, high)
             sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])[..., cuts]
             C = sums[0]
             delta = (1 - self.level) / len(self.bounds)
@@ -114,7 +114,7 @@ def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:
     return np.asarray(slack >= -LAST_DIGITS * max(1.0, abs(bound)) * C[:, -1].sum())
 
 
-def written(low: Array, high: Array) -> tuple[Array, Array, Array]:
+def pool_as_written(low: Array, high: Array) -> tuple[Array, Array, Array]:
     """Pools that stay apart where scores are written as float32 or with nine digits, of which the
     others are ties; the ranges of what is written; and the cuts between them."""
     below, above = high[:-1].astype(np.float64), low[1:].astype(np.float64)
@@ -351,7 +351,7 @@ def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -
     return _checks.keep_rate("negative_keep_rate", negative_keep_rate)
 
 
-def find_thresholds(
+def find_within_limits(
     method: str, rows: Scored, metric: Target, limits: Limits | None, r: float,
     owner: Array | None = None, **search: Any,
 ) -> Thresholds:  # fmt: skip

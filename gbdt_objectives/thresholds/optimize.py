@@ -12,7 +12,7 @@ from gbdt_objectives._checks import RandomState
 from gbdt_objectives._rows.parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
-from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
+from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
 from gbdt_objectives.thresholds.rows import read_scored_rows
@@ -150,6 +150,6 @@ def optimize_thresholds(
             assert rows.order is not None
             own = _checks.group_numbers(groups, len(_checks.as_array("y_true", y_true)))
             owner = _checks.check_groups("groups", own[rows.order])
-    return find_thresholds(
+    return find_within_limits(
         chosen, rows, target, limits, r, owner, **(search if chosen == "nelder-mead" else {})
     )

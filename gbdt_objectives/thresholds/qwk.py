@@ -51,7 +51,7 @@ def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
     return float((yy + pp - 2 * S_c.sum()) / (yy + pp - 2 * mu * N_c.sum()))
 
 
-def moments(curve: LabelCurve) -> tuple[float, float]:
+def mu_var(curve: LabelCurve) -> tuple[float, float]:
     """mu and var of the class positions."""
     k = np.arange(len(curve.class_weight))
     W = curve.class_weight.sum()
@@ -62,7 +62,7 @@ def moments(curve: LabelCurve) -> tuple[float, float]:
 def exact_cuts(curve: LabelCurve) -> Array:
     """The cuts of the largest kappa: isotonic fit m, then Dinkelbach's iteration. For fixed R a row
     raised from c-1 to c costs 2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu: cuts are where m is t_c."""
-    mu, _ = moments(curve)
+    mu, _ = mu_var(curve)
     ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
     c = np.arange(1, len(curve.class_weight))
@@ -80,7 +80,7 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
     if curve.score[0] == curve.score[-1]:
         return cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
     lines, starts = check_score_rises(curve, "use method='exact'")
-    correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
+    correlation = lines[0].beta * math.sqrt(lines[0].var / mu_var(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
     return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
@@ -108,7 +108,7 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
     """Thresholds where m passes t_c, ``score`` of them, with R <- F/G of the classes it gives
     iterated from a first guess; those of the lowest R win. Where rare outer classes put all rows
     into one class, it starts again at 1, where all thresholds meet in mu."""
-    mu, _ = moments(curve)
+    mu, _ = mu_var(curve)
     c = np.arange(1, len(curve.class_weight))
     met: dict[float, Array] = {}
     for start in (R, 1.0):
@@ -191,7 +191,7 @@ def score_rises(curve: LabelCurve) -> bool:
 def rank_correlation(curve: LabelCurve) -> float:
     """The correlation of class position and the score's mid-rank, 0 if either is constant."""
     curve = coarsen(curve, max(1, len(curve.score) // COARSE))
-    mu, var = moments(curve)
+    mu, var = mu_var(curve)
     N, S = curve.N / curve.N[-1], curve.S / curve.N[-1]
     n, rank = np.diff(N), N[:-1] + N[1:] - 1  # its mean is 0
     spread = n @ rank**2 * var
@@ -245,7 +245,7 @@ def coarsen(curve: LabelCurve, step: int) -> LabelCurve:
 
 def one_class_cuts(curve: LabelCurve) -> Array:
     """The cuts that put every row into the class nearest to the mean."""
-    mu, _ = moments(curve)
+    mu, _ = mu_var(curve)
     return np.where(np.arange(1, len(curve.class_weight)) - 0.5 <= mu, 0, len(curve.low))
 
 
@@ -301,7 +301,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     if chosen == 0:
         return plugin_thresholds(label_curve)
     m, W = fits[chosen].m, C.sum(axis=1)
-    R = 1 - np.sqrt(W @ (m - W @ m / W.sum()) ** 2 / W.sum() / moments(label_curve)[1])
+    R = 1 - np.sqrt(W @ (m - W @ m / W.sum()) ** 2 / W.sum() / mu_var(label_curve)[1])
     return iterate_thresholds(label_curve, partial(score_where, s, m), float(R))
 
 

@@ -132,7 +132,7 @@ class ScoredRows:
     @cached_property
     def class_weight(self) -> Array:
         """Total weight of each class, float64 (K,)."""
-        return class_weights(self.position, self.weight, len(self.labels))
+        return weigh_classes(self.position, self.weight, len(self.labels))
 
     @cached_property
     def label_curve(self) -> LabelCurve:
@@ -184,7 +184,7 @@ class ScoredRows:
         """Raise unless there are at least two classes, and as many rows as classes."""
         rows = len(self.score) if self.copies is None else int(self.copies.sum())
         check_enough_rows(rows, len(self.labels))
-        check_several_classes(self.class_weight, self.labels)
+        check_class_weights(self.class_weight, self.labels)
 
     def take(self, at: Array, weight: Array | None) -> ScoredRows:
         """The rows at rising places, with the weights given."""
@@ -202,7 +202,7 @@ class ScoredRows:
         return self.reweighted(factor[self.position])
 
 
-def class_weights(position: Array, weight: Array | None, K: int) -> Array:
+def weigh_classes(position: Array, weight: Array | None, K: int) -> Array:
     """Total weight of each of K classes, float64 (K,)."""
     return np.bincount(position, weights=weight, minlength=K).astype(np.float64)
 
@@ -275,7 +275,7 @@ def check_enough_rows(rows: int, K: int) -> None:
         )
 
 
-def check_several_classes(class_weight: Array, labels: Array) -> None:
+def check_class_weights(class_weight: Array, labels: Array) -> None:
     total = class_weight.sum()
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
@@ -334,7 +334,7 @@ def weights_of_prior(
     """Weights with which the label frequencies are those of the prior; without one, w."""
     if target_prior is None:
         return w
-    factor = prior_factors(target_prior, labels, class_weights(position, w, len(labels)))
+    factor = prior_factors(target_prior, labels, weigh_classes(position, w, len(labels)))
     return factor[position] if w is None else factor[position] * w
 
 
@@ -350,5 +350,5 @@ def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight
         )
     tau = _checks.prior_of_labels("target_prior", p, order, class_weight > 0, "y_true")
     factor = np.divide(tau, class_weight, out=np.zeros(len(tau)), where=tau > 0)
-    check_several_classes(factor, labels)
+    check_class_weights(factor, labels)
     return np.asarray(factor * class_weight.sum())

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._rows.values import freeze, table
+from gbdt_objectives._rows.values import freeze, write_table
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.labelled import read_labels, write_labels
@@ -78,7 +78,7 @@ class SegmentShift(_json.SavedAsJSON):
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
 
     def __repr__(self) -> str:
-        columns = table(segment=self.segments.astype(str), shift=self.shifts)
+        columns = write_table(segment=self.segments.astype(str), shift=self.shifts)
         return (
             f"SegmentShift: {len(self.segments)} segments, shrinkage {self.shrinkage:g}\n{columns}"
         )
@@ -251,7 +251,7 @@ def segment_shifts(rows: ScoredRows, code: Array) -> tuple[Array, float]:
     w = np.ones(len(u)) if rows.weight is None else rows.weight[i].astype(np.float64)
     if w.sum() < ROWS or u.min() == u.max():
         return np.zeros(G), math.inf
-    fit = choose_fit(SegmentedRows(rows.position[i].astype(np.float64), u, code[i], w, G))
+    fit = choose_segment_fit(SegmentedRows(rows.position[i].astype(np.float64), u, code[i], w, G))
     return fit.delta * (line.spread / fit.beta) + 0.0, fit.k  # and no -0
 
 
@@ -304,7 +304,7 @@ class SegmentedRows:
         return SegmentFit(k, float(y_0 - beta * s_0), float(beta), delta, e, leverage)
 
 
-def choose_fit(rows: SegmentedRows) -> SegmentFit:
+def choose_segment_fit(rows: SegmentedRows) -> SegmentFit:
     """The fit of the least squared error without the row, if it is less than that of common
     thresholds by more than a standard error; else theirs. Rows of a segment share its mean, so the
     variance of the sum of gains is twice that of independent ones."""

@@ -16,7 +16,7 @@ from gbdt_objectives._checks.guards import SAME_WEIGHT
 from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
-from gbdt_objectives.thresholds.constraints import find_thresholds, read_limits, read_rate
+from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 
@@ -192,9 +192,9 @@ class ThresholdStatistics:
         else:
             bin_ = np.searchsorted(self.edges, s, side="right")
         K = len(self.labels)
-        sums = [_rows.class_weights(bin_ * K + y, x, len(low) * K).reshape(-1, K) for x in terms]
+        sums = [_rows.weigh_classes(bin_ * K + y, x, len(low) * K).reshape(-1, K) for x in terms]
         share = (1.0 if terms[0] is None else terms[0]) / sums[0].sum(axis=1)[bin_]
-        score = _rows.class_weights(bin_, share * s, len(low)).clip(low, high)
+        score = _rows.weigh_classes(bin_, share * s, len(low)).clip(low, high)
         found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
         rows = int(sums[len(sums) // 2].sum())
         return replace(found, score=score, sums=np.array(sums), rows=rows)
@@ -301,7 +301,7 @@ class ThresholdStatistics:
         resolved = "exact" if limits else methods.resolve_method(method, target)
         chosen = _checks.choice("method", resolved, ("exact", "plugin"))
         methods.resolve_labels(self.labels, target)
-        return find_thresholds(chosen, self.bins(target_prior), target, limits, r)
+        return find_within_limits(chosen, self.bins(target_prior), target, limits, r)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
@@ -331,7 +331,7 @@ class ThresholdStatistics:
                 "the statistics hold no rows yet: statistics.add(y_true, score) returns new ones "
                 "with a chunk of rows"
             )
-        _rows.check_several_classes(total, self.labels)
+        _rows.check_class_weights(total, self.labels)
         weight, rows, squares = self.sums.sum(axis=1)[[0, len(self.sums) // 2, -1]]
         alike = rows.all() and (squares * rows <= (1 + SAME_WEIGHT**2) * weight**2).all()
         known = self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]

@@ -87,7 +87,7 @@ def test_the_choice_is_that_of_rows_that_are_left_out(rng, n, G) -> None:
     s = rng.standard_normal(n)
     y = s + rng.choice([0.0, 0.5]) * rng.standard_normal(G)[g] + 0.6 * rng.standard_normal(n)
     w = np.ones(n)
-    found = module.choose_fit(module.SegmentedRows(y, s, g, w, G))
+    found = module.choose_segment_fit(module.SegmentedRows(y, s, g, w, G))
 
     def errors(k: float) -> np.ndarray:
         e = []

@@ -108,7 +108,7 @@ def train(
     ))  # fmt: skip
 
 
-class Stop:
+class StopRounds:
     """Says among the callbacks that CatBoost is to stop early."""
 
     data = None  # on the last set

@@ -31,8 +31,8 @@ def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
 LIBRARY = TrainingLibrary(
     **vars(CATBOOST),
     # training
-    data=catboost.Pool, instead=_train.INSTEAD, stops=_train.Stop,
-    stop=lambda metric, rounds, params: _train.Stop(), check=_train.check,
+    data=catboost.Pool, instead=_train.INSTEAD, stops=_train.StopRounds,
+    stop=lambda metric, rounds, params: _train.StopRounds(), check=_train.check,
     labels=_train.labels, place=_train.place, run=_train.run, finish=_train.finish,
     # estimators
     kinds={kind.__name__: kind for kind in (

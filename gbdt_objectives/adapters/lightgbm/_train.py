@@ -19,7 +19,7 @@ from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
-from gbdt_objectives.adapters._estimators import whole_numbers
+from gbdt_objectives.adapters._estimators import unwrap_integers
 from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, declared_link
@@ -294,7 +294,7 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
             if label is not None and found is not None and found.ndim == 2:
                 _checks.same_length(f"the {field} of {name}", found, "the labels", len(label))
     if label is not None:
-        _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
+        _checks.vector(f"the label of {name}", unwrap_integers(np.asarray(label)).ravel())
     elif dataset.used_indices is None and not in_file(dataset):
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
     return label
@@ -418,7 +418,7 @@ def _min_delta(given: Any) -> Any:
     return given
 
 
-def is_loud(params: Mapping[str, Any]) -> bool:
+def prints(params: Mapping[str, Any]) -> bool:
     """Whether LightGBM prints what it does with these parameters."""
     verbosity = parameters.TABLE.value(params, "verbosity")
     return verbosity is None or int(verbosity) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gbdt_objectives.adapters._arguments import metrics_of, several
+from gbdt_objectives.adapters._arguments import as_list, metrics_of
 from gbdt_objectives.adapters._estimators import sounding_like
 from gbdt_objectives.adapters._train import starts_of_sets
 from gbdt_objectives.adapters.lightgbm import _train, parameters
@@ -29,10 +29,10 @@ def ignored(names: Sequence[str]) -> dict[str, str]:
 
 def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The facts of a training; ``fit`` are the locals of an estimator's fit above it."""
-    params, functions, main = seen["params"], several(seen.get("feval")), parameters.TABLE.main
+    params, functions, main = seen["params"], as_list(seen.get("feval")), parameters.TABLE.main
     said = fit["self"].get_params() if fit else params
-    own = [one for key in parameters.TABLE.given(said, "metric") for one in several(said[key])]
-    own = [*several(fit.get("eval_metric")), *own]
+    own = [one for key in parameters.TABLE.given(said, "metric") for one in as_list(said[key])]
+    own = [*as_list(fit.get("eval_metric")), *own]
     own = [one for one in names_in(own) if one not in parameters.NO_METRIC]
     booster = seen.get("booster") or (seen.get("cvbooster") or seen["cvfolds"]).boosters[0]
     unnamed = []

@@ -15,12 +15,12 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._arguments import several
+from gbdt_objectives.adapters._arguments import as_list
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.calls import ignored, names_in
-from gbdt_objectives.adapters.lightgbm.intercept import arranged, by_name
+from gbdt_objectives.adapters.lightgbm.intercept import arranged, in_order
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -50,7 +50,7 @@ class Fitting(_estimators.Fitting):
     def check(self) -> None:
         objective, asked = self.objective, self.estimator.get_params()
         given = table.TABLE.given(asked, "metric")
-        named = [metric for name in given for metric in several(asked[name])]
+        named = [metric for name in given for metric in as_list(asked[name])]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
         names = names_in([*(m for m in self.metrics if m not in renamed), *named])
@@ -102,7 +102,7 @@ class Fitting(_estimators.Fitting):
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, found[name]) > 0:
                 rounds = _checks.whole_number(name, found[name], 1)
-                callbacks.append(_train.StopEarly(metric, rounds, _train.is_loud(found)))
+                callbacks.append(_train.StopEarly(metric, rounds, _train.prints(found)))
         stops = [one for one in callbacks if isinstance(one, _train.StopEarly)]
         if stops:
             self.stops_on_sets("valid", None)
@@ -160,7 +160,7 @@ class Fitting(_estimators.Fitting):
             estimator._classes, estimator._n_classes = self.classes, len(self.classes)
             estimator._class_weight = None
 
-    finish, by_name = staticmethod(_train.finish), staticmethod(by_name)
+    finish, by_name = staticmethod(_train.finish), staticmethod(in_order)
     arrange = staticmethod(arranged)
 
 

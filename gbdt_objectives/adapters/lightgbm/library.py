@@ -112,7 +112,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 def margin(model: Any, X: Any) -> Array:
     refuse_forest(model)
-    X = intercept.by_name(model, X)
+    X = intercept.in_order(model, X)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 
 
@@ -192,7 +192,7 @@ LIBRARY = OpenLibrary(
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,
-    stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.is_loud(params)),
+    stop=lambda metric, rounds, params: _train.StopEarly(metric, rounds, _train.prints(params)),
     direct=_train.direct_callbacks, check=_train.check, labels=_train.labels, hold=_train.hold,
     layout_of=_train.layout_of, place=_train.place, fold_rows=_train.fold_rows, run=_train.run,
     finish=_train.finish,
@@ -207,7 +207,7 @@ LIBRARY = OpenLibrary(
     ),
     knows_objective=knows_objective, small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
     weigh_held_out=lambda w: {"eval_sample_weight": [w]},
-    leaves=lambda model, X: np.asarray(model.predict(intercept.by_name(model, X), pred_leaf=True)),
+    leaves=lambda model, X: np.asarray(model.predict(intercept.in_order(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data
     tolerance=1e-9,

@@ -71,7 +71,7 @@ def margin_of(raw: Array) -> Array:
     return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
-def prediction(estimator: Any, raw: Array) -> Array:
+def predict_of_margins(estimator: Any, raw: Array) -> Array:
     """What the loss of a fit predicts of its margins: the probability of label 1 of two."""
     loss = estimator._loss
     if not hasattr(loss, "predict_proba"):

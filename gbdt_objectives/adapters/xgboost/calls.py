@@ -7,7 +7,7 @@ from typing import Any
 
 import xgboost as xgb
 
-from gbdt_objectives.adapters._arguments import metrics_of, several
+from gbdt_objectives.adapters._arguments import as_list, metrics_of
 from gbdt_objectives.adapters._train import starts_of_sets
 from gbdt_objectives.adapters.xgboost.stopping import note as note, watch
 
@@ -23,9 +23,9 @@ def read_call(seen: Mapping[str, Any], fit: Mapping[str, Any], name: str) -> dic
     """Facts of a training; ``fit``: locals of a fit above, ``name``: the booster's objective."""
     given, sets = seen["params"], seen.get("evals") or ()
     pairs = [*(given.items() if isinstance(given, Mapping) else given)]
-    own = [one for key, value in pairs if key == "eval_metric" for one in several(value)]
+    own = [one for key, value in pairs if key == "eval_metric" for one in as_list(value)]
     own += seen.get("metrics", ())  # of cv, which has taken them out of the parameters
-    functions = several(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
+    functions = as_list(getattr(fit.get("self"), "eval_metric", seen.get("custom_metric")))
     functions = [one for one in functions if callable(one)]
     unnamed = [DEFAULTS[name]] if name in DEFAULTS and (sets or "cvfolds" in seen) else []
     if own or dict(pairs).get("disable_default_eval_metric") in (True, 1, "1", "true"):

@@ -21,7 +21,7 @@ FAN_IN = 4  # statistics that one task merges, and holds at the same time
 T = TypeVar("T")
 
 
-class Measured(NamedTuple):
+class MeasuredPart(NamedTuple):
     """A statistic of some rows, how many these are, and the largest of their weights."""
 
     statistic: Any
@@ -49,7 +49,7 @@ def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
 
 def measure_part(
     of: Callable[..., Any], partition: int, names: list[str], parts: tuple[Any, ...]
-) -> Measured | None:
+) -> MeasuredPart | None:
     """Measure one partition; None if it has no rows. Messages count rows within the partition."""
     columns = dict(zip(names, parts, strict=True))
     empty = [name for name, part in columns.items() if np.shape(part) == (0,)]
@@ -64,15 +64,15 @@ def measure_part(
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"in partition {partition}: {error}") from None
     weight = columns.get("sample_weight")
-    return Measured(found, len(parts[0]), None if weight is None else float(np.max(weight)))
+    return MeasuredPart(found, len(parts[0]), None if weight is None else float(np.max(weight)))
 
 
-def add_measured(parts: list[Measured | None]) -> Measured | None:
+def add_measured(parts: list[MeasuredPart | None]) -> MeasuredPart | None:
     found = [part for part in parts if part is not None]
     if not found:
         return None
     weights = [part.largest_weight for part in found if part.largest_weight is not None]
-    return Measured(
+    return MeasuredPart(
         reduce(operator.add, [part.statistic for part in found]),
         sum(part.rows for part in found),
         max(weights, default=None),
@@ -83,7 +83,7 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
     """The partitions as delayed tuples, one of each column."""
     first, *others = columns
     for name, column in columns.items():
-        check_column(name, column, columns)
+        check_dask_column(name, column, columns)
     if not any(map(is_series, columns.values())):
         columns = align_chunks(columns)
     parts = {name: delayed_parts(column) for name, column in columns.items()}
@@ -97,7 +97,7 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
     return [dask.delayed(tuple)(list(chunk)) for chunk in zip(*parts.values(), strict=True)]
 
 
-def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
+def check_dask_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
     """Raise unless it is a Dask series or a Dask array (n,)."""
     if not is_dask(column):
         dask_name = next(name for name, other in columns.items() if is_dask(other))
@@ -142,7 +142,7 @@ def delayed_parts(column: Any) -> list[Any]:
 def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
     """``function(**columns)`` of each partition, lazily: a collection like the first column."""
     for name, column in columns.items():
-        check_column(name, column, columns)
+        check_dask_column(name, column, columns)
     by_name = partial(function_of_parts, function, list(columns), np.dtype(dtype))
     if all(isinstance(column, dask.array.Array) for column in columns.values()):
         arrays = align_chunks(columns)

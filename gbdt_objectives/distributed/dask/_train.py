@@ -108,7 +108,7 @@ def train(
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     earlier = on_one_machine.continues(params, kwargs, objective, request.training)
     needed = {address for matrix in matrices.values() for address in matrix.worker_map}
-    with explained(client, needed, timeout) as interruptible:
+    with explained_errors(client, needed, timeout) as interruptible:
         measured, ends = measure(client, objective, matrices, request.training, timeout)
         started, begin = on_one_machine.start_at(
             measured, params, request.training,
@@ -317,7 +317,7 @@ class Interruptible(xgb.callback.TrainingCallback):
 
 
 @contextmanager
-def explained(
+def explained_errors(
     client: distributed.Client, needed: set[str], timeout: int
 ) -> Iterator[Interruptible]:
     """Say which of the workers was lost or hangs, if an error comes from that."""
@@ -337,12 +337,12 @@ def explained(
             lost, busy = find_lost(client, needed, 0.0 if usual else GRACE, at_all=never)
         if lost:
             raise RuntimeError(
-                f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
+                f"{these(lost)} lost in training: killed, or out of memory, as the log of Dask "
                 "says. Train again, from a new DaskDMatrix: the old one has lost rows"
             ) from error
         if busy and not usual:
             raise RuntimeError(
-                f"{shown(busy)} still at work when the others gave up, which wait {timeout} s for "
+                f"{these(busy)} still at work when the others gave up, which wait {timeout} s for "
                 "an answer: if it hangs, restart it, "
                 f"client.restart_workers({sorted(busy)}), and train again from a new DaskDMatrix; "
                 "if it is slow, divide the rows more evenly or pass a longer timeout"
@@ -350,7 +350,7 @@ def explained(
         raise
 
 
-def shown(addresses: set[str]) -> str:
+def these(addresses: set[str]) -> str:
     some, are = ("workers", "were") if len(addresses) > 1 else ("worker", "was")
     return f"{some} {', '.join(sorted(addresses))} {are}"
 
@@ -419,7 +419,7 @@ def fitted_objective(
     if not objective.fits_margins:
         return objective
     fitting = Fitting(objective)
-    with explained(client, set(data.worker_map), timeout) as interruptible:
+    with explained_errors(client, set(data.worker_map), timeout) as interruptible:
         params = on_one_machine.as_custom({"max_depth": 1}, objective)
         trained = xgb_dask.train(
             client, params, data, 1, obj=fitting, xgb_model=booster,

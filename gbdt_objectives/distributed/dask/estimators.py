@@ -38,7 +38,7 @@ class _Fitting(estimators.Fitting):
         _persist(client, self.given)
         config = getattr(estimator, "coll_cfg", None)
         self.timeout = getattr(config, "timeout", None) or _train.TIMEOUT
-        with _train.explained(client, set(client.nthreads()), self.timeout) as interruptible:
+        with _train.explained_errors(client, set(client.nthreads()), self.timeout) as interruptible:
             callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
             self.parameters["callbacks"] = [interruptible, *callbacks]
             return super().fit()
