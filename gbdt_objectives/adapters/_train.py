@@ -16,7 +16,7 @@ from gbdt_objectives._checks import Array, Training, stack, to_host, warn
 from gbdt_objectives._checks.folds import listed
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.rows import Rows, Terms
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._library import Library, OpenLibrary, TrainingLibrary
@@ -57,6 +57,13 @@ def corrections(model: Any, library: Library) -> list[str]:
         return mark.split(",")
     rate = corrected_rate(getattr(model, library.fitting.fitted, None))
     return [] if rate is None else [f"{rate:.6g}"]
+
+
+def is_allowed_for(shift: Any, model: Any, library: Library | None, own_shift: Any) -> bool:
+    """Whether the log-odds of a fitted model have a shift in them, or its estimator's own."""
+    if own_shift is not None:
+        return is_repeated(shift, mark_of_shift(own_shift))
+    return library is not None and any(is_repeated(shift, m) for m in corrections(model, library))
 
 
 def mark_of_shift(shift: Any) -> str:
@@ -328,7 +335,7 @@ class RowsOfParts(Rows):
     y: Any = None
     run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
 
-    def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
+    def sum(self, terms: Any, *, narrow: bool = False) -> Array:
         return np.asarray(self.parts(lambda rows: rows.own_sum(terms, narrow=narrow)).sum(axis=0))
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._checks import Array, RandomState, Sampling
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._rows.html import Table
 from gbdt_objectives.calibration import calibrators, rows as _rows
 from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.calibration.hull import area
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
+from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
@@ -171,3 +173,46 @@ def held_out_losses(
 def takes_columns(calibrator: Any) -> bool:
     """Whether it reads the probability of each class, be it of two."""
     return getattr(calibrator, "_takes_columns", False)
+
+
+def check_rates(
+    rows: tuple[Array, Array | None], classes: Array, calibrator: Any, **rates: Any
+) -> dict[str, Any]:
+    """The rate that is given, if any, checked before anything is trained."""
+    given = {name: rate for name, rate in rates.items() if rate is not None}
+    for name in given:
+        if not isinstance(calibrator, str | None) and not has_fit_parameter(calibrator, name):
+            raise ValueError(
+                f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
+                "calibrator of this package, or weigh the rows, sample_weight="
+                "numpy.where(y == 1, 1, 1 / rate)"
+            )
+    if len(classes) == 2 and given.keys() - {"class_keep_rates"}:
+        first, second = classes.tolist()
+        Sampling(
+            name=", ".join(given), classes=[first, second],
+            to_name=f"pass class_keep_rates={{{first!r}: rate, {second!r}: 1}} to say so, or fit "
+            f"y == {second!r}; if {first!r} is the event fit y == {first!r}",
+        )  # fmt: skip
+    position, w = rows
+    labels = position.astype(np.float64)
+    own = _rows.weigh_rows(labels, labels, w, "y")
+    if "keep_rate" in given and np.ndim(given["keep_rate"]):
+        given["keep_rate"] = np.asarray(given["keep_rate"])
+        if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):
+            raise ValueError(
+                f"keep_rate has {len(given['keep_rate'])} rows, but the labels have "
+                f"{len(position)}: pass the rate of each row of eval_set, or, without it, of X"
+            )
+    if takes_columns(calibrator):
+        class_offset(**rates | given, rows=own, classes=classes)
+    elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
+        _rows.negative_rate(given["class_keep_rates"], classes.tolist())
+    if "class_keep_rates" in given:
+        found = _rows.read_class_rates(given["class_keep_rates"], classes.tolist())
+        given["class_keep_rates"] = dict(enumerate(found.tolist()))
+    if len(classes) == 2 and not takes_columns(calibrator):
+        offset = _rows.sampling_offset(**rates | given, rows=own)
+        if getattr(calibrator, "_takes_one_rate", False):
+            calibrators.one_shift(calibrator, offset)
+    return given

@@ -16,8 +16,8 @@ from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
-from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, mu_var, qwk_ratio
-from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
+from gbdt_objectives.thresholds.qwk import exact_hull, kappa_along, kappa_at
+from gbdt_objectives.thresholds.rows import ScoredRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,12 +147,14 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
 
 def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     curve = rows.label_curve
-    cuts = _rows.threshold_to_cut(curve.low, thresholds)
-    kappa = 1 - qwk_ratio(curve, cuts)
+    cuts, kappa = kappa_at(curve, thresholds)
     colors, names = _colors(len(cuts)), _borders(rows.labels)
     profiles = []
     for k, color in enumerate(colors):
-        at, values = _along(curve, cuts, k)
+        first = int(cuts[k - 1]) if k else 1
+        last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
+        ends = max(first, 1), min(last, len(curve.low) - 1)
+        at, values = kappa_along(curve, cuts, k, axes.some(*ends, POINTS // len(cuts), cuts[[k]]))
         profiles += ax.plot(at, values, color=color, lw=1.8, label=names[k])
     for threshold, color in zip(thresholds, colors, strict=True):
         if np.isfinite(threshold):
@@ -164,17 +166,6 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     axes.add_legend(ax, handles=shown, title=axes.title_of("threshold between", len(cuts)))
 
 
-def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
-    """Places of threshold k between its neighbours, and kappa at each."""
-    first = int(cuts[k - 1]) if k else 1
-    last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
-    tried = axes.some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
-    at = _rows.cut_to_threshold(curve.low, curve.high, tried)
-    moved = np.tile(cuts, (len(tried), 1))
-    moved[:, k] = tried
-    return at, np.array([1 - qwk_ratio(curve, row) for row in moved])
-
-
 def _borders(labels: Array) -> list[str]:
     return [f"{below} | {above}" for below, above in pairwise(axes.short_names(labels, 9))]
 
@@ -183,17 +174,12 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     from matplotlib import patheffects
 
     curve = rows.label_curve
-    mu, _ = mu_var(curve)
-    W = curve.N[-1]
-    N, D = curve.N / W, (curve.S - mu * curve.N) / W
-    vertices, best = isotonic_ends(curve), exact_cuts(curve)
-    cuts = _rows.threshold_to_cut(curve.low, thresholds)
-    R = qwk_ratio(curve, best)
+    N, (D, vertices, best, slopes, optimum) = curve.N / curve.N[-1], exact_hull(curve)
+    cuts, kappa = kappa_at(curve, thresholds)
     shown = axes.some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
     names, edged = _borders(rows.labels), patheffects.withStroke(linewidth=3, foreground="white")
-    slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)
     for k, (cut, slope) in enumerate(zip(best, slopes, strict=True)):
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
         name = "optimal tangents" if k == 0 else None
@@ -209,7 +195,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.plot(N[cuts], D[cuts], "o", label="thresholds shown", **circles)
     ax.set_xlabel("share of rows with a lower score")
     ax.set_ylabel("cumulative label position\nminus mean, per row")
-    ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
+    ax.set_title(f"kappa {kappa:.4f}, optimum {optimum:.4f}", fontsize="medium")
     ax.margins(y=0.1)
     axes.add_legend(ax, loc="center")  # between the hull and the names at it
 

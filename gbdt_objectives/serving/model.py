@@ -13,7 +13,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._registry import Exported, library_of, library_of_model, name_of
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
-from gbdt_objectives.adapters._train import corrections, is_repeated, mark_of_shift
+from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -137,11 +137,10 @@ class ServedModel(Exported):
     def _check_shift(self, shift: LogOddsShift) -> None:
         """Raise for a shift of what are no log-odds; warn of one that the model has in it."""
         model = self.model
-        library = library_of_model(model)
-        own = [] if library is None else corrections(model, library)
+        library, own = library_of_model(model), None
         if getattr(model, "correction", None) is not None:
-            own = [mark_of_shift(-np.log(np.atleast_2d(model.keep_rates_).mean(axis=0)))]
-        if shift.standard_error is None and any(is_repeated(shift, one) for one in own):
+            own = -np.log(np.atleast_2d(model.keep_rates_).mean(axis=0))
+        if shift.standard_error is None and is_allowed_for(shift, model, library, own):
             warn(
                 f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "
                 "shift is much the same, which would count twice: leave shift out, unless the rows "

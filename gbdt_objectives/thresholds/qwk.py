@@ -51,6 +51,30 @@ def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
     return float((yy + pp - 2 * S_c.sum()) / (yy + pp - 2 * mu * N_c.sum()))
 
 
+def kappa_at(curve: LabelCurve, thresholds: Array) -> tuple[Array, float]:
+    """The cuts of thresholds, and their kappa."""
+    cuts = threshold_to_cut(curve.low, thresholds)
+    return cuts, 1 - qwk_ratio(curve, cuts)
+
+
+def kappa_along(curve: LabelCurve, cuts: Array, k: int, tried: Array) -> tuple[Array, Array]:
+    """Places of threshold k at the cuts that are tried, and kappa at each with the other cuts."""
+    moved = np.tile(cuts, (len(tried), 1))
+    moved[:, k] = tried
+    at = cut_to_threshold(curve.low, curve.high, tried)
+    return at, np.array([1 - qwk_ratio(curve, row) for row in moved])
+
+
+def exact_hull(curve: LabelCurve) -> tuple[Array, Array, Array, Array, float]:
+    """The cumulative position less its mean, the vertices of its hull, the exact cuts, and their
+    tangents' slopes and kappa."""
+    (mu, _), best = mu_var(curve), exact_cuts(curve)
+    R = qwk_ratio(curve, best)
+    D = (curve.S - mu * curve.N) / curve.N[-1]
+    slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)
+    return D, isotonic_ends(curve), best, slopes, 1 - R
+
+
 def mu_var(curve: LabelCurve) -> tuple[float, float]:
     """mu and var of the class positions."""
     k = np.arange(len(curve.class_weight))
