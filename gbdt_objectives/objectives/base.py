@@ -217,7 +217,7 @@ class Objective(Shown):
             raise TypeError(f"link of {name} must be a Link, found {_checks.shown(loss.link)}")
         _checks.choice(f"hessian of {name}", loss.hessian, get_args(HessianKind))
         _checks.whole_number(f"outputs of {name}", loss.outputs, 1)
-        check_link(loss.link, loss.outputs)
+        check_outputs_of_link(loss.link, loss.outputs)
         held = intercept if isinstance(intercept, tuple) else (intercept,)
         if intercept is not None and len(held) != loss.outputs:
             raise ValueError(
