@@ -219,6 +219,8 @@ def explained(given: Mapping[str, Any], error: Exception, fits: bool) -> Excepti
     try:
         check_columns(given, error, fits)
     except (TypeError, ValueError) as own:
+        if not is_raised_here(own):
+            return None
         kind = ValueError if isinstance(error, ValueError) else type(own)
         return kind(f"{own}; the library says: {' '.join(str(error).split())[:LONGEST_SAID]}")
     return None

@@ -544,6 +544,8 @@ def kind_hint(y: Array) -> str:
     if arrays.holds_decimals(y):
         return arrays.DECIMALS
     kinds = {type(value) for value in values}
+    if str in kinds and len(kinds) > 1:
+        return "it mixes text with other values, make all text or all numbers"
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"
     return INTEGER_HINT

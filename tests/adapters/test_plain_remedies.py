@@ -519,7 +519,7 @@ def labels_and_classes(lib: Library) -> None:
     row("of_classes", r"number those .*numpy.unique\(y, return_inverse=True\)\[1\], or add labels=",
         lambda: train(lib, sparse, None, mae),
         lambda m: grades(lib, train(lib, ranks, None, mae).margin), name=lib)  # fmt: skip
-    row("check_two_classes", r"choose another metric, or .*label_range=\(0, 1\) of thr",
+    row("check_is_binary", r"choose another metric, or .*label_range=\(0, 1\) of thr",
         lambda: train(lib, GRADES, None, threshold_metric("f1")),
         lambda m: stops(train(lib, GRADES, None, threshold_metric("macro_f1"), stop=8)),
         name=lib)  # fmt: skip

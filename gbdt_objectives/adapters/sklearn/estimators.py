@@ -218,7 +218,7 @@ class Fitting(_estimators.Fitting):
             loss: float = self.started.objective.mean_loss(y, bridge().margin_of(raw), w)
             return -loss
         is_ours = self.objective is not None
-        f = bridge().margin_of(raw) if is_ours else bridge().prediction(self.estimator, raw)
+        f = bridge().margin_of(raw) if is_ours else bridge().predict_of_margins(self.estimator, raw)
         value: float = (self.metric._of_everybody if stops else self.metric.score)(y, f, w)
         return value if self.metric.greater_is_better else -value
 
