@@ -24,7 +24,7 @@ from gbdt_objectives.calibration.calibrators import (
     LogitCalibrator,
     ROCConvexHullCalibrator,
 )
-from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
+from gbdt_objectives.calibration.hull import ROCConvexHull, empirical_probability, roc_convex_hull
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
 from gbdt_objectives.calibration.scores import brier_score, calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.segments import (
@@ -33,7 +33,6 @@ from gbdt_objectives.calibration.segments import (
     calibration_ratio_by_segment,
 )
 from gbdt_objectives.calibration.significance import CalibrationErrorTest, calibration_error_test
-from gbdt_objectives.calibration.smoothing import empirical_probability
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator

@@ -16,10 +16,9 @@ from gbdt_objectives._checks import Array, warn
 from gbdt_objectives._steps import formulas, json as _json
 from gbdt_objectives._steps.steps import Step, correct_positives, evaluate
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.hull import area, find_hull
+from gbdt_objectives.calibration.hull import area, find_hull, resolve_prior
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows, group_ties, is_one_score
-from gbdt_objectives.calibration.smoothing import resolve_prior
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._registry import library_of
-from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
+from gbdt_objectives.calibration.hull import empirical_probability, resolve_prior
 from gbdt_objectives.estimators import _base
 
 
