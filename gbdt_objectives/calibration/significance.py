@@ -22,7 +22,7 @@ from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import blocks, dot
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
-from gbdt_objectives.calibration.likelihood import logistic_loss, minimize_convex, penalized
+from gbdt_objectives.calibration.calibrators import logistic_loss, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import LabelledRows
 
 MOST_GROUPED_BINS = 1000  # every two have a covariance

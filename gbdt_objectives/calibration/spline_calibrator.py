@@ -11,9 +11,16 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.calibration import calibrators, likelihood
-from gbdt_objectives.calibration.calibrators import LogOddsCalibrator, Offset
-from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex, penalized
+from gbdt_objectives.calibration import calibrators
+from gbdt_objectives.calibration.calibrators import (
+    LogOddsCalibrator,
+    Loss,
+    Offset,
+    logistic_loss,
+    mean_offset,
+    minimize_convex,
+    penalized,
+)
 from gbdt_objectives.calibration.rows import LabelledRows
 
 KNOTS = 12  # the number of knots, the outer two included
@@ -195,7 +202,7 @@ def fit_rising_spline(
     if shrink:
         prior = as_it_is(parts, given, w, offset)
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
-    level = np.log(mean / (1 - mean)) - likelihood.mean_offset(offset, share)
+    level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
     start, lowest = (np.append(np.zeros(K - 1), last) for last in (level, -np.inf))
     best, root = find_penalty(searched, D, W, start, lowest)
     if grouped:

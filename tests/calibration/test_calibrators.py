@@ -31,6 +31,7 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
     likelihood,
 )
+from gbdt_objectives.calibration.calibrators import fit_logistic, logistic_loss, minimize_convex
 from tests.cases import each, refusals_of, refused
 from tests.estimators.checks import TAGS, check_all
 
@@ -229,7 +230,7 @@ def test_no_warning_where_the_maximum_was_found() -> None:
 
 @pytest.mark.parametrize(("kind", "steps"), [(LogitCalibrator, 1), (BetaCalibrator, 2)])
 def test_a_maximum_that_was_not_reached_is_refused(kind, steps, rows, monkeypatch) -> None:
-    monkeypatch.setattr("gbdt_objectives.calibration.likelihood.STEPS", steps)
+    monkeypatch.setattr("gbdt_objectives.calibration.calibrators.STEPS", steps)
     with pytest.raises(ValueError, match="no maximum that could be found .gradient"):
         kind().fit(*rows)
 
@@ -525,7 +526,7 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     y = (rng.random(n) < expit(0.7 * x - 1 + offset)).astype(float)
     w = rng.uniform(0.5, 2, n)
     found, starts_of, sizes = {}, [], []
-    minimize, loss_of = likelihood.minimize_convex, likelihood.logistic_loss
+    minimize, loss_of = minimize_convex, logistic_loss
 
     def started(loss, starts, lowest):
         starts_of.append(np.array(starts[0]))
@@ -539,7 +540,7 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(likelihood, "logistic_loss", counted)
     for coarse in (1000, 2):
         monkeypatch.setattr(likelihood, "COARSE", coarse)
-        found[coarse] = likelihood.fit_logistic([x], y, w, offset=offset)
+        found[coarse] = fit_logistic([x], y, w, offset=offset)
     np.testing.assert_allclose(found[2], found[1000], rtol=1e-6)  # the minimiser's tolerance
     assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors
     assert sizes == [n, n // 2, n]

@@ -18,7 +18,7 @@ from gbdt_objectives.calibration import (
     SplineCalibrator,
     spline_calibrator as maths,
 )
-from gbdt_objectives.calibration.likelihood import logistic_loss
+from gbdt_objectives.calibration.calibrators import logistic_loss
 from tests.cases import each
 
 

@@ -21,7 +21,7 @@ from gbdt_objectives.adapters import (
 )
 from gbdt_objectives.calibration import LogitCalibrator
 from gbdt_objectives.calibration.calibrator_choice import held_out_losses
-from gbdt_objectives.calibration.likelihood import find_shift
+from gbdt_objectives.calibration.calibrators import find_shift
 from gbdt_objectives.calibration.rows import score_rows
 from gbdt_objectives.experimental import repair_lightgbm, repair_segments, repair_xgboost
 from gbdt_objectives.experimental.repair import check_grown
