@@ -14,7 +14,10 @@ JSON.
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.calibration.bins import (
     ReliabilityBins,
+    brier_score,
+    calibration_ratio,
     expected_calibration_error,
+    normalized_entropy,
     reliability_bins,
 )
 from gbdt_objectives.calibration.calibrator_choice import CalibratorChoice, choose_calibrator
@@ -26,7 +29,6 @@ from gbdt_objectives.calibration.calibrators import (
 )
 from gbdt_objectives.calibration.hull import ROCConvexHull, empirical_probability, roc_convex_hull
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
-from gbdt_objectives.calibration.scores import brier_score, calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,

@@ -13,8 +13,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._steps.splines import isotonic
 from gbdt_objectives.calibration import bins as _bins, rows as _rows
-from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy
-from gbdt_objectives.calibration.scores import calibration_ratio
+from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy, calibration_ratio
 from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.priors import correct_probability
 
