@@ -13,9 +13,11 @@ JSON.
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.calibration.bins import (
+    CalibrationRefinement,
     ReliabilityBins,
     brier_score,
     calibration_ratio,
+    calibration_refinement,
     expected_calibration_error,
     normalized_entropy,
     reliability_bins,
@@ -28,7 +30,6 @@ from gbdt_objectives.calibration.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.calibration.hull import ROCConvexHull, empirical_probability, roc_convex_hull
-from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,
