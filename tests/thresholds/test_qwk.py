@@ -10,8 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives.metrics import qwk_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, qwk
-from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
-from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, qwk_ratio
+from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, optimal_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.thresholds.reference import every_kappa, kappa, value
 
