@@ -15,9 +15,8 @@ from gbdt_objectives._rows.values import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
-from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
 from gbdt_objectives.thresholds.qwk import exact_hull, kappa_along, kappa_at
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds, with_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

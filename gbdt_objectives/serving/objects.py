@@ -35,8 +35,7 @@ from gbdt_objectives.serving.features import plain_values
 from gbdt_objectives.serving.model import ServedModel, of_library
 from gbdt_objectives.serving.plans import Plan, find_objective, models_of, reading
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
-from gbdt_objectives.thresholds.labelled import read_labels
-from gbdt_objectives.thresholds.rows import are_rising_numbers
+from gbdt_objectives.thresholds.rows import are_rising_numbers, read_labels
 
 Tree = dict[str, Any]
 

@@ -28,10 +28,15 @@ from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
-from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
 from gbdt_objectives.thresholds.qwk import LAST_DIGITS
-from gbdt_objectives.thresholds.rows import Bins, ScoredRows, cut_to_threshold, last_of_ties
+from gbdt_objectives.thresholds.rows import (
+    Bins,
+    ScoredRows,
+    Thresholds,
+    cut_to_threshold,
+    last_of_ties,
+)
 
 START = 2  # false alerts that the first test of a precision allows: 2 suits 200 positives and more
 NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be the same as so many digits

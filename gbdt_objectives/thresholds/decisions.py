@@ -16,7 +16,6 @@ from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import Step, Steps, evaluate
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
-from gbdt_objectives.thresholds.labelled import read_labels, write_labels
 from gbdt_objectives.thresholds.methods import (
     MetricArgument,
     resolve_labels,
@@ -24,6 +23,7 @@ from gbdt_objectives.thresholds.methods import (
     row_losses,
 )
 from gbdt_objectives.thresholds.qwk import LAST_DIGITS, least_ratio
+from gbdt_objectives.thresholds.rows import read_labels, write_labels
 
 Decidable = RatioMetric | ShareMetric
 

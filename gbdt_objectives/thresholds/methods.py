@@ -16,9 +16,8 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_takes, shown, warn
 from gbdt_objectives.metrics import ClassMetric, Metric, ShareMetric, threshold_metric
 from gbdt_objectives.thresholds import qwk, rows as _rows
-from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows
+from gbdt_objectives.thresholds.rows import Bins, ClassCurve, ScoredRows, Thresholds
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]

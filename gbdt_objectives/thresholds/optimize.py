@@ -13,9 +13,8 @@ from gbdt_objectives._rows.parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
-from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
-from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.rows import Thresholds, read_scored_rows
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 

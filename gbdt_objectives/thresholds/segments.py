@@ -19,8 +19,13 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.values import freeze, write_table
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import qwk
-from gbdt_objectives.thresholds.labelled import read_labels, write_labels
-from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
+from gbdt_objectives.thresholds.rows import (
+    ScoredRows,
+    read_columns,
+    read_labels,
+    sort_rows,
+    write_labels,
+)
 
 ROWS = 20  # below, thresholds stay common
 GRID = 4.0 ** np.arange(-1, 6)  # values of k; the errors are flat around the best

@@ -17,8 +17,8 @@ from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
-from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
+from gbdt_objectives.thresholds.rows import Thresholds
 
 BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
 
