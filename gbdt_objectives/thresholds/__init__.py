@@ -9,10 +9,9 @@ There are d pools in ascending order of score; a *cut* is the number of pools be
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.thresholds.decisions import DecisionRule, decide, optimize_decisions
-from gbdt_objectives.thresholds.optimize import optimize_thresholds
+from gbdt_objectives.thresholds.optimize import ThresholdStatistics, optimize_thresholds
 from gbdt_objectives.thresholds.rows import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
-from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
     "DecisionRule", "SegmentShift", "ThresholdStatistics", "Thresholds", "apply_thresholds",

@@ -2,20 +2,361 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import RandomState
-from gbdt_objectives._rows.parts import any_dask
+from gbdt_objectives._checks import Array, RandomState, check_order, positions, shown
+from gbdt_objectives._checks.guards import SAME_WEIGHT
+from gbdt_objectives._rows.parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
+from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import Thresholds, read_scored_rows
-from gbdt_objectives.thresholds.statistics import ThresholdStatistics
+
+BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdStatistics:
+    """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
+
+    Use them where the rows are read in chunks or are spread over machines. Start with
+    :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is kept, and the
+    thresholds are those of ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is
+    constant: with more distinct scores those whose float64 have the same leading bits share a bin,
+    whatever the chunks or their order. With ``edges`` you choose the bins. Thresholds lie midway
+    between neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the
+    classes they give are counted exactly; cuts inside a bin are missed, at a cost that
+    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace scores by their bin's mean.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (K,)
+        All classes in ascending order.
+    edges : ndarray of shape (B,) or None
+        Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], score >= edges[B-1].
+    max_bins, dropped_bits
+        How many bins there are at most, and in how many of the last bits of a float64 the scores of
+        one may differ; 0 if each bin is a distinct score.
+    low, high, score : ndarray of shape (d,)
+        The range of each bin (``edges``, or its lowest and highest score), and its mean score.
+    sums : ndarray of shape (3, d, K) or (1, d, K)
+        Weight, rows and squared weights of each bin and class; one of the three if all weigh 1.
+    counts : ndarray of shape (d, K)
+        The first of these, the weight.
+    rows : int
+        How many rows of weight above 0 were added, each as often as ``counts=`` said.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import ThresholdStatistics
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> statistics = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072)
+    >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
+    >>> statistics.thresholds(method="exact").round(3), len(statistics.counts)
+    (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
+    """
+
+    labels: Array
+    edges: Array | None
+    max_bins: int | None
+    dropped_bits: int
+    low: Array
+    high: Array
+    score: Array
+    sums: Array
+    rows: int
+
+    @property
+    def counts(self) -> Array:
+        return np.asarray(self.sums[0])
+
+    @staticmethod
+    def empty(
+        labels: ArrayLike, *, edges: ArrayLike | None = None, max_bins: int | None = None
+    ) -> ThresholdStatistics:
+        """Statistics of no rows.
+
+        Parameters
+        ----------
+        labels : array-like of shape (K,)
+            All classes in ascending order.
+        edges : array-like of shape (B,), optional
+            Strictly rising bin borders, as quantiles of the first scores; beyond are two more bins.
+        max_bins : int >= 2, optional
+            Above so many distinct scores, neighbours share a bin. 131,072 take 1 to 3 MB a class.
+
+        Raises
+        ------
+        ValueError
+            Repeated labels, edges that do not rise or are not finite, edges and ``max_bins``.
+        """
+        order = check_order(labels).copy()
+        low = high = np.empty(0)
+        if max_bins is not None:
+            max_bins = _checks.whole_number("max_bins", max_bins, 2)
+        if edges is not None:
+            if max_bins is not None:
+                raise ValueError("edges and max_bins are both given: leave one of them out")
+            edges = _checks.vector("edges", edges).astype(np.float64)
+            if (np.diff(edges) <= 0).any():
+                raise ValueError("edges must rise strictly: sort them and keep each once")
+            low = np.concatenate(([-np.inf], edges))
+            high = np.concatenate((edges, [np.inf]))
+        score, sums = np.zeros(len(low)), np.zeros((1, len(low), len(order)))
+        return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, sums, rows=0)
+
+    @staticmethod
+    def of(
+        y_true: ArrayLike, score: ArrayLike, *, labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
+        max_bins: int | None = None,
+    ) -> ThresholdStatistics:  # fmt: skip
+        """Statistics of rows that are all at hand, or in Dask Series or Arrays.
+
+        Parameters
+        ----------
+        y_true, score, labels, sample_weight, counts
+            As in ``optimize_thresholds``, whose errors are raised. Without ``labels`` Dask
+            collections are read once more, for the lowest and the highest label.
+        max_bins : int >= 2, optional
+            As in :meth:`empty`. None: every distinct score of arrays, 131,072 of Dask collections.
+
+        Examples
+        --------
+        >>> from gbdt_objectives.thresholds import ThresholdStatistics
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1], [0.1, 0.2, 0.4, 0.6])
+        >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
+        (Thresholds([0.3], labels=[0, 1]), 0.0)
+        """
+        columns = {
+            "y_true": y_true, "score": score, "sample_weight": sample_weight, "counts": counts,
+        }  # fmt: skip
+        order = _rows.consecutive_labels(y_true) if labels is None else check_order(labels)
+        if max_bins is None and any_dask(columns):
+            max_bins = BLOCK
+        found = total(ThresholdStatistics.empty(order, max_bins=max_bins).add, columns)
+        _rows.check_enough_rows(found.rows, len(order))
+        return found
+
+    def add(
+        self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
+    ) -> ThresholdStatistics:  # fmt: skip
+        """These statistics and a chunk of rows: a new object.
+
+        The arguments are those of ``optimize_thresholds``. A chunk without rows, or of weight 0,
+        adds nothing. Other labels, infinite scores, bad weights or counts raise ValueError.
+        """
+        multiples = {"sample_weight": sample_weight, "counts": counts}
+        columns = [y_true, score, *(x for x in multiples.values() if x is not None)]
+        if all(np.shape(column) == (0,) for column in columns):
+            return self
+        s = _checks.vector("score", score).astype(np.float64)
+        y = positions("y_true", y_true, self.labels)
+        _checks.same_length("score", s, "the labels", len(y))
+        _checks.no_labels("score", s, self.labels)
+        for name, values in multiples.items():
+            given = None if values is None else _checks.vector(name, values)
+            if given is not None and len(given) == len(s) and not given.any():
+                return self
+        w = _checks.weights("sample_weight", sample_weight, len(s))
+        c = _checks.counts("counts", counts, len(s))
+        if w is not None and c is not None and not (w * c).any():
+            return self
+        total = _rows.weigh_copies(w, c)
+        s, y, total, there = _rows.without_zero_weights(s, y, total)
+        w, c = (x if x is None or there is None else x[there] for x in (w, c))
+        terms = [total] if w is None else [total, c, total * w]
+        if self.max_bins is None:
+            return self + self._of_rows(s, y, terms)
+        for rows in (slice(i, i + BLOCK) for i in range(0, len(s), BLOCK)):
+            self += self._of_rows(s[rows], y[rows], [None if x is None else x[rows] for x in terms])
+        return self
+
+    def _of_rows(self, s: Array, y: Array, terms: list[Array | None]) -> ThresholdStatistics:
+        """Statistics of rows of weight above 0, of what each adds to ``sums``, None: 1."""
+        dropped_bits, low, high = self.dropped_bits, self.low, self.high
+        if self.edges is None:
+            ordered = np.sort(s)
+            dropped_bits, first = find_bins(ordered, self.max_bins, dropped_bits)
+            low, high = ordered[first], ordered[np.append(first[1:], len(s)) - 1]
+            bin_ = np.searchsorted(low, s, side="right") - 1
+        else:
+            bin_ = np.searchsorted(self.edges, s, side="right")
+        K = len(self.labels)
+        sums = [_rows.weigh_classes(bin_ * K + y, x, len(low) * K).reshape(-1, K) for x in terms]
+        share = (1.0 if terms[0] is None else terms[0]) / sums[0].sum(axis=1)[bin_]
+        score = _rows.weigh_classes(bin_, share * s, len(low)).clip(low, high)
+        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
+        rows = int(sums[len(sums) // 2].sum())
+        return replace(found, score=score, sums=np.array(sums), rows=rows)
+
+    def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
+        if not isinstance(other, ThresholdStatistics):
+            return NotImplemented
+        a, b = self.labels.tolist(), other.labels.tolist()
+        for name, x, y in (("labels", a, b), ("max_bins", self.max_bins, other.max_bins)):
+            if x != y:
+                raise ValueError(
+                    f"statistics of {name} {shown(x)} and {shown(y)} do not add up: start both "
+                    "with the same"
+                )
+        if not np.array_equal(self.edges, other.edges):  # type: ignore[arg-type]  # or None
+            raise ValueError("statistics with different edges do not add up: start with the same")
+        if self.edges is not None:
+            a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
+            weight = np.where(a + b > 0, a + b, 1)
+            score = self.score * (a / weight) + other.score * (b / weight)
+            score = score.clip(self.low, self.high)
+            found = replace(self, score=score, sums=self.sums + other.sums)
+        else:
+            found = self._merged_bins(other)
+        return replace(found, rows=self.rows + other.rows)
+
+    def _merged_bins(self, other: ThresholdStatistics) -> ThresholdStatistics:
+        """The bins of both, as wide as all of them together need to be."""
+        low = np.concatenate([self.low, other.low])
+        order = np.argsort(low, kind="stable")
+        low = low[order]
+        if not len(low):
+            return self
+        most = max(self.dropped_bits, other.dropped_bits)
+        dropped_bits, first = find_bins(low, self.max_bins, most)
+        kinds = max(len(self.sums), len(other.sums))
+        parts = np.concatenate(
+            [np.broadcast_to(x, (kinds, *x.shape[1:])) for x in (self.sums, other.sums)], axis=1
+        )[:, order]
+        sums = np.add.reduceat(parts, first, axis=1)
+        low, high = low[first], np.concatenate([self.high, other.high])[order]
+        high = np.maximum.reduceat(high, first)
+        bin_ = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        share = parts[0].sum(axis=1) / sums[0].sum(axis=1)[bin_]
+        score = np.concatenate([self.score, other.score])[order]
+        score = np.add.reduceat(share * score, first).clip(low, high)
+        return replace(self, dropped_bits=dropped_bits, low=low, high=high, score=score, sums=sums)
+
+    def __radd__(self, other: object) -> ThresholdStatistics:
+        """``sum`` starts at 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def weighted_rows(self) -> tuple[Array, Array, Array]:
+        """Labels, scores and weights of few rows that stand for all: one a bin and class.
+
+        For any function that takes weights, where w means the same as w copies of the row:
+        calibrators, reliability bins and diagrams, scikit-learn's metrics. Limits and p-values
+        there are not those of the rows, as they count rows: see :meth:`counted_rows`.
+
+        Returns
+        -------
+        y_true, score, sample_weight : ndarray of shape (m,)
+            In ascending order of score, the mean of each bin; weights above 0.
+
+        Examples
+        --------
+        >>> from gbdt_objectives.calibration import calibration_ratio
+        >>> from gbdt_objectives.thresholds import ThresholdStatistics
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
+        >>> y, p, w = statistics.weighted_rows()
+        >>> p.tolist(), calibration_ratio(y, p, sample_weight=w)
+        ([0.25, 0.5, 0.5], 1.0)
+        """
+        bin_, k = np.nonzero(self.counts)
+        return self.labels[k], self.score[bin_], self.counts[bin_, k]
+
+    def counted_rows(self) -> tuple[Array, Array, Array, Array]:
+        """The rows of :meth:`weighted_rows` for functions that take counts: weights are of one row.
+
+        Limits and p-values, too, are then of all rows, if those of a bin and class weigh the same.
+
+        Returns
+        -------
+        y_true, score, sample_weight, counts : ndarray of shape (m,)
+            The mean weight of the rows that each stands for, and how many these are.
+        """
+        y, score, weight = self.weighted_rows()
+        counts = self.sums[len(self.sums) // 2][self.counts > 0]
+        return y, score, weight / counts, counts.astype(np.int64)
+
+    def thresholds(
+        self, *, method: Literal["exact", "plugin"] | None = None,
+        metric: str | ClassMetric = "qwk", target_prior: Mapping[Any, float] | None = None,
+        constraints: Mapping[Any, float] | None = None, negative_keep_rate: float | None = None,
+        confidence_level: float | None = None,
+    ) -> Thresholds:  # fmt: skip
+        """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
+
+        Nelder-Mead and functions need the rows. Fewer than two classes so far raise ValueError.
+        """
+        target = methods.resolve_metric(metric)
+        r = read_rate(negative_keep_rate, target_prior, confidence_level)
+        limits = read_limits(constraints, confidence_level, None, method, target, r)
+        resolved = "exact" if limits else methods.resolve_method(method, target)
+        chosen = _checks.choice("method", resolved, ("exact", "plugin"))
+        methods.resolve_labels(self.labels, target)
+        return find_within_limits(chosen, self.bins(target_prior), target, limits, r)
+
+    def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
+        """How much QWK the bins can have cost at most, in units of kappa.
+
+        The exact optimum if the rows inside each bin were sorted by class, which no score can beat,
+        minus the optimum on bins. 0 if each bin is a distinct score. ``target_prior`` is that of
+        ``optimize_thresholds``; fewer than two classes so far raise ValueError.
+        """
+        bins = self.bins(target_prior)
+        wide = bins.low < bins.high
+        if not wide.any():
+            return 0.0
+        d, K = bins.counts.shape
+        apart = bins.counts[:, np.newaxis] * np.where(wide[:, None, None], np.eye(K), 0.0)
+        apart[~wide, 0] = bins.counts[~wide]  # rows of one score stay together
+        apart = apart.reshape(d * K, K)
+        binned = bins.label_curve
+        by_class = bins.take(np.repeat(np.arange(d), K), apart, apart).label_curve
+        gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
+        return max(0.0, gain)
+
+    def bins(self, target_prior: Mapping[Any, float] | None) -> _rows.Bins:
+        """The bins that are not empty, reweighted to the prior."""
+        total = self.counts.sum(axis=0)
+        if not total.any():
+            raise ValueError(
+                "the statistics hold no rows yet: statistics.add(y_true, score) returns new ones "
+                "with a chunk of rows"
+            )
+        _rows.check_class_weights(total, self.labels)
+        weight, rows, squares = self.sums.sum(axis=1)[[0, len(self.sums) // 2, -1]]
+        alike = rows.all() and (squares * rows <= (1 + SAME_WEIGHT**2) * weight**2).all()
+        known = self.labels, self.low, self.high, self.score, self.counts, self.sums[-1]
+        bins = _rows.Bins(*known, weight / rows if alike else None)
+        if target_prior is not None:
+            bins = bins.reweighted_classes(_rows.prior_factors(target_prior, self.labels, total))
+        return bins.take(np.arange(len(self.low)), bins.counts, bins.squares)
+
+
+def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
+    """The fewest last bits without which at most ``max_bins`` scores differ; where each begins."""
+    bits = (s + 0.0).view(np.int64)  # where -0 is 0
+    bits ^= (bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)  # integers in the order of the scores
+
+    def begins(dropped_bits: int) -> Array:
+        kept = bits >> dropped_bits
+        return np.append(True, kept[1:] != kept[:-1])
+
+    def are_few(dropped_bits: int) -> bool:
+        return max_bins is None or int(np.count_nonzero(begins(dropped_bits))) <= max_bins
+
+    if max_bins is not None and len(s) > max_bins and not are_few(least):
+        least = bisect_left(range(63), True, lo=least + 1, key=are_few)
+    return least, np.flatnonzero(begins(least))
 
 
 def optimize_thresholds(

@@ -392,7 +392,7 @@ def test_thresholds_of_bins_lose_no_more_than_stated(monkeypatch) -> None:
     assert 1_000 < len(statistics.score) <= 2_000
     bound = statistics.qwk_loss_bound()
     assert 0 < bound < 0.01
-    monkeypatch.setattr("gbdt_objectives.thresholds.statistics.BLOCK", 2_000)
+    monkeypatch.setattr("gbdt_objectives.thresholds.optimize.BLOCK", 2_000)
     found = go.optimize_thresholds(*lazy, method="exact")
     assert found.tolist() == statistics.thresholds(method="exact").tolist()
     best = go.optimize_thresholds(y, score, method="exact")
