@@ -22,8 +22,8 @@ from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
-from gbdt_objectives.objectives.costs import word_of
 from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept
+from gbdt_objectives.objectives.ratio import word_of
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
 Hessian = Literal["exact", "constant"] | HessianFunction
