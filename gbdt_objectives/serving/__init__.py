@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.serving.folder import export, load
-from gbdt_objectives.serving.model import ServedModel
 from gbdt_objectives.serving.onnx import export_onnx
+from gbdt_objectives.serving.plans import ServedModel
 
 __all__ = ["ServedModel", "export", "export_onnx", "load"]
 

@@ -32,8 +32,14 @@ from gbdt_objectives.objectives import Objective, focal_objective, qwk_objective
 from gbdt_objectives.objectives.ordinal_logit import OrdinalLogitLoss
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.serving.features import plain_values
-from gbdt_objectives.serving.model import ServedModel, of_library
-from gbdt_objectives.serving.plans import Plan, find_objective, models_of, reading
+from gbdt_objectives.serving.plans import (
+    Plan,
+    ServedModel,
+    find_objective,
+    models_of,
+    of_library,
+    reading,
+)
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
 from gbdt_objectives.thresholds.rows import are_rising_numbers, read_labels
 

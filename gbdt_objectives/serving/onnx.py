@@ -32,8 +32,7 @@ from gbdt_objectives.adapters._trees import LEQ, LT, Trees
 from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
-from gbdt_objectives.serving.model import of_library, with_extras
-from gbdt_objectives.serving.plans import Plan, of_model
+from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extras
 from gbdt_objectives.thresholds import Thresholds
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
