@@ -20,15 +20,9 @@ from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
-from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators import _averages, _base
 from gbdt_objectives.estimators._base import held_out_at_most_once
 from gbdt_objectives.estimators._wrapped import Data, check_rate_of_objective, find_stopping_rounds
-from gbdt_objectives.estimators.downsampled_classifier import (
-    find_center,
-    geometric_mean,
-    rows_to_stretch,
-    stretch_of_classes,
-)
 
 FOLDS = 5
 
@@ -284,7 +278,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
-        some = rows_to_stretch(counting if averages else held[:0], len(splits))
+        some = _averages.rows_to_stretch(counting if averages else held[:0], len(splits))
         p = np.full((n, len(rows.classes)), np.nan)
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
@@ -302,15 +296,15 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             averages = False
         if not averages:
             return {}, p
-        stretch = stretch_of_classes(p[few], each, _base.take(w, few))
-        center = find_center(p[counting], _base.take(w, counting))
+        stretch = _averages.stretch_of_classes(p[few], each, _base.take(w, few))
+        center = _averages.find_center(p[counting], _base.take(w, counting))
         return {"estimators_": models, "stretch_": stretch, "center_": center}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         if hasattr(self, "estimators_"):
             each = [predict_probability(model, X) for model in self.estimators_]
-            p = geometric_mean(each, self.stretch_, self.center_)
+            p = _averages.geometric_mean(each, self.stretch_, self.center_)
         else:
             p = predict_probability(self.estimator_, X)
         score = p if columns else p[:, 1]

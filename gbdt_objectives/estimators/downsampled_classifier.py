@@ -2,9 +2,6 @@
 
 A pair is a row and a bag that did not see it. With the weights of their classes, pairs are held-out
 rows of the population, on which the calibrator is fitted.
-
-Symbols: o (n,) out-of-fold scores; p (n, K) probabilities; l their logarithms, up to a constant in
-each row; c the center, (K,), or the log-odds of the second of two classes; s >= 1 the stretch.
 """
 
 from __future__ import annotations
@@ -25,93 +22,18 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, RandomState, Sampling
 from gbdt_objectives._checks.folds import held_out_once
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
-from gbdt_objectives.estimators import _base, _wrapped
+from gbdt_objectives.estimators import _averages, _base, _wrapped
 from gbdt_objectives.estimators._base import FitRows, last_split
 from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample_classes
-
-STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch
-
-
-def rows_to_stretch(rows: Array, models: int) -> list[Array]:
-    """Some of the rows for each model, others than the next, that it scores for the stretch."""
-    rng, few = np.random.default_rng(0), min(len(rows), STRETCH_ROWS)
-    return [rng.choice(rows, few, replace=False) for _ in range(models)]
-
-
-def find_stretch(o: Array, score: Array, w: Array | None) -> float:
-    """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
-    variance, covariance = np.cov(o, score, aweights=w, ddof=0)[0]
-    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
-        return 1.0
-    return max(1.0, float(np.sqrt(variance / covariance)))
-
-
-def stretch_of_classes(p: Array, of_each: Array, w: Array | None) -> float:
-    """The stretch of l; p is out-of-fold, ``of_each`` that of each model on its rows."""
-    o, each = centered(p), centered(of_each)
-    o -= np.average(o, axis=0, weights=w)  # the classes' own means are no spread
-    return find_stretch(o.ravel(), each.ravel(), None if w is None else w.repeat(len(o.T)))
-
-
-def geometric_mean(
-    probabilities: Sequence[Array], stretch: float = 1.0, center: Any = 0.0
-) -> Array:
-    """softmax(c + s (mean over b of l_b - c)), (n, K); zeros act as tiny numbers do."""
-    if len(probabilities) == 1 and stretch == 1:
-        return probabilities[0]
-    p = np.stack(probabilities)
-    ruled_out = (p == 0).sum(axis=0)
-    log_mean = np.log(np.where(p == 0, 1, p)).mean(axis=0)
-    log_mean[ruled_out > ruled_out.min(axis=1, keepdims=True)] = -np.inf
-    c = np.append(0.0, center) if np.ndim(center) == 0 else center
-    return formulas.softmax(log_mean if stretch == 1 else formulas.stretch(log_mean, stretch, c))
-
-
-def second_log_odds(p: Array) -> Array:
-    """Log-odds of the second of two classes, (n,)."""
-    return np.log(p[:, 1]) - np.log(p[:, 0])
-
-
-def find_center(p: Array, w: Array | None) -> Any:
-    """The mean of l: a float for two classes, (K,) with the sum 0 for more."""
-    c = np.average(centered(p), axis=0, weights=w)
-    return float(c[1] - c[0]) if len(c) == 2 else c
-
-
-def stretch_of_bags(z: Array, w: Array) -> float | None:
-    """sd of one bag over that of the mean of B bags, at least 1: sqrt(v / (v/B + (1 - 1/B) c)). z
-    (n, B) are log-odds, NaN where the bag saw the row; v is the mean variance of a bag's, and c the
-    mean covariance of two bags' on rows that both did not see. None without such rows."""
-    held = np.isfinite(z)
-    share = held * w[:, None]
-    both = share.T @ held
-    B, others = len(both), ~np.eye(len(both), dtype=bool) & (both > 0)
-    if not others.any() or not both.diagonal().all():
-        return None
-    mean = np.where(held, z, 0.0) * w[:, None]
-    x = np.where(held, z - mean.sum(axis=0) / share.sum(axis=0), 0.0)
-    products = (x * w[:, None]).T @ x
-    v = (products.diagonal() / both.diagonal()).mean()
-    c = (products[others] / both[others]).mean()
-    return max(1.0, float(np.sqrt(v / (v / B + (1 - 1 / B) * c)))) if c > 0 else 1.0
-
-
-def centered(p: Array) -> Array:
-    """The l whose rows sum to 0."""
-    z = np.log(p)
-    z -= z.mean(axis=1, keepdims=True)
-    return z
-
 
 ROWS = 2_000  # most rows of a class that each bag scores, besides those for the stretch
 SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
@@ -161,17 +83,17 @@ def fit_left_out(
                 "calibrate=True needs log-odds, but estimator predicts probabilities of exactly 0 "
                 "or 1, which have none: pass calibrate=False"
             )
-        z[shared, b] = second_log_odds(p[: shared.sum()])
+        z[shared, b] = _averages.second_log_odds(p[: shared.sum()])
         found.append((rows, p))
     rows, p = map(np.concatenate, zip(*found, strict=True))
-    stretch = stretch_of_bags(z, weights(data, common))
+    stretch = _averages.stretch_of_bags(z, weights(data, common))
     if stretch is None or len(np.unique(data.y[rows])) < 2:
         raise NotCalibrated(
             "calibrate=True needs rows that two bags leave out, but they keep nearly all: pass a "
             "lower negative_keep_rate, or calibrate=False"
         )
     calibrator, w = fit_pairs(rows, p, data, counting)
-    return {"calibrator_": calibrator, "stretch_": stretch, "center_": find_center(p, w)}
+    return {"calibrator_": calibrator, "stretch_": stretch, "center_": _averages.find_center(p, w)}
 
 
 def draw_some(rows: Array, most: int, rng: np.random.Generator) -> Array:
@@ -187,7 +109,7 @@ def fit_pairs(rows: Array, p: Array, data: FitRows, pool: Array) -> tuple[Any, A
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
     fit: Callable[..., Any] = fit_default
-    if np.ptp(second_log_odds(p)) < SAME:
+    if np.ptp(_averages.second_log_odds(p)) < SAME:
         fit = InterceptCalibrator().fit
     elif np.bincount(data.y[pool]).min() < FEW:
         fit = LogitCalibrator().fit
@@ -370,12 +292,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         bags = zip(self.estimators_, self._bag_shifts, strict=True)
         if hasattr(self, "calibrator_"):
             each = [corrected(*bag, X) for bag in bags]
-            mean = geometric_mean(each, self.stretch_, self.center_)
+            mean = _averages.geometric_mean(each, self.stretch_, self.center_)
             p = self.calibrator_.predict(mean[:, 1])
             return np.column_stack([1 - p, p])
         if _checks.choice("average", self.average, AVERAGES) == "log_odds":
             each = [predict_probability(model, X) for model in self.estimators_]
-            return shifted(geometric_mean(each), self.shift_)
+            return shifted(_averages.geometric_mean(each), self.shift_)
         return np.asarray(np.mean([corrected(*bag, X) for bag in bags], axis=0))
 
     @property
