@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, positions, shown
 from gbdt_objectives._checks.guards import SAME_WEIGHT
-from gbdt_objectives._rows.parts import any_dask, total
+from gbdt_objectives._rows.rows import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
