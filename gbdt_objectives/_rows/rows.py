@@ -9,18 +9,25 @@ sums merged as a tree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, is_dask
+from gbdt_objectives._checks import Array, is_dask, shown
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.places import BLOCK_BYTES, EXPRESSION_BYTES, HOST, Place
+from gbdt_objectives._rows.values import printed_rows, write_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]
@@ -162,3 +169,62 @@ def check_column(name: str, column: Any) -> None:
     """Raise for a Dask collection that is no single column, or of unknown categories."""
     if is_dask(column):
         load(PARTITIONS).check_dask_column(name, column, {name: column})
+
+
+class Shown:
+    """Mixin of results that notebooks show as a table: ``_shown`` is its title and columns."""
+
+    _shown: Callable[[], tuple[str, Mapping[str, Any]]]
+
+    def _repr_html_(self) -> str:
+        title, columns = self._shown()
+        n = len(next(iter(columns.values())))
+        at = printed_rows(n)
+        some = {name: np.asarray(column, object)[at] for name, column in columns.items()}
+        left_out = n - len(at)
+        return html_table(f"{title}, {left_out} rows left out" if left_out else title, some)
+
+
+class Table(Shown):
+    """Mixin of results that have a row of each class, segment, bin or method: ``_columns``."""
+
+    def _shown(self) -> tuple[str, Mapping[str, Any]]:
+        return type(self).__name__, self._columns()
+
+    def _columns(self) -> Mapping[str, Any]:
+        return vars(self)
+
+    def __repr__(self) -> str:
+        title, columns = self._shown()
+        return f"{title}\n{write_table(**columns)}"
+
+    def to_frame(self) -> DataFrame:
+        """The table as a pandas DataFrame, with all columns, rows and digits."""
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install pandas") from error
+        return DataFrame(self._columns())
+
+
+def facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The columns of a table with a row of each named value."""
+    return {"": list(values), "value": [shown(value) for value in values.values()]}
+
+
+def html_table(title: str, columns: Mapping[str, Any]) -> str:
+    """A table under its title, if any: words in full, numbers in four digits or whole, no nan."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
+    rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+    caption = title and f"<caption style='text-align:left'><b>{escape(title)}</b></caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return f"<td style='text-align:left'>{escape(str(value))}</td>"
+    if math.isnan(value):
+        return "<td></td>"
+    whole = math.isinf(value) or value == int(value)
+    return f"<td style='text-align:right'>{value:{'.0f' if whole else '.4g'}}</td>"

@@ -18,8 +18,7 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, column_names, is_dask
-from gbdt_objectives._rows.html import Table
-from gbdt_objectives._rows.rows import any_dask, check_column, total
+from gbdt_objectives._rows.rows import Table, any_dask, check_column, total
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.calibration import bins, rows as _rows
 from gbdt_objectives.calibration.bins import Strategy

@@ -22,7 +22,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.domain import Values
 from gbdt_objectives._links import UNDECLARED
-from gbdt_objectives._rows.html import Shown
+from gbdt_objectives._rows.rows import Shown
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import HessianKind, Loss
 from gbdt_objectives.objectives.function import LossFunction

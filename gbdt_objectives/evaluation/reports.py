@@ -22,7 +22,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
 from gbdt_objectives._checks.spellings import WRITE_OUT
 from gbdt_objectives._registry import library_of
-from gbdt_objectives._rows.html import html_table
+from gbdt_objectives._rows.rows import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
 from gbdt_objectives.evaluation.performance import (

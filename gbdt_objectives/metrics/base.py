@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Sampling, Scoring, Stack, Training, stack as
 from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.html import Shown, facts
-from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.rows import Rows, Shown, facts
 
 InputSpace = Literal["margin", "probability", "label"]
 Call = TypeVar("Call", bound=Callable[..., Any])

@@ -28,9 +28,8 @@ from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.html import Shown, facts
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
-from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.rows import Rows, Shown, facts
 from gbdt_objectives._rows.values import RowValues
 
 FLOAT32 = np.dtype(np.float32)

@@ -25,9 +25,8 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
-from gbdt_objectives._rows.html import Table
 from gbdt_objectives._rows.places import from_zero
-from gbdt_objectives._rows.rows import check_column, map_parts, vectors
+from gbdt_objectives._rows.rows import Table, check_column, map_parts, vectors
 from gbdt_objectives._rows.values import ArrayValue, carried_labels, freeze, same_labels
 from gbdt_objectives._steps import json as _json
 
