@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
-from gbdt_objectives._rows.values import RowValues
+from gbdt_objectives._rows.rows import RowValues
 from gbdt_objectives.objectives.base import read_row_values
 from gbdt_objectives.objectives.function import FunctionLoss
 from tests.cases import refusals_of

@@ -49,7 +49,7 @@ def word(value: Any) -> str:
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
-    from gbdt_objectives._rows.values import write_table
+    from gbdt_objectives._rows.rows import write_table
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""

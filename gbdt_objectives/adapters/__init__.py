@@ -50,7 +50,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Model, shown
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
-from gbdt_objectives._rows.values import plain
+from gbdt_objectives._rows.rows import plain
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import (

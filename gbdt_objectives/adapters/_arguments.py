@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY
-from gbdt_objectives._rows.values import plain
+from gbdt_objectives._rows.rows import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective

@@ -18,8 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives._rows.values import RowValues
+from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective
 from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
 

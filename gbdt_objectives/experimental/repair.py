@@ -20,7 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, column_names, shown
 from gbdt_objectives._checks.folds import Split, held_out_once
 from gbdt_objectives._registry import load
-from gbdt_objectives._rows.values import write_table
+from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.calibration.calibrators import find_shift, fit_logistic

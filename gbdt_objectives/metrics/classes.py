@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives._rows.values import carried_labels, same_labels
+from gbdt_objectives._rows.rows import Rows, carried_labels, same_labels
 from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
 

@@ -29,8 +29,7 @@ from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
-from gbdt_objectives._rows.rows import Rows, Shown, facts
-from gbdt_objectives._rows.values import RowValues
+from gbdt_objectives._rows.rows import Rows, RowValues, Shown, facts
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]

@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Array, Sampling
 from gbdt_objectives._checks.domain import BINARY
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives._rows.values import RowValues
+from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives.objectives.base import (
     Both,
     Loss,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.values import carried_labels
+from gbdt_objectives._rows.rows import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows

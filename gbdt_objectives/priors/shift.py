@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._rows.values import ArrayValue, freeze, plain
+from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import correct_positives
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
-from gbdt_objectives._rows.values import freeze
+from gbdt_objectives._rows.rows import freeze
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import Step, Steps, evaluate

@@ -26,8 +26,16 @@ from gbdt_objectives._checks import (
     whole_numbers,
 )
 from gbdt_objectives._rows.places import from_zero
-from gbdt_objectives._rows.rows import Table, check_column, map_parts, vectors
-from gbdt_objectives._rows.values import ArrayValue, carried_labels, freeze, same_labels
+from gbdt_objectives._rows.rows import (
+    ArrayValue,
+    Table,
+    carried_labels,
+    check_column,
+    freeze,
+    map_parts,
+    same_labels,
+    vectors,
+)
 from gbdt_objectives._steps import json as _json
 
 

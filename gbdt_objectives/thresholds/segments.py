@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._rows.values import freeze, write_table
+from gbdt_objectives._rows.rows import freeze, write_table
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import (

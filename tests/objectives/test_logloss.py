@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives._rows.values import RowValues
+from gbdt_objectives._rows.rows import RowValues
 from tests.cases import each, refusals_of, refused
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
