@@ -12,7 +12,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.places import blocks
+from gbdt_objectives._rows.rows import blocks
 from gbdt_objectives._steps.formulas import apply
 
 Step = dict[str, Any]

@@ -14,7 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import library_in_role
-from gbdt_objectives._rows.places import dot
+from gbdt_objectives._rows.rows import dot
 from gbdt_objectives.calibration.calibrators import find_shift
 from gbdt_objectives.calibration.rows import weigh_rows
 from gbdt_objectives.priors import LogOddsShift

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, distinct_groups, number_values
-from gbdt_objectives._rows.places import blocks, dot
-from gbdt_objectives._rows.rows import Table, any_dask, total, write_table
+from gbdt_objectives._rows.rows import Table, any_dask, blocks, dot, total, write_table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.thresholds import ThresholdStatistics

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
-from gbdt_objectives._rows.places import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._steps import formulas, json as _json
 from gbdt_objectives._steps.steps import Step, correct_positives, evaluate
 from gbdt_objectives.calibration import rows as _rows

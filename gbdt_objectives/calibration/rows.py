@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, check_order, group_numbers, is_dask, shown
-from gbdt_objectives._rows.places import BLOCK_BYTES, blocks
+from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks
 from gbdt_objectives._rows.workers import several
 
 ONE_CLASS = "pass one class at a time, y_true == label and its column"

@@ -18,8 +18,7 @@ from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
-from gbdt_objectives._rows.places import blocks, dot
-from gbdt_objectives._rows.rows import Table
+from gbdt_objectives._rows.rows import Table, blocks, dot
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.calibrators import logistic_loss, minimize_convex, penalized

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.steps import Step, correct_positives, evaluate
 from gbdt_objectives.calibration import calibrators

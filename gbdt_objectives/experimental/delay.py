@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._rows.places import from_zero
-from gbdt_objectives._rows.rows import freeze, write_table
+from gbdt_objectives._rows.rows import freeze, from_zero, write_table
 from gbdt_objectives._steps import json as _json
 
 ROUNDING = 1e-12

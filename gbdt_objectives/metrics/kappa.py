@@ -15,8 +15,15 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls
-from gbdt_objectives._rows.places import EXPRESSION_BYTES, STRETCH, dot
-from gbdt_objectives._rows.rows import FLOAT64, Rows, check_column, vectors
+from gbdt_objectives._rows.rows import (
+    EXPRESSION_BYTES,
+    FLOAT64,
+    STRETCH,
+    Rows,
+    check_column,
+    dot,
+    vectors,
+)
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
 from gbdt_objectives.objectives import qwk_objective
 

@@ -28,8 +28,16 @@ from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.places import EXPRESSION_BYTES, HOST, Place, place_of
-from gbdt_objectives._rows.rows import Rows, RowValues, Shown, facts
+from gbdt_objectives._rows.rows import (
+    EXPRESSION_BYTES,
+    HOST,
+    Place,
+    Rows,
+    RowValues,
+    Shown,
+    facts,
+    place_of,
+)
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]

@@ -19,8 +19,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.domain import REAL
 from gbdt_objectives._rows import workers as _workers
-from gbdt_objectives._rows.places import STRETCH, dot
-from gbdt_objectives._rows.rows import Rows, vectors
+from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start, Writer, checked_block

@@ -21,8 +21,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._checks.domain import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
-from gbdt_objectives._rows.places import blocks
-from gbdt_objectives._rows.rows import Rows, read_only, vectors
+from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective

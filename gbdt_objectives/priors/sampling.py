@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, Sampling, is_dask, shown
-from gbdt_objectives._rows.places import blocks
-from gbdt_objectives._rows.rows import map_parts, total
+from gbdt_objectives._rows.rows import blocks, map_parts, total
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache

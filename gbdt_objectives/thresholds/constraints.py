@@ -25,7 +25,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._rows.places import from_zero
+from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric

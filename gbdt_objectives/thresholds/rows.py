@@ -25,13 +25,13 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
-from gbdt_objectives._rows.places import from_zero
 from gbdt_objectives._rows.rows import (
     ArrayValue,
     Table,
     carried_labels,
     check_column,
     freeze,
+    from_zero,
     map_parts,
     same_labels,
     vectors,

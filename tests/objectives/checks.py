@@ -21,7 +21,7 @@ import gbdt_objectives as go
 from gbdt_objectives._checks.domain import REAL, Interval, Values
 from gbdt_objectives._links import LOG, LOGIT
 from gbdt_objectives._rows import rows as _rows
-from gbdt_objectives._rows.places import blocks
+from gbdt_objectives._rows.rows import blocks
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.checking import checks as checking

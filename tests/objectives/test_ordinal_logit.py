@@ -17,8 +17,7 @@ from sklearn.metrics import log_loss
 import gbdt_objectives as go
 from gbdt_objectives._checks.domain import Classes
 from gbdt_objectives._rows import workers as _workers
-from gbdt_objectives._rows.places import BLOCK_BYTES
-from gbdt_objectives._rows.rows import Rows
+from gbdt_objectives._rows.rows import BLOCK_BYTES, Rows
 from tests.cases import each, refusals, refusals_of, refused
 from tests.contract import measured_in_parts
 

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.special import expit, logit
 
 from gbdt_objectives import correct_probability, log_odds_shift
-from gbdt_objectives._rows.places import BLOCK_BYTES
+from gbdt_objectives._rows.rows import BLOCK_BYTES
 from gbdt_objectives.priors import (
     LogOddsShift,
     correct_margin,
