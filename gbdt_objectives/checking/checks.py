@@ -21,8 +21,16 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.checking.doors import check_link, check_predictions
-from gbdt_objectives.checking.probe import ROWS, Failure, Finding, Probe, Skipped, as_sklearn, tried
-from gbdt_objectives.checking.workers import check_workers
+from gbdt_objectives.checking.probe import (
+    ROWS,
+    Failure,
+    Finding,
+    Probe,
+    Skipped,
+    as_sklearn,
+    check_workers,
+    tried,
+)
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss, find_start
 
