@@ -32,7 +32,7 @@ from gbdt_objectives.evaluation.performance import (
 )
 from gbdt_objectives.metrics import ClassMetric, qwk_metric
 from gbdt_objectives.plotting import ReliabilityDisplay, ThresholdDisplay
-from gbdt_objectives.plotting.axes import svg
+from gbdt_objectives.plotting.reliability_display import svg
 from gbdt_objectives.thresholds import methods
 
 LEVEL = 0.95

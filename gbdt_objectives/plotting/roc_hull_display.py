@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display, some
+from gbdt_objectives.plotting.reliability_display import BLUE, GRAY, ORANGE, POINTS, Display, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

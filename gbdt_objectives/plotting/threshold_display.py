@@ -12,8 +12,18 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import carried_labels
-from gbdt_objectives.plotting import axes
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
+from gbdt_objectives.plotting.reliability_display import (
+    BLUE,
+    GRAY,
+    ORANGE,
+    POINTS,
+    Display,
+    add_legend,
+    named,
+    short_names,
+    some,
+    title_of,
+)
 from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
 from gbdt_objectives.thresholds.qwk import exact_hull, kappa_along, kappa_at
 from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds, with_labels
@@ -125,10 +135,10 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_xlim(min([edges[0], *finite]), max([edges[-1], *finite]))
     _name_intervals(ax, rows.labels, thresholds)
     ax.set(xlabel="score", ylabel="rows" if rows.weight is None else "weight")
-    shown, names = axes.named(K)[::-1], axes.short_names(rows.labels, 16)  # as they are stacked
+    shown, names = named(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
     handles = [*(bars[k] for k in shown), *lines[:1]]
     names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
-    axes.add_legend(ax, handles, names, title=axes.title_of("label", K))
+    add_legend(ax, handles, names, title=title_of("label", K))
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
@@ -136,7 +146,7 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     low, high = ax.get_xlim()
     letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
-    names, above = axes.short_names(labels, 16), ax.get_xaxis_transform()
+    names, above = short_names(labels, 16), ax.get_xaxis_transform()
     for name, (left, right) in zip(names, pairwise(borders), strict=True):
         if right - left > letter * (len(name) + 0.5):
             ax.text((left + right) / 2, 1.01, name, transform=above, ha="center", va="bottom")
@@ -153,7 +163,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         first = int(cuts[k - 1]) if k else 1
         last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
         ends = max(first, 1), min(last, len(curve.low) - 1)
-        at, values = kappa_along(curve, cuts, k, axes.some(*ends, POINTS // len(cuts), cuts[[k]]))
+        at, values = kappa_along(curve, cuts, k, some(*ends, POINTS // len(cuts), cuts[[k]]))
         profiles += ax.plot(at, values, color=color, lw=1.8, label=names[k])
     for threshold, color in zip(thresholds, colors, strict=True):
         if np.isfinite(threshold):
@@ -161,12 +171,12 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
             ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
     ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    shown = [profiles[k] for k in axes.named(len(cuts))]
-    axes.add_legend(ax, handles=shown, title=axes.title_of("threshold between", len(cuts)))
+    shown = [profiles[k] for k in named(len(cuts))]
+    add_legend(ax, handles=shown, title=title_of("threshold between", len(cuts)))
 
 
 def _borders(labels: Array) -> list[str]:
-    return [f"{below} | {above}" for below, above in pairwise(axes.short_names(labels, 9))]
+    return [f"{below} | {above}" for below, above in pairwise(short_names(labels, 9))]
 
 
 def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
@@ -175,7 +185,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     curve = rows.label_curve
     N, (D, vertices, best, slopes, optimum) = curve.N / curve.N[-1], exact_hull(curve)
     cuts, kappa = kappa_at(curve, thresholds)
-    shown = axes.some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
+    shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
     names, edged = _borders(rows.labels), patheffects.withStroke(linewidth=3, foreground="white")
@@ -183,7 +193,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
         name = "optimal tangents" if k == 0 else None
         ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
-        if k in axes.named(len(best)):  # above the hull, where the axes have room
+        if k in named(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
                 names[k], (N[cut], D[cut]), xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
@@ -196,7 +206,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_ylabel("cumulative label position\nminus mean, per row")
     ax.set_title(f"kappa {kappa:.4f}, optimum {optimum:.4f}", fontsize="medium")
     ax.margins(y=0.1)
-    axes.add_legend(ax, loc="center")  # between the hull and the names at it
+    add_legend(ax, loc="center")  # between the hull and the names at it
 
 
 KINDS: dict[str, Callable[[Axes, ScoredRows, Array], None]] = {

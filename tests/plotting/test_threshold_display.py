@@ -9,7 +9,7 @@ from matplotlib.text import Annotation
 
 from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_weighted_kappa
 from gbdt_objectives.plotting import ThresholdDisplay
-from gbdt_objectives.plotting.axes import short_names
+from gbdt_objectives.plotting.reliability_display import short_names
 from tests.cases import refused
 
 pytestmark = pytest.mark.slow
