@@ -36,10 +36,9 @@ from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import RowsOfParts, StartedObjective
-from gbdt_objectives.adapters.xgboost import stopping
+from gbdt_objectives.adapters.xgboost import parameters, stopping
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
-from gbdt_objectives.adapters.xgboost.stopping import TABLE, check, in_xgboost
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import read_labels
@@ -245,7 +244,7 @@ def _check_parameters(estimator: Any) -> None:
             raise TypeError(f"{name} is set: {INSTEAD[name]}")
     _check_known(estimator)
     found = {name: value for name, value in found.items() if name not in OWN}
-    check(found, objective, stops_early=stops_early)
+    parameters.check(found, objective, stops_early=stops_early)
     held_out = _get(estimator, "validationIndicatorCol")
     if stops_early and not (metric and held_out):
         raise ValueError(
@@ -260,10 +259,10 @@ def _check_parameters(estimator: Any) -> None:
 
 def _check_known(estimator: Any) -> None:
     """Raise for what neither Spark's estimator nor XGBoost knows: only workers' logs would say."""
-    known = TABLE.known
+    known = parameters.TABLE.known
     names = {_spelt(param.name) for param in estimator.params}
     for name, value in estimator.getOrDefault("arbitrary_params_dict").items():
-        if value is None or name in known or in_xgboost(name):
+        if value is None or name in known or parameters.in_xgboost(name):
             continue
         near = get_close_matches(_spelt(name), sorted(names | known), 1, 0.75)
         raise TypeError(

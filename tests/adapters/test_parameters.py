@@ -19,7 +19,6 @@ from gbdt_objectives._checks.mistakes import SAME
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.lightgbm import parameters as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
-from gbdt_objectives.adapters.xgboost.stopping import in_xgboost
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.cases import each
 
@@ -418,10 +417,10 @@ def test_spellings_that_are_right(lib: Library) -> None:
 
 
 def test_what_the_installed_library_knows_is_no_typo() -> None:
-    assert in_xgboost("max_depth")
+    assert xgboost_parameters.in_xgboost("max_depth")
     assert "shrinkage_rate" in lightgbm_parameters.KNOWN
     for unknown in ("max_dept", "dept"):
-        assert not in_xgboost(unknown)
+        assert not xgboost_parameters.in_xgboost(unknown)
         assert unknown not in lightgbm_parameters.KNOWN
 
 
@@ -449,7 +448,7 @@ def test_xgboost_dropout_without_dart_is_refused_where_it_would_be_ignored(far) 
     params = {"rate_drop": 0.5}
     before = xgb.train({"seed": 0}, XGB.data(*far), 12)
     ignored = trees(XGB, xgb.train({"seed": 0, **params}, XGB.data(*far), 12)) == trees(XGB, before)
-    assert ignored != in_xgboost("rate_drop")
+    assert ignored != xgboost_parameters.in_xgboost("rate_drop")
     if ignored:
         with pytest.raises(ValueError, match="write booster='dart' too"):
             check(XGB, params)

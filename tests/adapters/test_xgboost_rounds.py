@@ -23,7 +23,7 @@ from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import xgboost as ours
 from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.xgboost import intercept
-from gbdt_objectives.adapters.xgboost.stopping import holds_starts, holds_vectors
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts, holds_vectors
 from tests.adapters.classes import Softmax
 from tests.cases import refused
 from tests.matrix.tables import of_classes, of_classes_loss, poisson, poisson_loss

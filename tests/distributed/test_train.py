@@ -26,7 +26,7 @@ from gbdt_objectives.adapters.xgboost import (
     _train as on_one_machine,
     train,
 )
-from gbdt_objectives.adapters.xgboost.stopping import holds_starts
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts
 from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within

@@ -21,9 +21,8 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
-from gbdt_objectives.adapters.xgboost import intercept, stopping
+from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
-from gbdt_objectives.adapters.xgboost.stopping import holds_starts
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
@@ -237,7 +236,7 @@ def start_at(
             f"base_score is given, but {objective!r} has {objective.outputs} outputs, each with an "
             "intercept of its own: leave it out"
         )
-    if several and not holds_starts(params):  # measured in the first round
+    if several and not parameters.holds_starts(params):  # measured in the first round
         return StartedObjective(objective, 0.0, training, shifts=True), {"base_score": 0.0}
     if label_weight is not None:
         objective = objective.measured(*label_weight)

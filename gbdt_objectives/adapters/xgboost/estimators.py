@@ -16,8 +16,7 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._train import StartedObjective
-from gbdt_objectives.adapters.xgboost import _train, stopping
-from gbdt_objectives.adapters.xgboost.stopping import check
+from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -63,7 +62,7 @@ class Fitting(_estimators.Fitting):
             return
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-        check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
+        table.check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
             self.training.know(stops_on=None)

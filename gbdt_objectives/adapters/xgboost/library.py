@@ -16,17 +16,10 @@ from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._imbalance import LT, MEMBER, Trees
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
-from gbdt_objectives.adapters.xgboost import _train, estimators, intercept
+from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.calls import note, read_call
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
-from gbdt_objectives.adapters.xgboost.stopping import (
-    ALIASES,
-    INSTEAD,
-    STOPPING,
-    EarlyStopping,
-    check,
-    direct_callbacks,
-)
+from gbdt_objectives.adapters.xgboost.stopping import STOPPING, EarlyStopping, direct_callbacks
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:
@@ -240,13 +233,13 @@ LIBRARY = OpenLibrary(
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
     read_call=read_call, note=note,
     # training
-    data=xgb.DMatrix, instead=INSTEAD, parses_names=True, stops=STOPPING,
+    data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
-    check=lambda request, params, callbacks: check(params, request.objective, callbacks),
+    check=lambda request, params, callbacks: parameters.check(params, request.objective, callbacks),
     labels=_train.labels, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, predicts_on=xgb.DMatrix,
     # estimators
-    kinds=KINDS, fitting=estimators.Fitting, aliases=ALIASES, check_start=check_start,
+    kinds=KINDS, fitting=estimators.Fitting, aliases=parameters.ALIASES, check_start=check_start,
     defaults={"Regressor": (None, "reg:squarederror"), "Classifier": (None, "binary:logistic")},
     takes={"reg:gamma": (1e-300, np.inf), **dict.fromkeys(
         ("binary:logistic", "reg:logistic", "binary:logitraw", "binary:hinge"), (0, 1))},
