@@ -19,7 +19,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
 from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._steps import formulas, json as _json
-from gbdt_objectives._steps.json import Step, correct_positives, evaluate
+from gbdt_objectives._steps.steps import Step, correct_positives, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull, resolve_prior
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows, group_ties, is_one_score

@@ -10,7 +10,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.json import Step
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.calibration import calibrators
 from gbdt_objectives.calibration.calibrators import (
     LogOddsCalibrator,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.json import Step, evaluate
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.calibrators import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows

@@ -23,7 +23,7 @@ from gbdt_objectives._checks.domain import BINARY, Classes
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.json import Step
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives import logloss
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 

@@ -25,7 +25,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.domain import Classes, Domain
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows.rows import Rows, dot
-from gbdt_objectives._steps.json import Step, evaluate
+from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 

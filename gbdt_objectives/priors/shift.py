@@ -15,7 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
 from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.json import correct_positives
+from gbdt_objectives._steps.steps import correct_positives
 
 P = ParamSpec("P")
 R = TypeVar("R")

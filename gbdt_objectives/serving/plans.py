@@ -30,7 +30,7 @@ from gbdt_objectives._registry import (
     name_of,
     row_of,
 )
-from gbdt_objectives._steps.json import Step, Steps
+from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._library import OpenLibrary
 from gbdt_objectives.adapters._train import is_allowed_for

@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array, check_order, shown, warn
 from gbdt_objectives._rows.rows import freeze
 from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
-from gbdt_objectives._steps.json import Step, Steps, evaluate
+from gbdt_objectives._steps.steps import Step, Steps, evaluate
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
 from gbdt_objectives.thresholds.methods import (
     MetricArgument,

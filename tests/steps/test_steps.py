@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from gbdt_objectives._steps.json import BLOCK_BYTES, evaluate
+from gbdt_objectives._steps.steps import BLOCK_BYTES, evaluate
 
 STRETCH = {"formula": "stretch", "stretch": 2.0, "center": 1.0}
 ORDINAL = {"formula": "ordinal", "thresholds": [-1.0, 1.0], "apart": [1 - np.exp(-2), 1.0]}

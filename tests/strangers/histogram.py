@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.json import Step
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.calibration.calibrators import Calibrator, read_probabilities, read_rising
 
 PARTS = 4
