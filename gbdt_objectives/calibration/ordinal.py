@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._steps.json import bases, isotonic, mean_scores, normal_scores, number_pools
+from gbdt_objectives._steps.splines import bases, isotonic, mean_scores, normal_scores, number_pools
 from gbdt_objectives._steps.steps import Steps, evaluate
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
