@@ -7,13 +7,14 @@ import json
 import pytest
 
 from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps.steps import LONGEST, MOST_VALUES, parse
 from gbdt_objectives.thresholds import Thresholds
 
 TEXT = Thresholds([0.5], ["a", "b"]).to_json()
 
 HOSTILE = {
-    "characters": (" " * (_json.LONGEST + 1), "at most 67,108,864 characters"),
-    "values": ("[" + "1," * _json.MOST_VALUES + "1]", "at most 4,000,000 values, found 4,000,001"),
+    "characters": (" " * (LONGEST + 1), "at most 67,108,864 characters"),
+    "values": ("[" + "1," * MOST_VALUES + "1]", "at most 4,000,000 values, found 4,000,001"),
     "depth": ("[" * 51 + "]" * 51, "more than 50 levels"),
     "depth of both": ('{"a":[' * 26 + "]}" * 26, "more than 50 levels"),
     "digits": ("9" * 5000, "an integer of 5,000 digits"),
@@ -26,13 +27,13 @@ HOSTILE = {
 def test_a_hostile_text_is_refused(name: str) -> None:
     text, words = HOSTILE[name]
     with pytest.raises(ValueError, match=words):
-        _json.parse(text)
+        parse(text)
 
 
 def test_what_is_within_the_limits_is_read() -> None:
-    assert json.dumps(_json.parse("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
+    assert json.dumps(parse("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
     for text in ('"[[[\\"[[\\\\"', '["]", "' + "[" * 60 + '"]', str(10**399), "1e308"):
-        assert _json.parse(text) == json.loads(text)
+        assert parse(text) == json.loads(text)
 
 
 @pytest.mark.parametrize("width", [10**8, 2**27])

@@ -19,7 +19,7 @@ import numpy as np
 
 from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._steps.json import LONGEST
+from gbdt_objectives._steps.steps import LONGEST
 
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""

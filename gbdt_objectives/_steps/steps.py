@@ -5,15 +5,23 @@ A step is a dict: the name of a formula, and its numbers, of which arrays are li
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import blocks
 from gbdt_objectives._steps.formulas import apply
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 Step = dict[str, Any]
 Steps = tuple[Step, ...]
@@ -48,3 +56,223 @@ def correct_positives(p: Array, d: float) -> Array:
         out += 1
         np.reciprocal(out, out=out)
     return q
+
+
+Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
+
+LONGEST = 2**26  # the most characters of a text, and the most bytes of the labels in it
+MOST_VALUES = 4_000_000  # the most values: commas and opening brackets, of which memory is made
+DEEPEST = 50  # the most brackets around a value; no format has a fifth of it
+MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Python read no 4301
+PLAIN = (str, int, bool, type(None))  # what JSON has as it is
+
+
+class SavedAsJSON:
+    """Mixin of an estimator with ``to_json`` and ``from_json``. ``_saved`` is the format: the
+    reader of each key, a parameter or a fitted attribute without its underscore. A key of
+    ``_left_out`` is written only where its value is another than there."""
+
+    _saved: ClassVar[Mapping[str, Reader]]
+    _left_out: ClassVar[Mapping[str, Any]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Say which method is meant: it is no function."""
+        own = [f"its method {name}" for name in ("apply", "predict") if hasattr(self, name)]
+        instead = [*own, "correct_probability(probability, shift)"][0]
+        raise TypeError(f"{type(self).__name__} is no function: call {instead}")
+
+    def to_json(self) -> str:
+        """The fitted estimator as JSON, readable without this package.
+
+        ValueError is raised for what JSON cannot hold (a metric without a name; classes that are
+        neither numbers nor strings), and for more than :meth:`from_json` reads.
+        """
+        if hasattr(self, "get_params"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self)
+        values = {
+            key: plain(read(key, plain(value)))
+            for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
+        }
+        for key, usual in self._left_out.items():
+            if values[key] == usual:
+                del values[key]
+        text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
+        check_size(text, "the JSON")
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """A fitted estimator, with its parameters, from what :meth:`to_json` wrote.
+
+        ValueError is raised for text that is truncated, not JSON, not of this format, or larger
+        than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a str.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
+        found, kind = parse(text), _format(cls)
+        if not isinstance(found, dict) or found.get("format") != kind:
+            other = found.get("format") if isinstance(found, dict) else found
+            raise ValueError(
+                f"text is JSON of another format, found {str(other)[:80]!r} instead of {kind!r}: "
+                f"read what {cls.__name__}.to_json() of this version wrote"
+            )
+        data = {**cls._left_out, **found}
+        if data.keys() != {"format", *cls._saved}:
+            raise ValueError(
+                f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
+                "it was changed or truncated"
+            )
+        return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> Self:
+        estimator = cls()
+        for key, value in data.items():
+            setattr(estimator, key if hasattr(estimator, key) else f"{key}_", value)
+        return estimator
+
+
+def read_one_of(*words: str) -> Reader:
+    return lambda key, value: _checks.choice(key, value, words)
+
+
+def read_number(key: str, value: object) -> float:
+    if not is_finite_number(value):
+        raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def read_number_or_none(key: str, value: object) -> float | None:
+    return None if value is None else read_number(key, value)
+
+
+def is_finite_number(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
+
+
+def read_numbers(key: str, values: object) -> Array:
+    """A list of one number or more."""
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
+    if set(map(type, values)) <= {int, float}:
+        with suppress(OverflowError):
+            found = np.array(values, np.float64)
+            if np.isfinite(found).all():
+                return found
+    return np.array([read_number(key, value) for value in values])  # which says what is wrong
+
+
+def read_range(key: str, values: Any) -> tuple[float, float] | None:
+    """The lowest and the highest of some numbers; None if they are not known."""
+    if values is None:
+        return None
+    low, *_, high = ends = read_numbers(key, values).tolist() * 2
+    if len(ends) != 4 or low > high:
+        raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
+    return low, high
+
+
+def read_flag(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
+    return value
+
+
+def _format(cls: type) -> str:
+    return f"gbdt_objectives.{cls.__name__}/1"
+
+
+def plain(value: Any) -> Any:
+    """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list | tuple):
+        return [
+            item
+            if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
+            else plain(item)
+            for item in value
+        ]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
+    """JSON without numbers and keys that JSON does not have; ``name`` is what messages call it."""
+    check_size(text, name)
+    if _depth(text) > DEEPEST:
+        raise ValueError(
+            f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
+        )
+    try:
+        return json.loads(
+            text, parse_int=_read_int, parse_float=_read_float, parse_constant=_refuse_constant,
+            object_pairs_hook=_unique_keys,
+        )  # fmt: skip
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
+            f"{writer}"
+        ) from None
+
+
+def check_size(text: str, name: str) -> None:
+    """Raise for a text that would take more memory than anything that is fitted."""
+    if len(text) > LONGEST:
+        raise ValueError(
+            f"{name} must have at most {LONGEST:,} characters, found more: is it the file that was "
+            "meant? A fitted calibrator needs a few thousand"
+        )
+    values = sum(map(text.count, ",[{"))
+    if values > MOST_VALUES:
+        raise ValueError(
+            f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the file "
+            "that was meant? Fit on scores that were rounded, which have fewer different values"
+        )
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at most, or the first number above ``DEEPEST``. The pattern of a
+    string matches one without an end too, as a search from each of its quotes takes forever."""
+    depth = deepest = 0
+    for found in re.finditer(r'"[^"\\]*(?:\\.?[^"\\]*)*"?|[\[\]{}]', text, re.DOTALL):
+        bracket = found[0]
+        depth += (bracket in "[{") - (bracket in "]}")
+        deepest = max(deepest, depth)
+        if deepest > DEEPEST:
+            break
+    return deepest
+
+
+def _read_int(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(
+            f"text holds an integer of {len(digits):,} digits: at most {MOST_DIGITS} are read"
+        )
+    return int(digits)
+
+
+def _read_float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"text holds {digits[:80]}, which is too large for a float")
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(
+        f'text holds {name}, which is not JSON: infinite numbers are written "-inf", "inf"'
+    )
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError(f"text gives a key twice, found {[key for key, _ in pairs]}")
+    return data

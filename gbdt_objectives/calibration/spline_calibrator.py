@@ -9,8 +9,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import from_zero
-from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.steps import Step
+from gbdt_objectives._steps.steps import Step, read_flag, read_number, read_numbers
 from gbdt_objectives.calibration import calibrators
 from gbdt_objectives.calibration.calibrators import (
     LogOddsCalibrator,
@@ -85,8 +84,8 @@ class SplineCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "shrink": _json.read_flag, "knots": _json.read_numbers, "slopes": _json.read_numbers,
-        "start": _json.read_number,
+        "shrink": read_flag, "knots": read_numbers, "slopes": read_numbers,
+        "start": read_number,
     }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 

@@ -16,8 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.steps import Step, evaluate
+from gbdt_objectives._steps.steps import (
+    SavedAsJSON,
+    Step,
+    evaluate,
+    read_flag,
+    read_number,
+    read_numbers,
+)
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.calibrators import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import ROUND_OFF, LabelledRows
@@ -36,7 +42,7 @@ def read_class_labels(key: str, labels: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
+class TemperatureCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Calibrator of class probabilities by one temperature, and a bias for each class.
 
     Use it for several classes.
@@ -88,8 +94,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     _takes_columns = True
     _saved: ClassVar = {
-        "bias": _json.read_flag, "labels": read_class_labels,
-        "temperature": _json.read_number, "biases": _json.read_numbers,
+        "bias": read_flag, "labels": read_class_labels,
+        "temperature": read_number, "biases": read_numbers,
     }  # fmt: skip
 
     def fit(

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import freeze, from_zero, write_table
-from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps.steps import Reader, SavedAsJSON, read_number, read_numbers
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""
@@ -33,7 +33,7 @@ MANY_AGES = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DelayDistribution(_json.SavedAsJSON):
+class DelayDistribution(SavedAsJSON):
     """The distribution of delays, as :func:`delay_distribution` estimates it: a step function.
 
     Parameters
@@ -73,11 +73,11 @@ class DelayDistribution(_json.SavedAsJSON):
     standard_error: Any
     horizon: float
 
-    _saved: ClassVar[dict[str, _json.Reader]] = {
-        "delay": _json.read_numbers,
-        "probability": _json.read_numbers,
-        "standard_error": _json.read_numbers,
-        "horizon": _json.read_number,
+    _saved: ClassVar[dict[str, Reader]] = {
+        "delay": read_numbers,
+        "probability": read_numbers,
+        "standard_error": read_numbers,
+        "horizon": read_number,
     }
 
     def __post_init__(self) -> None:

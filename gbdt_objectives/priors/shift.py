@@ -14,8 +14,14 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
-from gbdt_objectives._steps import json as _json
-from gbdt_objectives._steps.steps import correct_positives
+from gbdt_objectives._steps.steps import (
+    Reader,
+    SavedAsJSON,
+    correct_positives,
+    read_number,
+    read_number_or_none,
+    read_numbers,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,11 +35,11 @@ LARGEST_SHIFT, LARGEST_FLOAT32_SHIFT = 700.0, 80.0  # whose exp is a float64, a 
 
 
 def read_shift_values(key: str, value: Any) -> Any:
-    return (_json.read_numbers if isinstance(value, list) else _json.read_number)(key, value)
+    return (read_numbers if isinstance(value, list) else read_number)(key, value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogOddsShift(ArrayValue, _json.SavedAsJSON):
+class LogOddsShift(ArrayValue, SavedAsJSON):
     """A shift in log-odds, as :func:`log_odds_shift` returns it.
 
     numpy reads it as an array, and ``float(shift)`` is the number. What is computed from it is a
@@ -58,9 +64,9 @@ class LogOddsShift(ArrayValue, _json.SavedAsJSON):
     values: Any
     standard_error: float | None = None
 
-    _saved: ClassVar[dict[str, _json.Reader]] = {
+    _saved: ClassVar[dict[str, Reader]] = {
         "values": read_shift_values,
-        "standard_error": _json.read_number_or_none,
+        "standard_error": read_number_or_none,
     }
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.json import LONGEST, check_size, parse
+from gbdt_objectives._steps.steps import LONGEST, check_size, parse
 from gbdt_objectives.serving import features as _features, objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds

@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
 from gbdt_objectives._rows.rows import freeze
-from gbdt_objectives._steps import json as _json
 from gbdt_objectives._steps.formulas import affine
-from gbdt_objectives._steps.steps import Step, Steps, evaluate
+from gbdt_objectives._steps.steps import (
+    SavedAsJSON,
+    Step,
+    Steps,
+    evaluate,
+    read_number,
+    read_number_or_none,
+    read_numbers,
+)
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
 from gbdt_objectives.thresholds.methods import (
     MetricArgument,
@@ -201,7 +208,7 @@ def resolve_decidable(metric: MetricArgument) -> Decidable:
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionRule(_json.SavedAsJSON):
+class DecisionRule(SavedAsJSON):
     """A rule that decides from a model's probabilities, as :func:`optimize_decisions` returns it.
 
     ::
@@ -239,10 +246,10 @@ class DecisionRule(_json.SavedAsJSON):
 
     _saved: ClassVar = {
         **dict.fromkeys(("dtype", "labels"), lambda key, value: value),
-        **dict.fromkeys(("weights", "costs"), _json.read_numbers),
-        "temperature": _json.read_number,
-        "biases": _json.read_numbers,
-        **dict.fromkeys(("gain", "gain_error"), _json.read_number_or_none),
+        **dict.fromkeys(("weights", "costs"), read_numbers),
+        "temperature": read_number,
+        "biases": read_numbers,
+        **dict.fromkeys(("gain", "gain_error"), read_number_or_none),
     }
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ from gbdt_objectives._rows.rows import (
     same_labels,
     vectors,
 )
-from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps.steps import LONGEST, SavedAsJSON, is_finite_number, read_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +374,7 @@ def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
+class Thresholds(ArrayValue, Table, SavedAsJSON):
     """Thresholds with the classes that they separate, as ``optimize_thresholds`` returns them.
 
     numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
@@ -412,7 +412,7 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
                 f"{len(labels)}: {shown(labels.tolist())}"
             )
         if (known := self.score_range) is not None:
-            known = _json.read_range("score_range", np.asarray(known).tolist())
+            known = read_range("score_range", np.asarray(known).tolist())
         freeze(self, values=np.array(cuts), labels=labels, score_range=known)
 
     def __repr__(self) -> str:
@@ -476,7 +476,7 @@ class Thresholds(ArrayValue, Table, _json.SavedAsJSON):
 
     _saved: ClassVar = {
         **{key: lambda key, value: value for key in ("dtype", "labels", "thresholds")},
-        "score_range": _json.read_range,
+        "score_range": read_range,
     }
     _left_out: ClassVar = {"score_range": None}
 
@@ -581,7 +581,7 @@ def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
         raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
     try:
-        if np.dtype(dtype).itemsize * len(values) > _json.LONGEST:
+        if np.dtype(dtype).itemsize * len(values) > LONGEST:
             raise ValueError(f"dtype {shown(dtype)} of {len(values)} {name} takes too much memory")
         labels = np.array(values, dtype)
     except (TypeError, OverflowError) as error:
@@ -598,6 +598,6 @@ def read_cuts(values: object) -> Array:
     if not isinstance(values, list):
         raise ValueError(f"thresholds must be a list of numbers, found {shown(values)}")
     for value in values:
-        if not _json.is_finite_number(value) and value not in ("-inf", "inf"):
+        if not is_finite_number(value) and value not in ("-inf", "inf"):
             raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
     return np.array([float(value) for value in values])

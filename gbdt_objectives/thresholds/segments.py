@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import freeze, write_table
-from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps.steps import SavedAsJSON, read_number, read_numbers, read_one_of
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
@@ -36,7 +36,7 @@ HandleUnknown = Literal["error", "common"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SegmentShift(_json.SavedAsJSON):
+class SegmentShift(SavedAsJSON):
     """What is added to the scores of each segment, as :func:`fit_segment_shift` returns it.
 
     Segments that are repeated, missing or fractions, shifts that are not one finite number a
@@ -131,9 +131,9 @@ class SegmentShift(_json.SavedAsJSON):
         k = data["shrinkage"]
         return cls(
             read_labels(data["segments"], data["dtype"], "segments"),
-            _json.read_numbers("shifts", data["shifts"]),
-            math.inf if k == "inf" else _json.read_number("shrinkage", k),
-            _json.read_one_of("error", "common")("handle_unknown", data["handle_unknown"]),
+            read_numbers("shifts", data["shifts"]),
+            math.inf if k == "inf" else read_number("shrinkage", k),
+            read_one_of("error", "common")("handle_unknown", data["handle_unknown"]),
         )
 
 
