@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import Table, dot, from_zero
-from gbdt_objectives._steps.splines import isotonic
+from gbdt_objectives._steps.steps import isotonic
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 
 

@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._steps.splines import bases, isotonic, mean_scores, normal_scores, number_pools
-from gbdt_objectives._steps.steps import Steps, evaluate
+from gbdt_objectives._steps.steps import (
+    Steps,
+    bases,
+    evaluate,
+    isotonic,
+    mean_scores,
+    normal_scores,
+    number_pools,
+)
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
 PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._steps.splines import isotonic
+from gbdt_objectives._steps.steps import isotonic
 from gbdt_objectives.calibration import bins as _bins, rows as _rows
 from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy, calibration_ratio
 from gbdt_objectives.calibration.significance import design_effect

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import dot, from_zero
-from gbdt_objectives._steps.splines import bases, isotonic, mean_scores, normal_scores, number_pools
+from gbdt_objectives._steps.steps import bases, isotonic, mean_scores, normal_scores, number_pools
 from gbdt_objectives.metrics import RatioMetric, ShareMetric
 from gbdt_objectives.thresholds.rows import (
     LabelCurve,

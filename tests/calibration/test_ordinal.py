@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from gbdt_objectives import ordinal_logit_objective
-from gbdt_objectives._steps.splines import natural_spline, normal_scores, number_pools
+from gbdt_objectives._steps.steps import natural_spline, normal_scores, number_pools
 from gbdt_objectives.calibration.ordinal import (
     Cells,
     LaterCurve,

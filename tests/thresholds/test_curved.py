@@ -12,7 +12,7 @@ from gbdt_objectives import (
     optimize_thresholds,
     quadratic_weighted_kappa,
 )
-from gbdt_objectives._steps.splines import POOLS, natural_spline
+from gbdt_objectives._steps.steps import POOLS, natural_spline
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.cases import each
