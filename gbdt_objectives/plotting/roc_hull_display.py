@@ -15,7 +15,7 @@ from gbdt_objectives.plotting.reliability_display import BLUE, GRAY, ORANGE, POI
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Kind = Literal["curve", "map"]
+HullKind = Literal["curve", "map"]
 
 
 class ROCHullDisplay(Display):
@@ -49,7 +49,7 @@ class ROCHullDisplay(Display):
     """
 
     def __init__(
-        self, *, hull: ROCConvexHull, fpr: Array, tpr: Array, kind: Kind = "curve"
+        self, *, hull: ROCConvexHull, fpr: Array, tpr: Array, kind: HullKind = "curve"
     ) -> None:
         self.hull, self.fpr, self.tpr = hull, fpr, tpr
         self.kind = _checks.choice("kind", kind, ("curve", "map"))
@@ -57,7 +57,7 @@ class ROCHullDisplay(Display):
     @classmethod
     def from_predictions(
         cls, y_true: ArrayLike, score: ArrayLike, *, sample_weight: ArrayLike | None = None,
-        kind: Kind = "curve", ax: Axes | None = None,
+        kind: HullKind = "curve", ax: Axes | None = None,
     ) -> ROCHullDisplay:  # fmt: skip
         """Draw the hull of the scores of labelled rows, and return the display.
 

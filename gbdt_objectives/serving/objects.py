@@ -280,7 +280,7 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         for key, (attribute, _, read) in FIELDS[name].items():
             if key in tree:
                 setattr(model, attribute, read(tree[key], plan, folder))
-    read_features(model, tree, plan["features"])
+    restore_features(model, tree, plan["features"])
     return model
 
 
@@ -321,7 +321,7 @@ FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]]
 A key is left out where the fitted model lacks the attribute."""
 
 
-def read_features(model: Any, tree: Tree, features: list[Tree]) -> None:
+def restore_features(model: Any, tree: Tree, features: list[Tree]) -> None:
     """Set the number and names of the features, which are those of the boosters."""
     d, names = tree["n_features_in"], tree["feature_names_in"]
     if type(d) is not int or d != len(features):

@@ -9,7 +9,7 @@ import xgboost as xgb
 
 from gbdt_objectives.adapters._arguments import as_list, metrics_of
 from gbdt_objectives.adapters._train import starts_of_sets
-from gbdt_objectives.adapters.xgboost.stopping import note as note, watch
+from gbdt_objectives.adapters.xgboost.stopping import watch
 
 ORDERS = {"auc", "aucpr", "pre", "map", "ndcg", "merror", "error@0"}
 """XGBoost's own metrics for which margins are as good as what is made of them."""
