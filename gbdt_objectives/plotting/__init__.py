@@ -8,8 +8,11 @@ A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figu
 
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives.calibration.reliability import ReliabilityCurve
-from gbdt_objectives.plotting.reliability_display import ReliabilityDisplay, ThresholdDisplay
-from gbdt_objectives.plotting.roc_hull_display import ROCHullDisplay
+from gbdt_objectives.plotting.reliability_display import (
+    ReliabilityDisplay,
+    ROCHullDisplay,
+    ThresholdDisplay,
+)
 
 __all__ = ["ROCHullDisplay", "ReliabilityCurve", "ReliabilityDisplay", "ThresholdDisplay"]
 
