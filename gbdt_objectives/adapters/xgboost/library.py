@@ -17,8 +17,8 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._imbalance import LT, MEMBER, Trees
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
-from gbdt_objectives.adapters.xgboost.calls import read_call
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
+from gbdt_objectives.adapters.xgboost.parameters import read_call
 from gbdt_objectives.adapters.xgboost.stopping import (
     STOPPING,
     EarlyStopping,
