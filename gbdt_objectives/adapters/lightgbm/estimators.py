@@ -19,8 +19,8 @@ from gbdt_objectives.adapters._arguments import as_list
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
-from gbdt_objectives.adapters.lightgbm.calls import ignored, names_in
 from gbdt_objectives.adapters.lightgbm.intercept import arranged, in_order
+from gbdt_objectives.adapters.lightgbm.parameters import ignored, names_in
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 

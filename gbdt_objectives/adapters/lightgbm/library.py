@@ -18,9 +18,8 @@ from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._imbalance import LEQ, MEMBER, Trees
 from gbdt_objectives.adapters._library import OpenLibrary, read_once
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
-from gbdt_objectives.adapters.lightgbm.calls import read_call
 from gbdt_objectives.adapters.lightgbm.intercept import OF_LIGHTGBM
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD, read_call
 from gbdt_objectives.objectives import Objective
 
 
