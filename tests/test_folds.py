@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives import cross_validate_thresholds
-from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._checks.tables import held_out_once
 from tests.cases import refused
 
 

@@ -195,7 +195,7 @@ def held_out_probabilities(o: SimpleNamespace, rows: ScoredTable, calibrator: An
     """What maps like the calibrator predict, each for the fold that it was not fitted to."""
     from sklearn.model_selection import cross_val_predict
 
-    from gbdt_objectives._checks.folds import held_out_once
+    from gbdt_objectives._checks.tables import held_out_once
 
     y, s, w, g, rates, _ = rows
     owner = None if g is None else _checks.group_numbers(g, len(y))

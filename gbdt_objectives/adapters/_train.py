@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, stack, to_host, warn
-from gbdt_objectives._checks.folds import listed
+from gbdt_objectives._checks.tables import listed
 from gbdt_objectives._registry import NAMES
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.rows import Rows

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, Sampling
-from gbdt_objectives._checks.folds import Split, held_out_once
+from gbdt_objectives._checks.tables import Split, held_out_once
 from gbdt_objectives._rows.rows import Table
 from gbdt_objectives.calibration import calibrators, rows as _rows
 from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator

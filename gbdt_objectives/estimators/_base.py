@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Layout, RandomState, column_names, positions, shown
-from gbdt_objectives._checks.folds import Split, read_splits
 from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._checks.tables import Split, read_splits
 from gbdt_objectives._registry import Exported
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.estimators._wrapped import Data, last_step

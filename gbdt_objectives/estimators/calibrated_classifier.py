@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.folds import Split
+from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration import calibrator_choice

@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, RandomState, Sampling
-from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES

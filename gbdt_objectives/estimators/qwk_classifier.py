@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
-from gbdt_objectives._checks.folds import Split
+from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _averages, _base, _in_step, _members, _wrapped

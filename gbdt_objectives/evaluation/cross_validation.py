@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
-from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._rows.rows import Rows, Table
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods

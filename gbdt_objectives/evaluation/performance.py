@@ -23,7 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
-from gbdt_objectives._checks.folds import held_out_once
+from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._rows.rows import Shown, Table
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes

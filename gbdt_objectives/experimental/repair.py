@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, column_names, shown
-from gbdt_objectives._checks.folds import Split, held_out_once
+from gbdt_objectives._checks.tables import Split, held_out_once
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
