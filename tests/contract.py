@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 import gbdt_objectives as go
-from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters._train import RowsOfParts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gbdt_objectives._checks.domain import BINARY, REAL, Interval, Values
+from gbdt_objectives._checks.arrays import BINARY, REAL, Interval, Values
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.base import check_labels
 from tests.cases import refused

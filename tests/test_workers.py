@@ -19,7 +19,7 @@ from xgboost import collective
 
 import gbdt_objectives as go
 from gbdt_objectives._checks import Training
-from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, cv, early_stopping, train

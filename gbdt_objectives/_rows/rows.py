@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask, shown
-from gbdt_objectives._checks.domain import Domain, Interval
+from gbdt_objectives._checks.arrays import Domain, Interval
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows import workers as _workers
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.domain import Values
+from gbdt_objectives._checks.arrays import Values
 from gbdt_objectives._links import UNDECLARED
 from gbdt_objectives._rows.rows import FLOAT64, Rows, Shown
 from gbdt_objectives._rows.workers import some_rows

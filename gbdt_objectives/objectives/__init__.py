@@ -8,7 +8,7 @@ of the row, also inside sums over all rows. ``gradient``, ``hessian``: first der
 of the second, one per row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
-from gbdt_objectives._checks.domain import BINARY, REAL, Classes, Interval, Values
+from gbdt_objectives._checks.arrays import BINARY, REAL, Classes, Interval, Values
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
 from gbdt_objectives._rows.rows import Rows

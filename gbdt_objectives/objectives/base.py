@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _versions
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.domain import Domain, Interval
+from gbdt_objectives._checks.arrays import Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.mistakes import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute

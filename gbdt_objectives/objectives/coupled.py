@@ -11,7 +11,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.domain import REAL, Domain, Interval
+from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives.base import Loss

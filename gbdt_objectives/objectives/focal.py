@@ -19,7 +19,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._checks.domain import BINARY, Classes
+from gbdt_objectives._checks.arrays import BINARY, Classes
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._steps import formulas

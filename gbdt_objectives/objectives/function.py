@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, check_takes
-from gbdt_objectives._checks.domain import Classes, Domain, Interval
+from gbdt_objectives._checks.arrays import Classes, Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import workers as _workers

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling
-from gbdt_objectives._checks.domain import BINARY
+from gbdt_objectives._checks.arrays import BINARY
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows.rows import Rows, RowValues

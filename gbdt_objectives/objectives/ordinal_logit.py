@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.domain import Classes, Domain
+from gbdt_objectives._checks.arrays import Classes, Domain
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows.rows import Rows, dot
 from gbdt_objectives._steps.steps import Step, evaluate

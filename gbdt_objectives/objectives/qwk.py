@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.domain import REAL
+from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives._rows.workers import Reduce

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_takes, shown
-from gbdt_objectives._checks.domain import BINARY, Domain, Values
+from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
 from gbdt_objectives._rows.workers import Reduce

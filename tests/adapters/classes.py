@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from gbdt_objectives._checks.domain import BINARY, Values
+from gbdt_objectives._checks.arrays import BINARY, Values
 from gbdt_objectives._links import Link
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import Loss, Objective

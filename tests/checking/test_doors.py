@@ -13,7 +13,7 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
-from gbdt_objectives._checks.domain import BINARY, REAL
+from gbdt_objectives._checks.arrays import BINARY, REAL
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.checking.checks import CHECKS

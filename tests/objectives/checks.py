@@ -18,7 +18,7 @@ import xgboost as xgb
 from sklearn.base import clone
 
 import gbdt_objectives as go
-from gbdt_objectives._checks.domain import REAL, Interval, Values
+from gbdt_objectives._checks.arrays import REAL, Interval, Values
 from gbdt_objectives._links import LOG, LOGIT
 from gbdt_objectives._rows import rows as _rows
 from gbdt_objectives._rows.rows import blocks

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from gbdt_objectives._checks.domain import BINARY, REAL, Interval, Values
+from gbdt_objectives._checks.arrays import BINARY, REAL, Interval, Values
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives.objectives import Loss, Objective
 from tests.adapters.classes import SoftmaxLoss

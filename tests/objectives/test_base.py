@@ -16,7 +16,7 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives._checks.domain import BINARY
+from gbdt_objectives._checks.arrays import BINARY
 from gbdt_objectives._links import Link
 from gbdt_objectives.objectives import LOG, REAL, Loss, Objective, base
 from tests.cases import each, refusals, refused

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
-from gbdt_objectives._checks.domain import Classes
+from gbdt_objectives._checks.arrays import Classes
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import BLOCK_BYTES, Rows
 from tests.cases import each, refusals, refusals_of, refused
