@@ -20,8 +20,14 @@ from gbdt_objectives._names import where
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
-from gbdt_objectives.estimators import _averages, _base
-from gbdt_objectives.estimators._base import held_out_at_most_once
+from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._base import (
+    find_center,
+    geometric_mean,
+    held_out_at_most_once,
+    rows_to_stretch,
+    stretch_of_classes,
+)
 from gbdt_objectives.estimators._wrapped import Data, check_rate_of_objective, find_stopping_rounds
 
 FOLDS = 5
@@ -278,7 +284,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
-        some = _averages.rows_to_stretch(counting if averages else held[:0], len(splits))
+        some = rows_to_stretch(counting if averages else held[:0], len(splits))
         p = np.full((n, len(rows.classes)), np.nan)
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
@@ -296,15 +302,15 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             averages = False
         if not averages:
             return {}, p
-        stretch = _averages.stretch_of_classes(p[few], each, _base.take(w, few))
-        center = _averages.find_center(p[counting], _base.take(w, counting))
+        stretch = stretch_of_classes(p[few], each, _base.take(w, few))
+        center = find_center(p[counting], _base.take(w, counting))
         return {"estimators_": models, "stretch_": stretch, "center_": center}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         if hasattr(self, "estimators_"):
             each = [predict_probability(model, X) for model in self.estimators_]
-            p = _averages.geometric_mean(each, self.stretch_, self.center_)
+            p = geometric_mean(each, self.stretch_, self.center_)
         else:
             p = predict_probability(self.estimator_, X)
         score = p if columns else p[:, 1]

@@ -27,8 +27,15 @@ from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
-from gbdt_objectives.estimators import _averages, _base, _wrapped
-from gbdt_objectives.estimators._base import FitRows, last_split
+from gbdt_objectives.estimators import _base, _wrapped
+from gbdt_objectives.estimators._base import (
+    FitRows,
+    find_center,
+    geometric_mean,
+    last_split,
+    second_log_odds,
+    stretch_of_bags,
+)
 from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
@@ -83,17 +90,17 @@ def fit_left_out(
                 "calibrate=True needs log-odds, but estimator predicts probabilities of exactly 0 "
                 "or 1, which have none: pass calibrate=False"
             )
-        z[shared, b] = _averages.second_log_odds(p[: shared.sum()])
+        z[shared, b] = second_log_odds(p[: shared.sum()])
         found.append((rows, p))
     rows, p = map(np.concatenate, zip(*found, strict=True))
-    stretch = _averages.stretch_of_bags(z, weights(data, common))
+    stretch = stretch_of_bags(z, weights(data, common))
     if stretch is None or len(np.unique(data.y[rows])) < 2:
         raise NotCalibrated(
             "calibrate=True needs rows that two bags leave out, but they keep nearly all: pass a "
             "lower negative_keep_rate, or calibrate=False"
         )
     calibrator, w = fit_pairs(rows, p, data, counting)
-    return {"calibrator_": calibrator, "stretch_": stretch, "center_": _averages.find_center(p, w)}
+    return {"calibrator_": calibrator, "stretch_": stretch, "center_": find_center(p, w)}
 
 
 def draw_some(rows: Array, most: int, rng: np.random.Generator) -> Array:
@@ -109,7 +116,7 @@ def fit_pairs(rows: Array, p: Array, data: FitRows, pool: Array) -> tuple[Any, A
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
     fit: Callable[..., Any] = fit_default
-    if np.ptp(_averages.second_log_odds(p)) < SAME:
+    if np.ptp(second_log_odds(p)) < SAME:
         fit = InterceptCalibrator().fit
     elif np.bincount(data.y[pool]).min() < FEW:
         fit = LogitCalibrator().fit
@@ -292,12 +299,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         bags = zip(self.estimators_, self._bag_shifts, strict=True)
         if hasattr(self, "calibrator_"):
             each = [corrected(*bag, X) for bag in bags]
-            mean = _averages.geometric_mean(each, self.stretch_, self.center_)
+            mean = geometric_mean(each, self.stretch_, self.center_)
             p = self.calibrator_.predict(mean[:, 1])
             return np.column_stack([1 - p, p])
         if _checks.choice("average", self.average, AVERAGES) == "log_odds":
             each = [predict_probability(model, X) for model in self.estimators_]
-            return shifted(_averages.geometric_mean(each), self.shift_)
+            return shifted(geometric_mean(each), self.shift_)
         return np.asarray(np.mean([corrected(*bag, X) for bag in bags], axis=0))
 
     @property

@@ -25,8 +25,13 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _averages, _base, _in_step, _members, _wrapped
-from gbdt_objectives.estimators._base import FitRows, held_out_equally_often
+from gbdt_objectives.estimators import _base, _in_step, _members, _wrapped
+from gbdt_objectives.estimators._base import (
+    FitRows,
+    find_stretch,
+    held_out_equally_often,
+    rows_to_stretch,
+)
 from gbdt_objectives.estimators._in_step import Stop
 from gbdt_objectives.estimators._members import Members, library_inside
 from gbdt_objectives.estimators._wrapped import Data, last_step
@@ -232,7 +237,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             beta = _members.blend_weights(rows.y, folds.scores, w, [test for _, test in splits])
         oof, stretch, few = folds.scores @ beta, 1.0, folds.some
         if self.ensemble:
-            stretch = _averages.find_stretch(oof[few], folds.of_some @ beta, _base.take(w, few))
+            stretch = find_stretch(oof[few], folds.of_some @ beta, _base.take(w, few))
         center = float(np.average(oof[scored], weights=_base.take(w, scored)))
         found = self._fit_models(members, stops, rows, folds)
         if segment is not None:
@@ -391,7 +396,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         times: int, held: Array,
     ) -> Folds:  # fmt: skip
         """``times``: how many out-of-fold scores of a row there are, whose mean is wanted."""
-        some = _averages.rows_to_stretch(held if self.ensemble else held[:0], len(splits))
+        some = rows_to_stretch(held if self.ensemble else held[:0], len(splits))
         fit, number, w = partial(self._fit_fold, members, rows), self.early_stopping_rounds, rows.w
         folds: Iterable[Any]
         if number == "auto" and any(stops):

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 from gbdt_objectives import DownsampledClassifier, correct_probability
 from gbdt_objectives.calibration import InterceptCalibrator, LogitCalibrator, SplineCalibrator
-from gbdt_objectives.estimators import _averages
+from gbdt_objectives.estimators._base import stretch_of_bags
 from tests.cases import each, refused
 
 pytestmark = pytest.mark.slow
@@ -259,19 +259,19 @@ def test_the_stretch_is_that_of_a_mean() -> None:
     w = rng.integers(1, 4, 200_000).astype(float)
     z = rng.normal(size=(200_000, 1)) + np.sqrt(2) * rng.normal(size=(200_000, 4)) + np.arange(4)
     expected = np.sqrt(3 / (3 / 4 + 3 / 4 * 1))
-    found = _averages.stretch_of_bags(z, w)
+    found = stretch_of_bags(z, w)
     covariance = np.cov(z.T, aweights=w, ddof=0)
     mean = covariance.mean() / covariance.diagonal().mean()
     assert found == pytest.approx(mean**-0.5, rel=1e-12)
     assert found == pytest.approx(expected, rel=0.02)  # variances are known to 0.5 %
     z[rng.random(z.shape) < 0.3] = np.nan
-    assert _averages.stretch_of_bags(z, w) == pytest.approx(expected, rel=0.02)
+    assert stretch_of_bags(z, w) == pytest.approx(expected, rel=0.02)
     copies = np.repeat(z[:500], w[:500].astype(int), axis=0)
-    assert _averages.stretch_of_bags(copies, np.ones(len(copies))) == pytest.approx(
-        _averages.stretch_of_bags(z[:500], w[:500]), rel=1e-12
+    assert stretch_of_bags(copies, np.ones(len(copies))) == pytest.approx(
+        stretch_of_bags(z[:500], w[:500]), rel=1e-12
     )
-    assert _averages.stretch_of_bags(np.where([[1, 0], [0, 1]], 1.0, np.nan), w[:2]) is None
-    assert _averages.stretch_of_bags(np.ones((9, 3)), w[:9]) == 1
+    assert stretch_of_bags(np.where([[1, 0], [0, 1]], 1.0, np.nan), w[:2]) is None
+    assert stretch_of_bags(np.ones((9, 3)), w[:9]) == 1
 
 
 def test_the_mean_of_bags_is_corrected_as_one_bag_is(data, new) -> None:
