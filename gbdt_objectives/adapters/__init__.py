@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         sklearn as sklearn,
         xgboost as xgboost,
     )
-    from gbdt_objectives.adapters._library import OpenLibrary
+    from gbdt_objectives.adapters._imbalance import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
 __all__ = ["imbalance_shift", "shift_intercept", *EVERY]
