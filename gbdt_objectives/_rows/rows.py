@@ -425,7 +425,7 @@ def read_only(array: Any) -> Any:
     return array
 
 
-PARTITIONS = "gbdt_objectives.distributed.dask._partitions"
+PARTITIONS = "gbdt_objectives.distributed.dask._train"
 T = TypeVar("T")
 
 

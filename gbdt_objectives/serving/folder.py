@@ -93,7 +93,9 @@ def export(
     model = with_extras(model, thresholds, shift, calibrator)
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
     if new_path("folder", folder).suffix.lower() == ".onnx":
-        raise ValueError(f"folder {folder} ends as a file: write it by export_onnx(model, path, X)")
+        raise ValueError(
+            f"folder {folder} is a file's name: write it by export_onnx(model, path, X)"
+        )
     plan, X = of_model(model), _features.as_frame(X)
     check_boosters(model, plan)
     features = _features.read_features(model, plan, X)

@@ -141,7 +141,7 @@ NONSENSE = [
     ("apply grades.json log.csv --score q", "--score q is no column of log.csv: it has y, p"),
     ("apply grades.json nan.csv --score p", "--score p must be finite, found nan at row 0"),
     ("apply grades.json log.csv --score p --column y", "--column y is in log.csv already"),
-    ("kappa log.csv --label y", "give either --prediction, predicted classes, or --score"),
+    ("kappa log.csv --label y", "give either --prediction, or --score"),
     ("kappa log.csv --label y --score p", "give either --prediction"),
     ("kappa log.csv --label y --prediction p", "--prediction p must hold classes, found 0."),
     ("kappa log.csv --label y --prediction p --metric mae", "--prediction p must hold classes"),
@@ -259,8 +259,8 @@ def test_models_that_cannot_be_shifted(log) -> None:
         "three.json": "the booster has 3 outputs: a shift is for models of one output, for label 1",
         "cut.txt": "cut.txt is no model of LightGBM: save it with save_model",
         "word.txt": "word.txt is no model of LightGBM: save it with save_model",
-        "binary.ubj": "binary.ubj cannot be read as a model of xgboost: save it with save_model",
-        "grades.json": "grades.json cannot be read as a model of xgboost: save it with save_model",
+        "binary.ubj": "binary.ubj is no model of xgboost: save it with save_model",
+        "grades.json": "grades.json is no model of xgboost: save it with save_model",
     }.items():
         output = f"new{Path(model).suffix}"
         line = refused(f"shift {model} --negative-keep-rate 0.1 -o {output}")

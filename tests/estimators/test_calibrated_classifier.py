@@ -598,7 +598,7 @@ PAIR = [(X_VAL, Y_VAL)]
         ({"eval_sample_weight": [Y_VAL]}, 5, ValueError, "given without eval_set"),
         ({"eval_set": PAIR}, 3, ValueError, "cv = 3 asks for some: leave one of the two out"),
         ({"eval_set": PAIR}, TimeSeriesSplit(5), ValueError, "leave one of the two out"),
-        ({"eval_set": PAIR}, "prefit", ValueError, "with cv='prefit' nothing is trained"),
+        ({"eval_set": PAIR}, "prefit", ValueError, "cv='prefit' trains nothing"),
         ({"groups": [0]}, "prefit", ValueError, "groups are for folds, but cv='prefit' has none"),
         ({"eval_set": PAIR, "groups": [0]}, 5, ValueError, "eval_set has none: leave them out"),
         ({"eval_set": PAIR * 2}, 5, ValueError, "must be one pair, .* found list of 2"),

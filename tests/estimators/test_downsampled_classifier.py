@@ -773,7 +773,7 @@ def test_sparse(data, form) -> None:
     (KNeighborsClassifier(), 0.1, {"correction": "weight"},
      "needs sample_weight, but KNeighborsClassifier does not accept it"),
     (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"},
-     "make this the last step of the pipeline"),
+     "make this a pipeline's last step"),
     (stopping(LGBM, 5), 0.1, {}, "correction='prior' it would be measured on the"),
     (stopping(XGB, 5), 0.1, {"correction": "weight"}, "pass correction='offset'"),
     (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"},

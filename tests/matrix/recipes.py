@@ -191,7 +191,7 @@ MEANT = {
        for of, data in {"xgboost.train": "DMatrix", "xgboost.cv": "DMatrix",
                         "catboost.train": "Pool"}.items()},
     **{f"adapters.xgboost.{name}=) x a row (1, n)": "a DMatrix flattens it"
-       for name in ("*(y", "*(base_margin", "train(y_val")},
+       for name in ("train(y", "train(base_margin", "train(y_val", "cv(y", "cv(base_margin")},
     **{f"adapters.xgboost.{name}({parameter}*=) x empty": "a DMatrix takes it for none"
        for name in ("train", "cv") for parameter in ("sample_weight", "base_margin")},
     "adapters.catboost.train(X=) x one column (n,)": "a Pool takes it for one feature",

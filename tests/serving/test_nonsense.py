@@ -231,7 +231,7 @@ def test_what_cannot_be_exported(make: Any, words: str, tmp_path: Path) -> None:
 
 def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     fitted = classifier()
-    of_file = "ends as a file: write it by export_onnx"
+    of_file = "is a file's name: write it by export_onnx"
     for folder, given, words in (
         *(("model", {"check_rows": rows}, "check_rows must be") for rows in (-1, 1.5, None)),
         ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file), ("", {}, "delete it first"),

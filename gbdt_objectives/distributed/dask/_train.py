@@ -568,7 +568,7 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
         if np.isnan(rows).any():
             continue
         if rows[0] != rows[1]:
-            raise ValueError(f"{name} has {rows[0]} rows, but {first} {rows[1]}: they must match")
+            raise ValueError(f"{name} has {rows[0]} rows, {first} has {rows[1]}: they must match")
         found[name] = column.rechunk(columns[first].chunks)
     return found
 
