@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters._imbalance import Library, OpenLibrary
+    from gbdt_objectives.adapters._models import Library, OpenLibrary
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gbdt_objectives._steps import json as _json
+from gbdt_objectives._steps import steps as _json
 from gbdt_objectives._steps.steps import LONGEST, MOST_VALUES, parse
 from gbdt_objectives.thresholds import Thresholds
 

@@ -219,7 +219,7 @@ from tests import last_bits
 last_bits.install(int(sys.argv[1]))
 import numpy as np
 from gbdt_objectives import _links, metrics
-from gbdt_objectives._rows import places as _places
+from gbdt_objectives._rows import rows as _places
 x = np.linspace(0.1, 3, 50)
 print(_places.dot(x, x) != np.vdot(x, x), np.any(_links.LOG.inverse(x) != np.exp(x)))
 print(repr(metrics.weighted_logloss_metric(0.3)([0, 1] * 25, x)))

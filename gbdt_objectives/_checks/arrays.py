@@ -1,7 +1,7 @@
 """Checks of arrays: their kind, dtype, shape, values and weights; and how a message shows them.
 
 What is on a device, such as an array of CuPy or PyTorch on a GPU, is worked on there
-(_rows/places.py) or refused: only :func:`to_host` copies it.
+(_rows/rows.py) or refused: only :func:`to_host` copies it.
 
 ``contains(values)`` is a quick look at a block, which may say False when in doubt; ``check(name,
 values)`` raises ValueError if a value is not in the domain.

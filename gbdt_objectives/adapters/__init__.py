@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         sklearn as sklearn,
         xgboost as xgboost,
     )
-    from gbdt_objectives.adapters._imbalance import OpenLibrary
+    from gbdt_objectives.adapters._models import OpenLibrary
     from gbdt_objectives.priors import LogOddsShift
 
 __all__ = ["imbalance_shift", "shift_intercept", *EVERY]
@@ -215,7 +215,7 @@ def imbalance_shift(
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
     """
-    from gbdt_objectives.adapters import _imbalance
+    from gbdt_objectives.adapters import _models as _imbalance
     from gbdt_objectives.priors import LogOddsShift
 
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):

@@ -25,7 +25,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift
 
 if TYPE_CHECKING:
-    from gbdt_objectives.adapters._imbalance import TrainingLibrary
+    from gbdt_objectives.adapters._models import TrainingLibrary
 
 ABSENT: Any = None
 """The default of ``objective``, which is needed: without it a message says what to write."""

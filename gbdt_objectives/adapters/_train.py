@@ -19,7 +19,7 @@ from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._imbalance import Library, OpenLibrary, TrainingLibrary
+from gbdt_objectives.adapters._models import Library, OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
 

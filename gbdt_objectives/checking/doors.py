@@ -12,7 +12,7 @@ import numpy as np
 from gbdt_objectives import _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
-from gbdt_objectives.adapters._imbalance import CannotTrain
+from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 
 ROUNDS = 3

@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, Member, Training, shown, warn
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
-from gbdt_objectives.adapters._imbalance import Library
+from gbdt_objectives.adapters._models import Library
 from gbdt_objectives.estimators import _base, _wrapped
 from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.metrics import Metric

@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array, Member
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import METRICS
-from gbdt_objectives.adapters._imbalance import Library
+from gbdt_objectives.adapters._models import Library
 from gbdt_objectives.adapters._train import MEASURED, corrected_rate
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective

@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._names import where
-from gbdt_objectives.adapters._imbalance import predict_probability
+from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base

@@ -24,7 +24,7 @@ from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
-from gbdt_objectives.adapters._imbalance import predict_probability
+from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.estimators import _base, _wrapped

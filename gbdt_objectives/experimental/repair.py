@@ -22,7 +22,7 @@ from gbdt_objectives._checks.tables import Split, held_out_once
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
-from gbdt_objectives.adapters._imbalance import OpenLibrary
+from gbdt_objectives.adapters._models import OpenLibrary
 from gbdt_objectives.calibration.calibrators import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 from gbdt_objectives.serving.features import as_frame

@@ -28,7 +28,7 @@ from gbdt_objectives._checks import Array, column_names, shown, warn
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.adapters._imbalance import LEQ, LT, Trees
+from gbdt_objectives.adapters._models import LEQ, LT, Trees
 from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.serving import features as _features
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole

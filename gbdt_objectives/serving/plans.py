@@ -31,7 +31,7 @@ from gbdt_objectives._registry import (
     row_of,
 )
 from gbdt_objectives._steps.steps import Step, Steps
-from gbdt_objectives.adapters._imbalance import OpenLibrary, predict_probability
+from gbdt_objectives.adapters._models import OpenLibrary, predict_probability
 from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.estimators._members import clips

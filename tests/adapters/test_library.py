@@ -15,7 +15,7 @@ import pytest
 import xgboost as xgb
 
 from gbdt_objectives import _registry
-from gbdt_objectives.adapters._imbalance import Library
+from gbdt_objectives.adapters._models import Library
 from tests.cases import each
 
 LIBRARIES = [_registry.library(name) for name in _registry.NAMES]

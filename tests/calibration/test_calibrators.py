@@ -28,8 +28,8 @@ from gbdt_objectives.calibration import (
     TemperatureCalibrator,
     VennAbersCalibrator,
     brier_score,
+    calibrators,
     choose_calibrator,
-    likelihood,
 )
 from gbdt_objectives.calibration.calibrators import fit_logistic, logistic_loss, minimize_convex
 from tests.cases import each, refusals_of, refused
@@ -536,10 +536,10 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
         sizes.append(len(target))
         return loss_of(X, target, *more)
 
-    monkeypatch.setattr(likelihood, "minimize_convex", started)
-    monkeypatch.setattr(likelihood, "logistic_loss", counted)
+    monkeypatch.setattr(calibrators, "minimize_convex", started)
+    monkeypatch.setattr(calibrators, "logistic_loss", counted)
     for coarse in (1000, 2):
-        monkeypatch.setattr(likelihood, "COARSE", coarse)
+        monkeypatch.setattr(calibrators, "COARSE", coarse)
         found[coarse] = fit_logistic([x], y, w, offset=offset)
     np.testing.assert_allclose(found[2], found[1000], rtol=1e-6)  # the minimiser's tolerance
     assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors

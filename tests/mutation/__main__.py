@@ -59,7 +59,7 @@ MORE_TESTS = {
     "adapters/_estimators.py": "adapters/test_contract adapters/test_silently_wrong",
     "_command_line/files.py": "command_line/test_options test_commands "
     "command_line/test_model_files",
-    "adapters/_imbalance.py": "adapters/test_conversion",
+    "adapters/_models.py": "adapters/test_conversion",
     "adapters/_train.py": "adapters/test_cv adapters/test_contract",
     "estimators/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
@@ -72,9 +72,9 @@ MORE_TESTS = {
     "serving/test_contract",
     "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
     "adapters/test_contract adapters/test_silently_wrong",
-    "calibration/likelihood.py": "calibration/test_calibrators calibration/test_spline_calibrator",
+    "calibration/calibrators.py": "calibration/test_spline_calibrator",
     "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
-    "calibration/smoothing.py": "estimators/test_probability_tree",
+    "calibration/hull.py": "estimators/test_probability_tree",
     "experimental/delayed.py": "objectives/test_contract",
     "experimental/repair_lightgbm.py": "experimental/test_repair",
     "experimental/repair_xgboost.py": "experimental/test_repair",

@@ -18,7 +18,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives import _checks
-from gbdt_objectives._rows import places as _places
+from gbdt_objectives._rows import rows as _places
 from gbdt_objectives.objectives.autodiff import _float64
 from tests.cases import each
 

@@ -303,12 +303,12 @@ def test_bins_are_as_narrow_as_their_number_allows() -> None:
 
 
 def test_rows_are_sorted_in_stretches(monkeypatch) -> None:
-    from gbdt_objectives.thresholds import statistics
+    from gbdt_objectives.thresholds import optimize
 
     y, score, w = sample()
     empty = ThresholdStatistics.empty(range(4), max_bins=50)
     whole = empty.add(y, score, w)
-    monkeypatch.setattr(statistics, "BLOCK", 100)
+    monkeypatch.setattr(optimize, "BLOCK", 100)
     np.testing.assert_array_equal(empty.add(y, score, w).counts, whole.counts)
     assert 25 < len(whole.low) <= 50
 

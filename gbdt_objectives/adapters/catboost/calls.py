@@ -15,7 +15,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link
-from gbdt_objectives.adapters._imbalance import CannotTrain
+from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss

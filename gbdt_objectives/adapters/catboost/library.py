@@ -10,7 +10,7 @@ import numpy as np
 
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._imbalance import TrainingLibrary
+from gbdt_objectives.adapters._models import TrainingLibrary
 from gbdt_objectives.adapters.catboost import _train, estimators
 
 STOPPING = _arguments.by_reason({

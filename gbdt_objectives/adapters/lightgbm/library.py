@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import CHANGED, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters._arguments import refuse_parameters
-from gbdt_objectives.adapters._imbalance import LEQ, MEMBER, OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import LEQ, MEMBER, OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
 from gbdt_objectives.adapters.lightgbm.intercept import OF_LIGHTGBM
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD, read_call

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._imbalance import Library
+from gbdt_objectives.adapters._models import Library
 from gbdt_objectives.adapters._train import MARK
 from gbdt_objectives.adapters.sklearn import estimators
 from gbdt_objectives.adapters.sklearn.estimators import bridge

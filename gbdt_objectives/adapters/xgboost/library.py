@@ -14,7 +14,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters._imbalance import LT, MEMBER, OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import LT, MEMBER, OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
 from gbdt_objectives.adapters.xgboost.parameters import read_call

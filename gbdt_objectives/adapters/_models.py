@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gbdt_objectives._links import Link
     from gbdt_objectives.adapters._arguments import Request
     from gbdt_objectives.adapters._estimators import Fitting
-    from gbdt_objectives.adapters._imbalance import Trees
     from gbdt_objectives.metrics import Metric
     from gbdt_objectives.objectives import Objective
     from gbdt_objectives.objectives.base import Start
