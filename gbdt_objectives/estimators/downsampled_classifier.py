@@ -158,7 +158,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         bags. X is passed on unchanged, y as class positions 0..K-1. Where its ``random_state`` is
         None, each bag sets its own. It must not weigh or resample the classes itself
         (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
-    negative_keep_rate : float or mapping
+    negative_keep_rate : float, mapping or Series
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; they should be more frequent, also after sampling, and must be a fifth of the rows
         or more. Any number of classes: {label: rate}; a class that is not named is kept whole.
@@ -384,7 +384,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     def _rates(self, rows: FitRows) -> dict[Any, float]:
         """The rate of each class, in their order."""
-        given, labels, count = self.negative_keep_rate, rows.classes.tolist(), np.bincount(rows.y)
+        given = _checks.by_name("negative_keep_rate", self.negative_keep_rate)
+        labels, count = rows.classes.tolist(), np.bincount(rows.y)
         if isinstance(given, Mapping):
             if not given or any(label not in labels for label in given):
                 raise ValueError(
@@ -457,7 +458,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if not isinstance(self.negative_keep_rate, Mapping) or self.correction == "offset":
+        if isinstance(self.negative_keep_rate, numbers.Real) or self.correction == "offset":
             tags.classifier_tags.multi_class = False
         return tags
 

@@ -93,6 +93,8 @@ DOORS: dict[str, tuple[dict[Any, float], Callable[[Any], Any]]] = {
         B, P, X[:, 1] > 0, class_keep_rates=r).ratios().ratio),
     "CalibratedClassifier": (words(RATES), lambda r: estimators.CalibratedClassifier(
         LogisticRegression(), cv=2).fit(X, W, class_keep_rates=r).predict_proba(X)),
+    "DownsampledClassifier": (words(RATES), lambda r: estimators.DownsampledClassifier(
+        LogisticRegression(), r, random_state=0).fit(X, W).predict_proba(X)),
     "empirical_probability": (words(HALVES), lambda r: calibration.empirical_probability(
         pd.DataFrame([[3, 5]], columns=LABELS), m=2, prior=r)),
     "leaf_probability": (words(HALVES), lambda r: estimators.leaf_probability(
