@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 WIDTH = 80  # columns of a terminal
-LONGEST, SHORTEST = 30, 8  # characters of a word in a table
+WIDEST, SHORTEST = 30, 8  # characters of a word in a table
 
 
 def say(report: Mapping[str, Any], text: str, style: str) -> None:
@@ -53,7 +53,7 @@ def columns_as_text(columns: Mapping[str, Any]) -> str:
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""
-    for least, longest in [(8, LONGEST), *((0, n) for n in range(LONGEST, SHORTEST - 1, -1))]:
+    for least, longest in [(8, WIDEST), *((0, n) for n in range(WIDEST, SHORTEST - 1, -1))]:
         shortened = {
             short(name, longest): np.array([
                 short(value, longest) if isinstance(value, str) else value for value in values
