@@ -25,15 +25,14 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _base, _in_step, _members, _wrapped
+from gbdt_objectives.estimators import _base, _members, _wrapped
 from gbdt_objectives.estimators._base import (
     FitRows,
     find_stretch,
     held_out_equally_often,
     rows_to_stretch,
 )
-from gbdt_objectives.estimators._in_step import Stop
-from gbdt_objectives.estimators._members import Members, library_inside
+from gbdt_objectives.estimators._members import Members, Stop, library_inside
 from gbdt_objectives.estimators._wrapped import Data, last_step
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -401,7 +400,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         folds: Iterable[Any]
         if number == "auto" and any(stops):
             weights = [len(test) if w is None else w[test].sum() for _, test in splits]
-            step = _in_step.Folds(weights, effective_n_jobs(self.n_jobs))
+            step = _members.Folds(weights, effective_n_jobs(self.n_jobs))
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
             each = [Stop(int(number)) if stop and number else None for stop in stops]

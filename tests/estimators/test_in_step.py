@@ -29,7 +29,7 @@ from gbdt_objectives import (
     qwk_objective,
 )
 from gbdt_objectives.adapters import sklearn as drop_in
-from gbdt_objectives.estimators import _in_step
+from gbdt_objectives.estimators import _in_step, _members
 from tests.cases import each
 
 # subsamples and columns are drawn anew each round: a model cut to some rounds has drawn as many
@@ -286,7 +286,7 @@ def test_an_error_in_one_fold_ends_all_of_them(data) -> None:
 def test_an_interrupt_ends_all_folds(data, monkeypatch) -> None:
     """It reaches the thread that waits for them."""
     X, y, _ = data
-    real, rounds = _in_step.Rounds.mean, []
+    real, rounds = _members.Rounds.mean, []
 
     def mean(self, fold, value):
         rounds.append(fold)
@@ -294,7 +294,7 @@ def test_an_interrupt_ends_all_folds(data, monkeypatch) -> None:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         return real(self, fold, value)
 
-    monkeypatch.setattr(_in_step.Rounds, "mean", mean)
+    monkeypatch.setattr(_members.Rounds, "mean", mean)
     before = threading.active_count()
     endless = LGBM(n_estimators=10**6, learning_rate=1e-9)
     own = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
@@ -324,7 +324,7 @@ def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch)
 
 
 def test_who_comes_after_an_error_does_not_wait() -> None:
-    folds = _in_step.Folds([1.0, 1.0], n_jobs=1)
+    folds = _members.Folds([1.0, 1.0], n_jobs=1)
     ((stop,), _) = folds.stops([True])
     folds.fail(ArithmeticError())
     with pytest.raises(CancelledError):
