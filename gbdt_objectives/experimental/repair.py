@@ -25,7 +25,7 @@ from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._models import OpenLibrary
 from gbdt_objectives.calibration.calibrators import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
-from gbdt_objectives.serving.features import as_frame
+from gbdt_objectives.serving.objects import as_frame
 
 NewTrees = list[tuple[Array, list[int]]]
 """The values of the leaves of each tree, and the columns that it splits on."""

@@ -27,7 +27,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse
-from gbdt_objectives.serving import features as _features, objects
+from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
@@ -96,9 +96,9 @@ def export(
         raise ValueError(
             f"folder {folder} is a file's name: write it by export_onnx(model, path, X)"
         )
-    plan, X = of_model(model), _features.as_frame(X)
+    plan, X = of_model(model), objects.as_frame(X)
     check_boosters(model, plan)
-    features = _features.read_features(model, plan, X)
+    features = objects.read_features(model, plan, X)
     with whole("folder", folder) as temporary:
         temporary.mkdir()
         write(temporary, model, plan, features, X, check_rows)
@@ -145,8 +145,8 @@ def write(
     (folder / "predict.py").write_text(source_of(document, plan), encoding="utf-8")
     held: dict[str, Array] = {}
     if X is not None:
-        rows = _features.draw_rows(X, check_rows or COMPARED)
-        held["X"] = _features.cells(rows, features)
+        rows = objects.draw_rows(X, check_rows or COMPARED)
+        held["X"] = objects.cells(rows, features)
         held |= expected(model, plan, rows)
     if check_rows and held:
         np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
@@ -497,4 +497,4 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
             )
     if files_in(again["model"]) != files_in(document["model"]):
         raise ValueError("it contradicts itself: boosters and model name other files")
-    _features.check_features(document["features"], plan)
+    objects.check_features(document["features"], plan)

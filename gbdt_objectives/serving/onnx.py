@@ -30,7 +30,7 @@ from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._models import LEQ, LT, Trees
 from gbdt_objectives.estimators._wrapped import last_step
-from gbdt_objectives.serving import features as _features
+from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
 from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extras
 from gbdt_objectives.thresholds import Thresholds
@@ -104,7 +104,7 @@ def export_onnx(
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
     new_path("path", path)
     model = with_extras(model, thresholds, shift, calibrator)
-    plan, X = of_model(model), _features.as_frame(X)
+    plan, X = of_model(model), objects.as_frame(X)
     features = read_features(model, plan, X)
     graph = build(plan, features, dtype)
     if X is None:
@@ -128,7 +128,7 @@ def import_onnx(name: str) -> Any:
 def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     others = [part.model for part in plan.parts if name_of(part.model) is None]
     if not others:
-        return _features.read_features(model, plan, X)
+        return objects.read_features(model, plan, X)
     if X is None:
         raise ValueError(f"{type(others[0]).__name__} must be tried on rows that fit saw: pass X")
     if np.ndim(X) != 2:
@@ -144,12 +144,12 @@ def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
 def tensor(X: Any, features: list[dict[str, Any]], dtype: str) -> Array:
     """Rows as the graph takes them: a category is its number, -1 if it is new, NaN if missing."""
     if not any("categories" in feature for feature in features):
-        rows = np.asarray(_features.cells(X, features), dtype)
+        rows = np.asarray(objects.cells(X, features), dtype)
         return rows.reshape(len(rows), -1)
     columns = [
         codes(X.iloc[:, k], feature["categories"])
         if "categories" in feature
-        else _features.column_of(X.iloc[:, k], feature)
+        else objects.column_of(X.iloc[:, k], feature)
         for k, feature in enumerate(features)
     ]
     return np.column_stack(columns).astype(dtype)
@@ -513,7 +513,7 @@ def compare(
         warnings.warn("onnxruntime is not installed, so the graph was not compared with the model: "
                       "pip install onnxruntime", UserWarning, stacklevel=3)  # fmt: skip
         return
-    rows = rounded(_features.draw_rows(X, ROWS), dtype)
+    rows = rounded(objects.draw_rows(X, ROWS), dtype)
     given = tensor(rows, features, dtype)
     try:
         runs = [run(graph, given)]
