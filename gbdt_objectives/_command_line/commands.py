@@ -20,9 +20,16 @@ import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options, probabilities
-from gbdt_objectives._command_line.files import InputError
+from gbdt_objectives._command_line.files import (
+    InputError,
+    columns_as_text,
+    cut,
+    doing,
+    save,
+    say,
+    told,
+)
 from gbdt_objectives._command_line.options import Commands, option
-from gbdt_objectives._command_line.reports import columns_as_text, cut, doing, save, say, told
 
 MOST_METRICS = 7  # side by side
 SAVED = {

@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.mistakes import SWAPPED
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._command_line import files
-from gbdt_objectives._command_line.files import InputError, Table
-from gbdt_objectives._command_line.reports import doing, told
+from gbdt_objectives._command_line.files import InputError, Table, doing, told
 
 FEWEST_GROUPS = 30
 COLUMNS = {

@@ -14,7 +14,7 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line import files, options, reports
+from gbdt_objectives._command_line import files, options
 from gbdt_objectives._command_line.files import InputError, Table
 from gbdt_objectives._command_line.options import ScoredTable, option
 
@@ -64,12 +64,12 @@ def sample(o: SimpleNamespace) -> None:
     files.write_table(o.output, table, o.keep or table.names, rows=rows)
     events = int(np.count_nonzero(y))
     report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
-    text = reports.columns_as_text({
+    text = files.columns_as_text({
         "label": [0, 1], "rows": [str(len(y) - events), str(events)],
         "kept": [str(len(kept) - events), str(events)], "rate": [f"{rate:.6g}", "1"],
     })  # fmt: skip
-    reports.say(report, text, o.style)
-    reports.told(o.output, f"{len(kept)} rows")
+    files.say(report, text, o.style)
+    files.told(o.output, f"{len(kept)} rows")
 
 
 @options.command(
@@ -95,8 +95,8 @@ def shift(o: SimpleNamespace) -> None:
     files.write_model(go.shift_intercept(files.read_model(o.model), **known), o.output)
     value = float(delta)
     report = {"model": o.model, "output": o.output, "shift": value, "odds_factor": np.exp(value)}
-    reports.say(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
-    reports.told(o.output, "the corrected model")
+    files.say(report, f"log-odds {value:+.6g}, odds times {np.exp(value):.6g}", o.style)
+    files.told(o.output, "the corrected model")
 
 
 @options.command(
@@ -155,10 +155,10 @@ def calibrate(o: SimpleNamespace) -> None:
     _checks.generator(o.random_state)
     table = options.read_options(o)
     rows = options.read_rows(table, o)
-    reports.doing(f"fitting the map to {table.rows} rows")
+    files.doing(f"fitting the map to {table.rows} rows")
     calibrator, log_loss = fit_map(o, rows)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
-    reports.doing(f"judging it by {o.cv} folds")
+    files.doing(f"judging it by {o.cv} folds")
     judged["calibrated"] = held_out_probabilities(o, rows, calibrator)
     quality = {name: quality_of(rows, p, o.random_state) for name, p in judged.items()}
     method = type(calibrator).__name__
@@ -166,11 +166,11 @@ def calibrate(o: SimpleNamespace) -> None:
     text = [f"{method} of {table.rows} rows, judged by {o.cv} folds"]
     if log_loss:
         losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
-        text += [reports.columns_as_text(losses), ""]
+        text += [files.columns_as_text(losses), ""]
     measures = {name: list(of.values()) for name, of in quality.items()}
-    text.append(reports.columns_as_text({"": list(quality["calibrated"]), **measures}))
-    reports.say(report, "\n".join(text), o.style)
-    reports.save(calibrator, o.output)
+    text.append(files.columns_as_text({"": list(quality["calibrated"]), **measures}))
+    files.say(report, "\n".join(text), o.style)
+    files.save(calibrator, o.output)
 
 
 def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float]]:
@@ -254,12 +254,12 @@ def calibration(o: SimpleNamespace) -> None:
     table = options.read_options(o)
     rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
     rows = rows._replace(counts=options.read_counts(table, o))
-    reports.doing(f"testing {table.rows} rows")
+    files.doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
-    reports.say(report, report_as_text(report), o.style)
+    files.say(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
         more = len(alarms) - 1
@@ -317,7 +317,7 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
     }
     for one in report["segments"]:
         place = f"--segment {one['column']} has the ratio {one['ratio']:.4g} in"
-        tested[f"{place} {reports.word(one['segment'])}, {one['rest_ratio']:.4g} in the rest"] = one
+        tested[f"{place} {files.word(one['segment'])}, {one['rest_ratio']:.4g} in the rest"] = one
     adjusted = {what: of["p_value_adjusted"] for what, of in tested.items()}
     raised = sorted((what for what in adjusted if adjusted[what] < level), key=adjusted.__getitem__)
     return [f"{what}: adjusted p-value {adjusted[what]:.3g}" for what in raised]
@@ -342,10 +342,10 @@ def report_as_text(report: Mapping[str, Any]) -> str:
         }.items()
     }  # fmt: skip
     head = f"{report['rows']} rows, {report['events']} with label 1"
-    told = [head, reports.columns_as_text(measures)]
+    told = [head, files.columns_as_text(measures)]
     if segments:
         shown = segments[:MOST_SEGMENTS]
-        names, values = ([reports.word(one[key]) for one in shown] for key in ("column", "segment"))
+        names, values = ([files.word(one[key]) for one in shown] for key in ("column", "segment"))
         several = len({one["column"] for one in segments}) > 1
         table = {"column": names, "segment": values} if several else {names[0]: values}
         table["weight"] = texts(shown, "weight", digits=6)
@@ -353,7 +353,7 @@ def report_as_text(report: Mapping[str, Any]) -> str:
             table[key] = texts(shown, key)
         table["rest"] = texts(shown, "rest_ratio")
         table["adjusted"] = texts(shown, "p_value_adjusted")
-        told += ["", reports.columns_as_text(table)]
+        told += ["", files.columns_as_text(table)]
         if len(segments) > len(shown):
             told.append(f"... {len(segments) - len(shown)} more with less evidence ...")
     return "\n".join(told)
@@ -364,16 +364,16 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     if o.output is None:
         return
     if o.output.endswith(".json"):
-        Path(o.output).write_text(reports.as_json(report) + "\n", encoding="utf-8")
-        reports.told(o.output, "the report")
+        Path(o.output).write_text(files.as_json(report) + "\n", encoding="utf-8")
+        files.told(o.output, "the report")
         return
     every = {"column": "", "segment": "", **report, **report["ratio"], "rest_ratio": math.nan}
     rows = [every | {"ratio": report["ratio"]["value"]}, *report["segments"]]
     words, numbers = ("column", "segment"), [*list(OF_SEGMENTS)[2:], "p_value_adjusted"]
-    texts = {name: np.array([reports.word(row[name]) for row in rows], object) for name in words}
+    texts = {name: np.array([files.word(row[name]) for row in rows], object) for name in words}
     values = {name: np.array([row[name] for row in rows], float) for name in numbers}
     files.write_table(o.output, Table(texts), words, values)
-    reports.told(o.output, f"{len(rows)} rows")
+    files.told(o.output, f"{len(rows)} rows")
 
 
 COMMANDS = (sample, shift, correct, calibrate, calibration)

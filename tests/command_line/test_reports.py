@@ -18,7 +18,7 @@ import pytest
 import gbdt_objectives as go
 from gbdt_objectives._command_line import reports
 from gbdt_objectives._command_line.commands import cli
-from gbdt_objectives._command_line.reports import WIDTH, columns_as_text, cut, plain, short
+from gbdt_objectives._command_line.files import WIDTH, columns_as_text, cut, plain, short
 from gbdt_objectives.metrics.classes import NAMED
 from tests.cases import each
 from tests.commands import run, write
