@@ -36,7 +36,7 @@ from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import RowsOfParts, StartedObjective
-from gbdt_objectives.adapters.xgboost import parameters, stopping
+from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.metrics import Metric
@@ -87,13 +87,13 @@ class _Trained:
         training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
         callbacks, exact = _get(self, "callbacks") or [], None
         if metric is not None:
-            callbacks = stopping.direct_callbacks(callbacks, metric)
+            callbacks = parameters.direct_callbacks(callbacks, metric)
             rounds = _get(self, "early_stopping_rounds")
             if rounds is not None:
-                callbacks.append(stopping.early_stopping(metric, rounds, data_name="validation"))
+                callbacks.append(parameters.early_stopping(metric, rounds, data_name="validation"))
                 plain.clear(plain.early_stopping_rounds)
-            training["custom_metric"] = exact = stopping.Exact(metric, callbacks, self.trained_on)
-        complete = exact or stopping.Complete(callbacks, self.trained_on)
+            training["custom_metric"] = exact = parameters.Exact(metric, callbacks, self.trained_on)
+        complete = exact or parameters.Complete(callbacks, self.trained_on)
         plain.setParams(**training, callbacks=[complete])
         with _errors_of_workers():
             model = plain.fit(dataset)
@@ -236,7 +236,9 @@ def _check_parameters(estimator: Any) -> None:
     """Raise for what XGBoost would silently ignore or misread, whenever it was set."""
     objective, metric = estimator.trained_on, estimator.metric
     rounds = _get(estimator, "early_stopping_rounds")
-    stops_early = rounds is not None or stopping.any_stops_early(_get(estimator, "callbacks") or ())
+    stops_early = rounds is not None or parameters.any_stops_early(
+        _get(estimator, "callbacks") or ()
+    )
     found = {name: _get(estimator, name) for name in xgb.XGBRegressor().get_params()}
     found |= estimator.getOrDefault("arbitrary_params_dict")
     for name in sorted(found.keys() & INSTEAD.keys()):

@@ -8,7 +8,7 @@ _versions.check_installed("xgboost")  # before anything below imports it
 from gbdt_objectives.adapters import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.xgboost._train import cv, train
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor
-from gbdt_objectives.adapters.xgboost.stopping import early_stopping
+from gbdt_objectives.adapters.xgboost.parameters import early_stopping
 
 __all__ = [
     "XGBClassifier", "XGBRegressor", "cv", "early_stopping", "imbalance_shift", "shift_intercept",

@@ -21,7 +21,7 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
-from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
+from gbdt_objectives.adapters.xgboost import intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -92,12 +92,12 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = stopping.Exact(request.metric, callbacks, request.objective, call=rendered)
+        exact = parameters.Exact(request.metric, callbacks, request.objective, call=rendered)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
         {**as_custom(request.params, request.objective), **start}, request.data,
         request.num_boost_round, obj=started, custom_metric=exact,
-        callbacks=[exact or stopping.Complete(callbacks, request.objective)],
+        callbacks=[exact or parameters.Complete(callbacks, request.objective)],
         **{**others, **request.others},
     )  # fmt: skip
     if cv and exact is not None:
@@ -139,7 +139,7 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
-        **params, **_arguments.several_outputs(objective), **stopping.named(params, objective),
+        **params, **_arguments.several_outputs(objective), **parameters.named(params, objective),
         "disable_default_eval_metric": 1,
     }  # fmt: skip
 

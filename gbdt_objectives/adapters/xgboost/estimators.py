@@ -16,7 +16,7 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._train import StartedObjective
-from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
+from gbdt_objectives.adapters.xgboost import _train, parameters, parameters as table
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -56,7 +56,7 @@ class Fitting(_estimators.Fitting):
             self._direct_stopping(self.metric)
         elif self.metrics:
             last = self.metrics[-1]
-            if found := stopping.guesses(estimator, getattr(last, "__name__", "")):
+            if found := parameters.guesses(estimator, getattr(last, "__name__", "")):
                 self.training.know(last=last, guesses=found)
         if objective is None:
             return
@@ -64,11 +64,11 @@ class Fitting(_estimators.Fitting):
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
-        if estimator.eval_metric is None and (by_rounds or stopping.any_stops_early(unnamed)):
+        if estimator.eval_metric is None and (by_rounds or parameters.any_stops_early(unnamed)):
             self.training.know(stops_on=None)
         self.training.know(predicts_by=objective.link, readers=READERS.get(objective.link.name))
         if self.metric is None:
-            complete = stopping.Complete(estimator.callbacks or (), objective, vars(estimator))
+            complete = parameters.Complete(estimator.callbacks or (), objective, vars(estimator))
             self.parameters["callbacks"] = [complete]
         if objective.link.is_of_objective:
             self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
@@ -76,12 +76,12 @@ class Fitting(_estimators.Fitting):
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping see the metric in its own direction and full precision."""
         rounds = self.estimator.early_stopping_rounds
-        callbacks = stopping.direct_callbacks(self.estimator.callbacks, metric)
+        callbacks = parameters.direct_callbacks(self.estimator.callbacks, metric)
         if rounds is not None:
-            callbacks.append(stopping.early_stopping(metric, rounds))
-        looks_at = [one.data for one in callbacks if isinstance(one, stopping.STOPPING)]
+            callbacks.append(parameters.early_stopping(metric, rounds))
+        looks_at = [one.data for one in callbacks if isinstance(one, parameters.STOPPING)]
         self.stops_on_sets("validation", *looks_at)
-        exact = stopping.Exact(metric, callbacks, self.objective, vars(self.estimator))
+        exact = parameters.Exact(metric, callbacks, self.objective, vars(self.estimator))
         metrics = [exact if one is metric else one for one in self.metrics]
         self.parameters |= {
             "eval_metric": metrics if len(metrics) > 1 else exact, "early_stopping_rounds": None,

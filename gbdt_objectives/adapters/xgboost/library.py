@@ -17,12 +17,12 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._models import LT, MEMBER, OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
-from gbdt_objectives.adapters.xgboost.parameters import read_call
-from gbdt_objectives.adapters.xgboost.stopping import (
+from gbdt_objectives.adapters.xgboost.parameters import (
     STOPPING,
     EarlyStopping,
     direct_callbacks,
     note,
+    read_call,
 )
 
 
