@@ -7,7 +7,7 @@ spread, F and G half the observed and half the expected squared disagreement, R 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -17,16 +17,138 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.arrays import REAL
+from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives._rows.workers import Reduce
-from gbdt_objectives.objectives import coupled
-from gbdt_objectives.objectives.base import Both, Objective, Start, Writer, checked_block
+from gbdt_objectives.objectives.base import Both, Loss, Objective, Start, Writer, checked_block
+
+LabelRange = tuple[float, float]
+Totals = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class MeasuredRange(Interval):
+    """The range from the lowest to the highest label, as given or as measured."""
+
+    def __post_init__(self) -> None:
+        """Whatever labels there are."""
+
+    def check(self, name: str, values: Array) -> None:
+        _checks.finite(name, values)
+        _checks.in_label_range(name, values, (self.low, self.high))
+
+
+class RatioOfSums(Loss):
+    """The loss n F/G, of sums over all workers' rows; made by factories with these arguments."""
+
+    hessian = "constant"
+    label_range: LabelRange | None
+    scale: str
+    clip: bool
+
+    @property
+    def labels(self) -> Domain:
+        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
+
+    @property
+    def scale_free(self) -> bool:
+        return self.scale == "residual"
+
+    @property
+    def _needs_range(self) -> bool:
+        return self.clip and self.label_range is None
+
+    def clipped(self, p: Any, xp: Any) -> Any:
+        return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
+
+    def value(self, rows: Rows) -> tuple[float, float]:
+        n, F, G = self.totals(rows)
+        return n * F / G, n
+
+
+def read_options(
+    scale: Any, clip: Any, label_range: Any, reduce: Any, y_true: Any, sample_weight: Any
+) -> tuple[Any, bool, LabelRange | None]:
+    """The scale, clip and label range of a kappa; the other arguments are only checked."""
+    scale = _checks.choice("scale", scale, ("residual", "kappa"))
+    clip = _checks.flag("clip", clip)
+    if label_range is not None:
+        label_range = _checks.label_range("label_range", label_range)
+    check_reduce(reduce)
+    if y_true is None and sample_weight is not None:
+        raise ValueError("sample_weight is given without y_true: it would be ignored")
+    return scale, clip, label_range
+
+
+def check_reduce(reduce: Reduce | None) -> None:
+    if reduce is not None and not callable(reduce):
+        raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
+
+
+def check_finite_sums(F: float, G: float) -> None:
+    if not math.isfinite(F + G):
+        raise ValueError(
+            f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
+            "overflow: lower the learning rate, or divide the labels or weights by a constant"
+        )
+
+
+def check_complete(loss: Loss, factory: str) -> None:
+    """Raise if a loss with a reduce of its own would have to measure labels."""
+    if loss.reduce is not None and loss.needs_labels:
+        raise ValueError(
+            "reduce is given, but not all that is measured on labels: with a reduce of your own "
+            f"pass the labels of all workers, {factory}(y_true, reduce=reduce), or what they say, "
+            "as target_prior and label_range"
+        )
+
+
+def measure_labels(
+    measure: Callable[[Rows], Sequence[float] | Array], domain: Domain,
+    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any,
+) -> Sequence[float] | Array:  # fmt: skip
+    """What is measured on rows that count; labels must be in the domain, range and prior."""
+    if isinstance(y_true, tuple) and np.shape(y_true) == (2,):
+        raise TypeError(
+            f"y_true is {y_true}, which are labels of two rows: write label_range={y_true} for the "
+            "lowest and the highest label"
+        )
+    y = _checks.vector("y_true", y_true)
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])
+    if len(rows):
+        domain.check("y_true", rows.y)
+    if label_range is not None:
+        _checks.in_label_range("y_true", rows.y, label_range)
+    else:
+        _checks.warn_of_code("y_true", rows.y)
+    named = np.True_ if prior_labels is None else np.isin(rows.y, prior_labels)
+    if not named.all():
+        missing = float(rows.y[~named][0])
+        raise ValueError(
+            f"label {missing:g} occurs in y_true but not in target_prior: give its "
+            "probability, 0 if it will never occur"
+        )
+    return measure(rows)
+
+
+def range_between(low: Any, high: Any) -> LabelRange:
+    """From the lowest to the highest label, if these differ."""
+    if low == high:
+        raise constant_labels("y_true", low)
+    return float(low), float(high)
+
+
+def constant_labels(name: str, label: float) -> ValueError:
+    return ValueError(
+        f"{name}: the labels of positive weight are constant, all {label:g}: kappa is undefined "
+        "for a single class"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class QWKLoss(coupled.RatioOfSums):
+class QWKLoss(RatioOfSums):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
     center: float | None = None
@@ -69,17 +191,17 @@ class QWKLoss(coupled.RatioOfSums):
         r, t = p - y, p - self.center
         return 1.0, r * r, t * t
 
-    def totals(self, rows: Rows) -> coupled.Totals:
+    def totals(self, rows: Rows) -> Totals:
         n, twice_F, twice_D = rows.sum(self.terms, narrow=True).tolist()
         return self.of_sums(n, twice_F / 2, twice_D / 2)
 
-    def of_sums(self, n: float, F: float, D: float) -> coupled.Totals:
+    def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
-        coupled.check_finite_sums(F, G)
+        check_finite_sums(F, G)
         return n, F, G
 
-    def gradient_hessian(self, y: Any, p: Any, totals: coupled.Totals, xp: Any) -> Both:
+    def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
         """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
         gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)
@@ -218,9 +340,7 @@ def qwk_objective(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
-    scale, clip, label_range = coupled.read_options(
-        scale, clip, label_range, reduce, y_true, sample_weight
-    )
+    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
@@ -234,12 +354,12 @@ def qwk_objective(
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
         if y_true is None:
-            label_range = label_range or coupled.range_between(*prior_labels[[0, -1]])
+            label_range = label_range or range_between(*prior_labels[[0, -1]])
     if y_true is not None:
-        measure = partial(coupled.measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
+        measure = partial(measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
         found = LabelMoments.merged(parts)
-        label_range = label_range or coupled.range_between(found.low, found.high)
+        label_range = label_range or range_between(found.low, found.high)
         if target_prior is None and (center is None or spread is None):
             a, b = found.mean_variance("y_true")
     center, spread = a if center is None else center, b if spread is None else spread
@@ -249,7 +369,7 @@ def qwk_objective(
     loss = QWKLoss(
         center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
-    coupled.check_complete(loss, "qwk_objective")
+    check_complete(loss, "qwk_objective")
     return Objective(loss)
 
 
@@ -291,7 +411,7 @@ class LabelMoments(NamedTuple):
         first, second = self.s1 / self.n, self.s2 / self.n
         mean, variance = self.low + first, second - first**2
         if not variance > 1e-12 * second:  # more than rounding
-            raise coupled.constant_labels(name, mean)
+            raise constant_labels(name, mean)
         return mean, variance
 
 

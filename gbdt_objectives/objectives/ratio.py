@@ -23,9 +23,9 @@ from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
 from gbdt_objectives._rows.workers import Reduce
-from gbdt_objectives.objectives import coupled
+from gbdt_objectives.objectives import qwk
 from gbdt_objectives.objectives.base import Both, Objective
-from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
+from gbdt_objectives.objectives.qwk import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
 """A function of (y, p), each (n,): the value and its derivative by p, (n,) or one number."""
@@ -350,7 +350,7 @@ NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteC
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioLoss(coupled.RatioOfSums):
+class RatioLoss(qwk.RatioOfSums):
     """The loss n F/G; see :func:`ratio_objective` and :func:`kappa_objective`, which has no
     ``denominator`` until it is the numerator's expectation over the training labels."""
 
@@ -359,7 +359,7 @@ class RatioLoss(coupled.RatioOfSums):
     denominator: RowFunction | None = None
     intercept: float | None = None
     link: Link = IDENTITY
-    label_range: coupled.LabelRange | None = None
+    label_range: qwk.LabelRange | None = None
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
     clip: bool = False
@@ -392,11 +392,11 @@ class RatioLoss(coupled.RatioOfSums):
             _checks.warn_of_code("y_true", labels[weights > 0])
         return replace(loss, label_range=self.range_of(labels[weights > 0])) if self.clip else loss
 
-    def range_of(self, labels: Array) -> coupled.LabelRange:
+    def range_of(self, labels: Array) -> qwk.LabelRange:
         """The range of a matrix's classes, or the one given, or else that of these labels."""
         if isinstance(self.numerator, MatrixCost):
             return self.numerator.label_range
-        return self.label_range or coupled.range_between(*labels[[0, -1]])
+        return self.label_range or qwk.range_between(*labels[[0, -1]])
 
     def expecting(self, name: str, labels: Array, weights: Array) -> RatioLoss:
         """Fill in the denominator, and what follows from it, for this distribution of labels."""
@@ -424,9 +424,9 @@ class RatioLoss(coupled.RatioOfSums):
             values.append(value)
         return 1.0, *values
 
-    def totals(self, rows: Rows) -> coupled.Totals:
+    def totals(self, rows: Rows) -> qwk.Totals:
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
-        coupled.check_finite_sums(F, G)
+        qwk.check_finite_sums(F, G)
         if G <= 0:
             raise ValueError(
                 f"the denominator sums to {G:g} over the rows, but must be > 0: "
@@ -434,7 +434,7 @@ class RatioLoss(coupled.RatioOfSums):
             )
         return n, F, G
 
-    def gradient_hessian(self, y: Array, p: Array, totals: coupled.Totals, xp: Any) -> Both:
+    def gradient_hessian(self, y: Array, p: Array, totals: qwk.Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), read_only(self.clipped(p, xp))
@@ -516,7 +516,7 @@ def kappa_objective(
     >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale, clip, label_range = coupled.read_options(
+    scale, clip, label_range = qwk.read_options(
         scale, clip, label_range, reduce, y_true, sample_weight
     )
     numerator = _read_cost(cost, label_range, clip)
@@ -528,7 +528,7 @@ def kappa_objective(
     if y_true is not None:
         known = label_weights, loss.labels, label_range, prior and prior[0]
         columns = {"y_true": y_true, "sample_weight": sample_weight}
-        parts = vectors(partial(coupled.measure_labels, *known), columns)
+        parts = vectors(partial(qwk.measure_labels, *known), columns)
         labels, weights = merge_label_weights(parts)
         within = loss.range_of(labels)
     elif prior is not None and not isinstance(numerator, MatrixCost):
@@ -540,12 +540,12 @@ def kappa_objective(
     elif y_true is not None:
         loss = loss.expecting("y_true", labels, weights)
     loss = replace(loss, label_range=within)
-    coupled.check_complete(loss, "kappa_objective")
+    qwk.check_complete(loss, "kappa_objective")
     return Objective(loss)
 
 
 def _read_cost(
-    cost: str | ArrayLike | RowFunction, label_range: coupled.LabelRange | None, clip: bool
+    cost: str | ArrayLike | RowFunction, label_range: qwk.LabelRange | None, clip: bool
 ) -> RowFunction:
     if isinstance(cost, str):
         if cost not in NAMED:
@@ -635,7 +635,7 @@ def ratio_objective(
     """
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
-    coupled.check_reduce(reduce)
+    qwk.check_reduce(reduce)
     found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
     return Objective(RatioLoss(
         numerator=_row_function("numerator", numerator),
