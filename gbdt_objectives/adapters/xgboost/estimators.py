@@ -56,8 +56,8 @@ class Fitting(_estimators.Fitting):
             self._direct_stopping(self.metric)
         elif self.metrics:
             last = self.metrics[-1]
-            if found := parameters.guesses(estimator, getattr(last, "__name__", "")):
-                self.training.know(last=last, guesses=found)
+            if may_be := parameters.guesses(estimator, getattr(last, "__name__", "")):
+                self.training.know(last=last, guesses=may_be)
         if objective is None:
             return
         by_rounds = estimator.early_stopping_rounds is not None
