@@ -17,7 +17,7 @@ from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
 from gbdt_objectives.adapters.catboost import _train
-from gbdt_objectives.adapters.catboost.calls import explain, rendered
+from gbdt_objectives.adapters.catboost._train import explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
