@@ -30,12 +30,12 @@ from gbdt_objectives.calibration.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.calibration.hull import ROCConvexHull, empirical_probability, roc_convex_hull
+from gbdt_objectives.calibration.reliability import CalibrationErrorTest, calibration_error_test
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,
     calibration_ratio_by_segment,
 )
-from gbdt_objectives.calibration.significance import CalibrationErrorTest, calibration_error_test
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from gbdt_objectives.calibration import calibration_error_test, significance
+from gbdt_objectives.calibration import calibration_error_test, reliability
 from gbdt_objectives.calibration.rows import probability_rows
 from tests.calibration.reference import without_counts
 from tests.cases import each
@@ -30,7 +30,7 @@ def sampled(n: int = 60, B: int = 3, seed: int = 0):
 
 def test_bins_have_the_variance_of_their_rows() -> None:
     y, p, w, r, b = sampled()
-    bins = significance.sum_bins(replace(probability_rows(y, p, None, w), rate=r), b)
+    bins = reliability.sum_bins(replace(probability_rows(y, p, None, w), rate=r), b)
     unit = w / w.mean()
     v = np.where(y == 1, unit, unit / r)
     k, s = unit * (p + (1 - p) * r) / r, p / (p + (1 - p) * r)
@@ -55,7 +55,7 @@ def test_bins_have_the_variance_of_their_rows() -> None:
 
 def test_few_rare_rows_have_their_variance() -> None:
     p = np.array([0.02, 0.1])
-    bins = significance.sum_bins(probability_rows([0, 1], p, None, None), np.zeros(2, int))
+    bins = reliability.sum_bins(probability_rows([0, 1], p, None, None), np.zeros(2, int))
     assert bins.variance(bins.p)[0] == pytest.approx((p * (1 - p)).sum(), rel=1e-12)
 
 
@@ -63,7 +63,7 @@ def test_outcomes_that_vary_more_than_expected_are_noticed() -> None:
     """Weights of single rows count more where they are the outcomes'."""
     y, p = np.array([1, 0, 0, 0, 0]), np.full(5, 0.2)
     w = np.array([3.0, 1, 1, 1, 1])
-    bins = significance.sum_bins(probability_rows(y, p, None, w), np.zeros(5, int))
+    bins = reliability.sum_bins(probability_rows(y, p, None, w), np.zeros(5, int))
     v = w / w.mean()
     mean = v[0] / v.sum()
     expected = (v**2).sum() * mean * (1 - mean)
@@ -74,16 +74,16 @@ def test_outcomes_that_vary_more_than_expected_are_noticed() -> None:
 
 def test_bins_of_certain_predictions() -> None:
     y, p, w = np.array([0, 0, 1]), np.array([0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0])
-    bins = significance.sum_bins(probability_rows(y, p, None, w), np.array([0, 0, 1]))
+    bins = reliability.sum_bins(probability_rows(y, p, None, w), np.array([0, 0, 1]))
     np.testing.assert_allclose(bins.e, [5 / 3 / 2, 1.5], rtol=1e-14)  # sum w^2 / sum w, mean w 2
     np.testing.assert_allclose(bins.m, [1.5 / (5 / 6), 1], rtol=1e-14)
     assert bins.phi == 1
 
 
-def one_bin(**fields) -> significance.BinSums:
+def one_bin(**fields) -> reliability.BinSums:
     found = {"W": [2.0, 5.0], "p": [0.3, 0.2], "d": [0.1, -0.05], "e": [0.01, 0.02]}
     found |= {"m": [200.0, 250.0], "x": [0.1, 0.0], "pairs": np.zeros((2, 0))} | fields
-    return significance.BinSums(**{name: np.asarray(value) for name, value in found.items()})
+    return reliability.BinSums(**{name: np.asarray(value) for name, value in found.items()})
 
 
 @each("gap", [[0.0, 0.0], [0.1, -0.1]])
@@ -108,8 +108,8 @@ def test_drawn_errors_have_the_variance_of_the_bins(gap, phi: float, pairs) -> N
 def test_cells_are_of_similar_rows() -> None:
     y, p, w, r, b = sampled(400)
     rows = replace(probability_rows(y, p, None, w), rate=r)
-    bins = significance.sum_bins(rows, b)
-    found = significance.sampled_bins(bins, rows, b)
+    bins = reliability.sum_bins(rows, b)
+    found = reliability.sampled_bins(bins, rows, b)
     cells: dict = {}
     for i in range(400):
         key = b[i], np.floor(logit(p[i]) / CELL), np.floor(np.log(r[i]) / CELL)
@@ -129,7 +129,7 @@ def test_cells_are_of_similar_rows() -> None:
     slope, level = np.polyfit(logit(found.cell_p), found.z, 1)
     assert slope == pytest.approx(1, abs=0.4)  # predictions are right
     np.testing.assert_allclose(found.z, level + slope * logit(found.cell_p), rtol=1e-9)
-    one = significance.sampled_bins(bins, replace(rows, rate=0.4), b)
+    one = reliability.sampled_bins(bins, replace(rows, rate=0.4), b)
     np.testing.assert_allclose(one.rate, 0.4, rtol=1e-12)
 
 
@@ -137,7 +137,7 @@ def test_the_slope_of_log_odds_is_the_likeliest_with_its_prior() -> None:
     rng = np.random.default_rng(0)
     z, log_rate, W = rng.normal(-3, 1, 20), rng.uniform(-3, 0, 20), rng.uniform(0.5, 8, 20)
     positive = W * expit(1.4 * z + 1 - log_rate) * rng.uniform(0.5, 1, 20)
-    slope, intercept = significance.fit_slope(z, log_rate, W, positive)
+    slope, intercept = reliability.fit_slope(z, log_rate, W, positive)
     centre = np.average(z, weights=W)
 
     def loss(beta):
@@ -149,12 +149,12 @@ def test_the_slope_of_log_odds_is_the_likeliest_with_its_prior() -> None:
     free = minimize(loss, [1.0, centre], method="BFGS", options={"gtol": 1e-7}).x
     # BFGS by differences of the loss
     assert [slope, intercept + slope * centre] == pytest.approx(free.tolist(), abs=1e-4)
-    assert significance.fit_slope(-z, log_rate, W, positive)[0] >= 0
+    assert reliability.fit_slope(-z, log_rate, W, positive)[0] >= 0
 
 
-def cells_of(W=1e4) -> significance.SampledBins:
+def cells_of(W=1e4) -> reliability.SampledBins:
     bins = one_bin(e=[1.0, 1.0], m=[1.0, 1.0])
-    return significance.SampledBins(
+    return reliability.SampledBins(
         **vars(bins),
         bin=np.array([0, 0, 1, 1]),
         cell_p=np.array([0.2, 0.4, 0.1, 0.3]),
@@ -204,7 +204,7 @@ def test_sums_of_groups_and_their_covariance_by_loops() -> None:
     owner, b = rng.integers(0, 40, n), rng.integers(0, B, n)
     residual = rng.normal(size=n) + 2 * rng.normal(size=(40, B))[owner, b]  # of a group, alike
     rows = without_counts(n)
-    sums, alone = significance.group_sums(rows, residual, b, owner)
+    sums, alone = reliability.group_sums(rows, residual, b, owner)
     expected, together = np.zeros((40, B)), np.zeros(B)
     for i in range(B):
         own = b == i
@@ -215,10 +215,10 @@ def test_sums_of_groups_and_their_covariance_by_loops() -> None:
         assert alone[i] == pytest.approx((residual[own] ** 2).sum() * m / (m - 1), rel=1e-12)
         together[i] = (expected[:, i] ** 2).sum()
     np.testing.assert_allclose(sums.toarray(), expected, atol=1e-11)
-    effect = significance.design_effect(rows, residual, b, owner)
+    effect = reliability.design_effect(rows, residual, b, owner)
     np.testing.assert_allclose(effect, np.maximum(together / alone, 1), rtol=1e-11)
     assert effect.min() > 2
-    root = significance.pair_root(rows, residual, b, owner)
+    root = reliability.pair_root(rows, residual, b, owner)
     covariance = expected.T @ expected - np.diag(alone)
     assert np.linalg.eigvalsh(covariance).min() > 0  # so that nothing is left out
     np.testing.assert_allclose(root @ root.T, covariance, rtol=1e-9)
@@ -231,14 +231,14 @@ def test_directions_of_negative_covariance_are_left_out() -> None:
     residual = np.where(b == 0, np.repeat(rng.normal(size=50), 4), rng.normal(size=200))
     residual[b == 1] -= np.roll(residual[b == 1], 1) * np.tile([0, 1], 50)
     rows = without_counts(200)
-    sums, alone = significance.group_sums(rows, residual, b, owner)
+    sums, alone = reliability.group_sums(rows, residual, b, owner)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)
     assert np.linalg.eigvalsh(covariance)[0] < 0 < np.trace(covariance)
-    root = significance.pair_root(rows, residual, b, owner)
+    root = reliability.pair_root(rows, residual, b, owner)
     assert root.shape == (2, 1)
     assert (root**2).sum() == pytest.approx(np.trace(covariance), rel=1e-12)
     apart = np.tile([1.0, -1, 1, -1], 50)  # what a group adds up to is 0
-    assert significance.pair_root(rows, apart, b, owner).shape == (2, 0)
+    assert reliability.pair_root(rows, apart, b, owner).shape == (2, 0)
 
 
 def test_no_population_is_beyond_certainty() -> None:

@@ -9,8 +9,8 @@ from scipy.special import expit
 from gbdt_objectives.calibration import (
     calibration_error_test,
     expected_calibration_error,
+    reliability,
     reliability_bins,
-    significance,
 )
 from tests.calibration.reference import users, without_counts
 from tests.cases import refusals_of
@@ -228,7 +228,7 @@ def test_an_error_of_rounding_is_no_error(n) -> None:
 
 def test_a_bin_of_one_row_has_no_design_effect() -> None:
     residual, b = np.array([0.0, 0.5, -0.5, 0.5, -0.5]), np.array([0, 1, 1, 1, 1])
-    pairs = significance.design_effect(without_counts(5), residual, b, np.array([0, 1, 2, 1, 2]))
+    pairs = reliability.design_effect(without_counts(5), residual, b, np.array([0, 1, 2, 1, 2]))
     assert pairs[0] == pytest.approx(1.0)
     # two groups of sums 1 and -1 about their mean: 2 * 2 for 4 * .25 * 4/3
     assert pairs[1] == pytest.approx(4 / (4 / 3))
