@@ -23,8 +23,7 @@ from gbdt_objectives._checks.columns import check_labels
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
-from gbdt_objectives.adapters._arguments import Request, by_reason
-from gbdt_objectives.adapters._docstrings import TRAIN, documented, words_of
+from gbdt_objectives.adapters._arguments import TRAIN, Request, by_reason, documented, words_of
 from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective

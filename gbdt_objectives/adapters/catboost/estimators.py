@@ -14,7 +14,7 @@ from gbdt_objectives._checks.columns import check_table
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, documented
+from gbdt_objectives.adapters._arguments import CLASSIFIER, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
 from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost._train import explain, rendered

@@ -17,8 +17,15 @@ from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_nam
 from gbdt_objectives._checks.columns import check_numbers
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
-from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
+from gbdt_objectives.adapters._arguments import (
+    BOOSTER,
+    CV,
+    STARTS,
+    TRAIN,
+    Request,
+    documented,
+    words_of,
+)
 from gbdt_objectives.adapters._estimators import unwrap_integers
 from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters

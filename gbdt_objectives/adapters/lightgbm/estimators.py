@@ -15,8 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._arguments import as_list
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
+from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, as_list, documented
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.intercept import arranged, in_order

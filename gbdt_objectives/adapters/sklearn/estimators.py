@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives._checks import Array, Earlier, Member
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented, words_of
+from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented, words_of
 from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective

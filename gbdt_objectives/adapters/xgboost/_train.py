@@ -18,8 +18,15 @@ from gbdt_objectives._links import Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
-from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import BOOSTER, CV, STARTS, TRAIN, documented, words_of
+from gbdt_objectives.adapters._arguments import (
+    BOOSTER,
+    CV,
+    STARTS,
+    TRAIN,
+    Request,
+    documented,
+    words_of,
+)
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW

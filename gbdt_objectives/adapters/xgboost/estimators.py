@@ -14,7 +14,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
-from gbdt_objectives.adapters._docstrings import CLASSIFIER, QWK, REGRESSOR, documented
+from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters, parameters as table
 from gbdt_objectives.metrics import Metric

@@ -13,7 +13,7 @@ from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives.adapters._docstrings import documented
+from gbdt_objectives.adapters._arguments import documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
