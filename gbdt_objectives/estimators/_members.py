@@ -29,8 +29,8 @@ from gbdt_objectives._registry import Named, library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._models import Library
-from gbdt_objectives.estimators import _base, _wrapped
-from gbdt_objectives.estimators._wrapped import last_step
+from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -131,7 +131,7 @@ def check_labels(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
     """Ask the guards of what regressors read as said of labels; those that stop read a metric."""
-    unread = () if stops else _wrapped.METRIC
+    unread = () if stops else _base.METRIC
     for name, estimator in members:
         last = last_step(estimator)
         called = name if len(members) == 1 else f"estimator {name!r}"
@@ -140,13 +140,13 @@ def check_labels(
         for part in (last, *last.get_params().values()):
             library = library_inside(getattr(part, "estimator", part))  # also of a search for it
             if library is not None:
-                given = [one for one in _wrapped.all_parameters(part) if one[1] not in unread]
+                given = [one for one in _base.all_parameters(part) if one[1] not in unread]
                 given.append(("objective", "objective", asking.objective))
                 Member(
                     **known, parameters=given, library=library, target_ends=ends, weighing=WEIGH,
                     of_positions=not is_target,
                 )  # fmt: skip
-        Member(**known, parameters=_wrapped.all_parameters(estimator))
+        Member(**known, parameters=_base.all_parameters(estimator))
 
 
 def check_trainable(members: Members, objective: object) -> None:
@@ -225,8 +225,8 @@ def check_early_stopping(members: Members, stopping_rounds: object, objective: o
 def check_stops(booster: Any, library: Library, objective: object) -> None:
     """Raise if it cannot stop on the rows held out, or would do so on something else."""
     library.check_stopping(booster)
-    _wrapped.check_best_round(booster.get_params())
-    written, metric = _wrapped.find_metric(booster)
+    _base.check_best_round(booster.get_params())
+    written, metric = _base.find_metric(booster)
     if not isinstance(metric, Metric):
         refuse_parameters(
             {written: metric}, (written,), SQUARED_ERROR if objective is None else (),
@@ -261,12 +261,12 @@ def check_stops_by_itself(booster: Any, objective: Any) -> None:
     check_stops(booster, library, objective)
     trained = library.own_class(_base.fresh(booster))
     if objective is None:
-        asked = {name: value for _, name, value in _wrapped.all_parameters(booster)}
+        asked = {name: value for _, name, value in _base.all_parameters(booster)}
         refuse_parameters(asked, ("objective",), library.defaults["Regressor"], "")
     else:
         objective = qwk_objective() if objective == "qwk" else objective
         trained.set_params(objective=objective)
-    _, metric = _wrapped.find_metric(booster)
+    _, metric = _base.find_metric(booster)
     metric = metric if isinstance(metric, Metric) else default_metric(objective)
     Training(role="Regressor", **trained_on(trained)).know(metric=metric)
 
@@ -276,7 +276,7 @@ def warn_of_skew(members: Members, target: Array) -> None:
     squares = any(
         all(v in library.defaults["Regressor"] for _, name, v in given if name == "objective")
         for booster, library in boosters_of(members)
-        for given in [_wrapped.all_parameters(booster)]
+        for given in [_base.all_parameters(booster)]
     )
     tail = float(scipy.stats.skew(target))
     if squares and tail > LONG_TAIL and target.min() >= 0:

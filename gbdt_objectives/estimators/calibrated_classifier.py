@@ -22,13 +22,15 @@ from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._base import (
+    Data,
+    check_rate_of_objective,
     find_center,
+    find_stopping_rounds,
     geometric_mean,
     held_out_at_most_once,
     rows_to_stretch,
     stretch_of_classes,
 )
-from gbdt_objectives.estimators._wrapped import Data, check_rate_of_objective, find_stopping_rounds
 
 FOLDS = 5
 

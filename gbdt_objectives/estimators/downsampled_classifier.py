@@ -27,8 +27,9 @@ from gbdt_objectives.adapters._estimators import OBJECTIVES
 from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
-from gbdt_objectives.estimators import _base, _wrapped
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._base import (
+    Data,
     FitRows,
     find_center,
     geometric_mean,
@@ -36,7 +37,6 @@ from gbdt_objectives.estimators._base import (
     second_log_odds,
     stretch_of_bags,
 )
-from gbdt_objectives.estimators._wrapped import Data
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -318,7 +318,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         _base.check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
-            _wrapped.check_correctable(self.estimator)
+            _base.check_correctable(self.estimator)
             _base.check_learns(self.estimator)
         if self.correction == "offset":
             check_takes_offset(self.estimator)
@@ -349,7 +349,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 f"{classes}: pass correction='prior'"
             )
         Member(
-            name="estimator", classes=classes, parameters=_wrapped.all_parameters(self.estimator),
+            name="estimator", classes=classes, parameters=_base.all_parameters(self.estimator),
         )  # fmt: skip
         _base.check_told_classes(self.estimator, [*range(len(classes))])
         w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
@@ -415,7 +415,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         """Raise for arguments that nothing would use."""
         ways = {"groups": groups, "eval_set": eval_set, "cv": self.cv}
         given = [name for name, value in ways.items() if value is not None]
-        if given and _wrapped.find_stopping_rounds(self.estimator) is None:
+        if given and _base.find_stopping_rounds(self.estimator) is None:
             library = library_in_role(self.estimator, "Classifier")
             remedy = "set it, or " if library is not None and library.own_stopping else ""
             raise ValueError(
@@ -445,7 +445,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         model = _base.fresh(self.estimator)
         unset = [name for name, value in model.get_params().items() if value is None]
         model.set_params(**{k: seed for k in unset if k.split("__")[-1] == "random_state"})
-        if _wrapped.find_stopping_rounds(model) is not None and held_out is None:
+        if _base.find_stopping_rounds(model) is not None and held_out is None:
             y, group = rows.y[sample], _base.take(rows.group, sample)
             (train, held), *_ = held_out_once(y, HELD_OUT_FOLDS, group, random_state=seed)
             held_out = _weigh_back(rows.take(sample[held]), kept)
@@ -466,7 +466,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 def check_stops_on_rows(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
     library = library_in_role(estimator, "Classifier")
-    if library is None or _wrapped.find_stopping_rounds(estimator) is None:
+    if library is None or _base.find_stopping_rounds(estimator) is None:
         return
     if correction != "offset":
         raise ValueError(
@@ -478,7 +478,7 @@ def check_stops_on_rows(estimator: Any, correction: str | None) -> None:
         parameters, ("eval_metric", *library.aliases.get("metric", ())), (),
         "but early stopping is on the logloss of the full population: leave it out",
     )  # fmt: skip
-    _wrapped.check_best_round(parameters)
+    _base.check_best_round(parameters)
 
 
 def check_takes_offset(estimator: Any) -> None:
@@ -502,14 +502,14 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     best = float(np.log(positive / negative) + shift)
     objective = Objective(LoglossLoss(offset=-shift, intercept=best))
     library = library_in_role(estimator, "Classifier")
-    stopping_rounds = _wrapped.find_stopping_rounds(estimator)
+    stopping_rounds = _base.find_stopping_rounds(estimator)
     assert library is not None
     given = estimator.get_params()
     if given.get("base_score") is None:
         library.check_start(best)
     estimator.set_params(**dict.fromkeys(set(library.own_stopping) & set(given)))
     metric = weighted_logloss_metric(1.0)
-    return _wrapped.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
+    return _base.fit(estimator, library, objective, data, metric, held_out, stopping_rounds)
 
 
 def corrected(model: Any, d: Any, X: Any) -> Array:

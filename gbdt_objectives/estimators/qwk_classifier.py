@@ -25,15 +25,16 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _base, _members, _wrapped
+from gbdt_objectives.estimators import _base, _members
 from gbdt_objectives.estimators._base import (
+    Data,
     FitRows,
     find_stretch,
     held_out_equally_often,
+    last_step,
     rows_to_stretch,
 )
 from gbdt_objectives.estimators._members import Members, Stop, library_inside
-from gbdt_objectives.estimators._wrapped import Data, last_step
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods
@@ -445,7 +446,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if stop and (library := library_inside(model)) is not None:
                 best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
                 trained = [last_step(of_fold[j]) for of_fold in folds.models]
-                _wrapped.fix_rounds(last_step(model), library, max(1, best), trained)
+                _base.fix_rounds(last_step(model), library, max(1, best), trained)
             final.append(self._fit_model(model, rows.data, len(rows.classes)))
         found["estimator_"] = final if several else final[0]
         return found
@@ -510,16 +511,16 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             if objective == "qwk":
                 objective = qwk_objective(label_range=(0, K - 1))
             objective = objective.measured(goal, w)
-        written, metric = _wrapped.find_metric(model)
+        written, metric = _base.find_metric(model)
         if isinstance(metric, metrics.Metric):
             if stop is not None or library.own_stopping:  # else it splits off rows itself
                 model.set_params(**{written: None})  # fit gets it
         elif stop is not None:
             metric = default_metric(objective)
         if stop is None:
-            return _wrapped.fit(model, library, objective, data, metric, None, None)
+            return _base.fit(model, library, objective, data, metric, None, None)
         metric = stop.watched(metric)
-        return _wrapped.fit(model, library, objective, data, metric, held_out, stop.patience)
+        return _base.fit(model, library, objective, data, metric, held_out, stop.patience)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""

@@ -29,7 +29,7 @@ from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._models import LEQ, LT, Trees
-from gbdt_objectives.estimators._wrapped import last_step
+from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
 from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extras

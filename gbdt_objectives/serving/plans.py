@@ -34,8 +34,8 @@ from gbdt_objectives._steps.steps import Step, Steps
 from gbdt_objectives.adapters._models import OpenLibrary, predict_probability
 from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
+from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators._members import clips
-from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds

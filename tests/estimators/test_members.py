@@ -41,8 +41,8 @@ from gbdt_objectives import (
     qwk_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators._members import blend_weights
-from gbdt_objectives.estimators._wrapped import last_step
 from gbdt_objectives.objectives import Objective
 from tests.cases import each, refusals, refused
 

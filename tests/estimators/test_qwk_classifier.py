@@ -52,7 +52,7 @@ from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_ada
 from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
 from gbdt_objectives.estimators import _averages
-from gbdt_objectives.estimators._wrapped import last_step
+from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators.qwk_classifier import label_thresholds
 from gbdt_objectives.metrics import squared_error_metric
 from gbdt_objectives.thresholds import Thresholds, fit_segment_shift

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from gbdt_objectives.estimators import _wrapped
+from gbdt_objectives.estimators import _base
 from tests.cases import each
 
 
@@ -31,7 +31,7 @@ from tests.cases import each
 )
 def test_what_moves_the_log_odds_is_refused(estimator, name) -> None:
     with pytest.raises(ValueError, match=f"{name}.*which moves the log-odds by itself"):
-        _wrapped.check_correctable(estimator)
+        _base.check_correctable(estimator)
 
 
 @each(
@@ -43,24 +43,24 @@ def test_what_moves_the_log_odds_is_refused(estimator, name) -> None:
     ],
 )  # fmt: skip
 def test_defaults_that_are_written_out_are_taken(estimator) -> None:
-    _wrapped.check_correctable(estimator)
+    _base.check_correctable(estimator)
 
 
 @each("name", ["booster", "boosting_type", "boosting", "boost"])
 def test_dropped_trees_have_no_best_round(name) -> None:
     for value in (None, "gbtree", "gbdt", "gbrt", "goss"):
-        _wrapped.check_best_round({name: value})
+        _base.check_best_round({name: value})
     for value in ("dart", "gblinear", "rf"):
         with pytest.raises(ValueError, match=f"early stopping is not supported with {name}='"):
-            _wrapped.check_best_round({name: value})
+            _base.check_best_round({name: value})
 
 
 @each("value", [0, 0.0, None])
 def test_any_improvement_counts(value) -> None:
-    _wrapped.check_best_round({"early_stopping_min_delta": value})
+    _base.check_best_round({"early_stopping_min_delta": value})
     for other in (0.1, np.array([0.1])):
         with pytest.raises(ValueError, match="early_stopping_min_delta=.*any improvement"):
-            _wrapped.check_best_round({"early_stopping_min_delta": other})
+            _base.check_best_round({"early_stopping_min_delta": other})
 
 
 @each(
@@ -74,4 +74,4 @@ def test_any_improvement_counts(value) -> None:
     ],
 )  # fmt: skip
 def test_its_own_stopping_is_found(estimator, rounds) -> None:
-    assert _wrapped.find_stopping_rounds(estimator) == rounds
+    assert _base.find_stopping_rounds(estimator) == rounds
