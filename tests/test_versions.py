@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gbdt_objectives import _versions
+from gbdt_objectives import _registry
 from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
-LIBRARIES = [library for library in sorted(_versions.FLOORS) if find_spec(library)]
+LIBRARIES = [library for library in sorted(_registry.FLOORS) if find_spec(library)]
 TOO_OLD = {
     "catboost": ["1.2.7", "1.1.1", "1.2.8rc1"],
     "xgboost": ["1.7.6", "2.0.3", "2.1.0rc1", "2.1.0-dev", "2.1.dev3", "0.90"],
@@ -30,14 +30,14 @@ NEW_ENOUGH = {
 
 @pytest.fixture(autouse=True)
 def _nothing_seen(monkeypatch):
-    monkeypatch.setattr(_versions, "_accepted", {})
+    monkeypatch.setattr(_registry, "_accepted", {})
 
 
 def check(library: str, how: str) -> None:
     if how == "installed":
-        _versions.check_installed(library)
+        _registry.check_installed(library)
     else:
-        _versions.check_loaded()
+        _registry.check_loaded()
 
 
 how = each("how", ["installed", "loaded"])
@@ -47,13 +47,13 @@ how = each("how", ["installed", "loaded"])
 @each(("library", "found"), [(k, v) for k in LIBRARIES for v in TOO_OLD[k]])
 def test_too_old(library: str, found: str, how: str, monkeypatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(_versions, "_accepted", {})
+        patched.setattr(_registry, "_accepted", {})
         patched.setattr(import_module(library), "__version__", found)
         for _ in range(2):  # an error is no acceptance
             with pytest.raises(ImportError) as caught:
                 check(library, how)
     assert str(caught.value) == (
-        f"{library} {found} is installed, but gbdt_objectives needs {_versions.FLOORS[library]} "
+        f"{library} {found} is installed, but gbdt_objectives needs {_registry.FLOORS[library]} "
         f"or newer: pip install --upgrade 'gbdt_objectives[{library}]'"
     )
     assert caught.value.name == library
@@ -63,17 +63,22 @@ def test_too_old(library: str, found: str, how: str, monkeypatch) -> None:
 @each(("library", "found"), [(k, v) for k in LIBRARIES for v in NEW_ENOUGH[k]])
 def test_new_enough(library: str, found: str, how: str, monkeypatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(_versions, "_accepted", {})
+        patched.setattr(_registry, "_accepted", {})
         patched.setattr(import_module(library), "__version__", found)
         check(library, how)
 
 
 def test_order() -> None:
     order = ["2.9", "2.10.0.dev1", "2.10", "2.10.0.1", "2.10.1-rc1", "2.10.1", "2.11", "3.0b1", "3"]
-    keys = [_versions._key(version) for version in order]
+    keys = [_registry._version_key(version) for version in order]
     assert keys == sorted(keys)
     assert len({str(key) for key in keys}) == len(keys)
-    assert _versions._key("2.10") == _versions._key("2.10.0") == _versions._key("2.10.0.0")
+    first, *others = (_registry._version_key(f"2.10{end}") for end in ("", ".0", ".0.0"))
+    assert others == [first, first]
+        _registry._version_key("2.10")
+        == _registry._version_key("2.10.0")
+        == _registry._version_key("2.10.0.0")
+    )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -81,8 +86,8 @@ def test_missing(library: str, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     remedy = re.escape(f"pip install 'gbdt_objectives[{library}]' or {library}")
     with pytest.raises(ImportError, match=remedy):
-        _versions.check_installed(library)
-    _versions.check_loaded()
+        _registry.check_installed(library)
+    _registry.check_loaded()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -92,19 +97,19 @@ def test_a_module_is_looked_at_once_when_it_is_complete(library: str, monkeypatc
 
     half = Half()
     monkeypatch.setitem(sys.modules, library, half)
-    _versions.check_loaded()
+    _registry.check_loaded()
     half.__version__ = "0.1"
     with pytest.raises(ImportError, match=f"{library} 0.1 is installed"):
-        _versions.check_loaded()
+        _registry.check_loaded()
     half.__version__ = "99"
-    _versions.check_loaded()
+    _registry.check_loaded()
     half.__version__ = "0.1"
-    _versions.check_loaded()  # not read again
+    _registry.check_loaded()  # not read again
 
 
 def test_check_loaded_imports_nothing() -> None:
     code = (
-        "import sys; from gbdt_objectives import _versions; _versions.check_loaded(); "
+        "import sys; from gbdt_objectives import _registry; _registry.check_loaded(); "
         "print([name for name in ('xgboost', 'lightgbm', 'numpy', 'packaging') "
         "if name in sys.modules])"
     )
@@ -130,10 +135,10 @@ def test_adapters_refuse() -> None:
 
 
 def test_floors_agree() -> None:
-    """_versions.py, pyproject.toml and the lane "floors"."""
+    """_registry.py, pyproject.toml and the lane "floors"."""
     project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    for library, floor in _versions.FLOORS.items():
+    for library, floor in _registry.FLOORS.items():
         assert extras[library] == [f"{library}>={floor}"]
     lanes = dict(
         line.split(maxsplit=1)

@@ -26,7 +26,7 @@ from distributed import Queue, get_client, get_worker
 from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _registry, _versions
+from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, stack
 from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._rows import calls as _calls, workers as _workers
@@ -112,7 +112,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ...         return fit.finished(model)
     """
     for library in _registry.NAMES[::-1]:
-        _versions.check_installed(library)
+        _registry.check_installed(library)
     from gbdt_objectives.distributed.dask._train import check_client, check_not_by_row
 
     check_client(client, "lightgbm(client, objective)")

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _versions
+from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
 from gbdt_objectives._checks.arrays import Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
@@ -387,7 +387,7 @@ class Objective(Shown):
             )
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
-        _versions.check_loaded()
+        _registry.check_loaded()
         stack = frames()
         library, booster = _calls.training(stack)
         if booster is None and not type(a) is type(b) is np.ndarray:

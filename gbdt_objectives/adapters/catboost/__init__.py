@@ -1,9 +1,9 @@
 """CatBoost: train on an Objective whose rows are independent, with the intercept in the model."""
 
-from gbdt_objectives import _versions
+from gbdt_objectives import _registry
 from gbdt_objectives._checks.mistakes import room
 
-_versions.check_installed("catboost")  # before anything below imports it
+_registry.check_installed("catboost")  # before anything below imports it
 
 from gbdt_objectives.adapters import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.catboost._train import train

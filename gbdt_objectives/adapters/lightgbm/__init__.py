@@ -1,9 +1,9 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
-from gbdt_objectives import _versions
+from gbdt_objectives import _registry
 from gbdt_objectives._checks.mistakes import room
 
-_versions.check_installed("lightgbm")  # before anything below imports it
+_registry.check_installed("lightgbm")  # before anything below imports it
 
 from gbdt_objectives.adapters import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.lightgbm._train import cv, train

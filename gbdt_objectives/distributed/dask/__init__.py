@@ -15,7 +15,7 @@ active; results are plain numbers and numpy arrays, those of arrays but for roun
 
 from typing import TYPE_CHECKING, Any
 
-from gbdt_objectives import _names, _registry, _versions
+from gbdt_objectives import _names, _registry
 from gbdt_objectives._checks.spellings import each_word
 
 try:
@@ -51,7 +51,7 @@ _ELSEWHERE = each_word({
 
 def __getattr__(name: str) -> Any:
     if name in __all__:  # they need XGBoost, which sums over partitions do without
-        _versions.check_installed(_registry.XGBOOST.name)
+        _registry.check_installed(_registry.XGBOOST.name)
         place = "estimators" if name.startswith("Dask") else "_train"
         return getattr(_registry.load(f"{__name__}.{place}"), name)
     if name == "experimental":
