@@ -20,15 +20,7 @@ import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks, _registry
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options, probabilities
-from gbdt_objectives._command_line.files import (
-    InputError,
-    columns_as_text,
-    cut,
-    doing,
-    save,
-    say,
-    told,
-)
+from gbdt_objectives._command_line.files import InputError, columns_as_text, cut, doing, save, say
 from gbdt_objectives._command_line.options import Commands, option
 
 MOST_METRICS = 7  # side by side
@@ -290,7 +282,7 @@ def report(o: SimpleNamespace) -> None:
         segments=segments, counts=options.read_counts(table, o),
         groups=options.read_groups(table, o), threshold=o.threshold, **known,
     )  # fmt: skip
-    told(o.output, "the report")
+    files.told(o.output, "the report")
 
 
 @options.command(

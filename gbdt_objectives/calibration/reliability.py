@@ -21,13 +21,7 @@ from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._rows.rows import Table, blocks, dot
 from gbdt_objectives._steps.steps import isotonic
 from gbdt_objectives.calibration import bins as _bins, rows as _rows
-from gbdt_objectives.calibration.bins import (
-    ReliabilityBins,
-    Strategy,
-    bin_numbers,
-    calibration_ratio,
-    predicted_class,
-)
+from gbdt_objectives.calibration.bins import ReliabilityBins, Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.calibrators import logistic_loss, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.priors import correct_probability
@@ -456,7 +450,7 @@ def curve_of(
         limits = _interval(found, w1, w0, level, effect)
     low, high = (correct_probability(limit, shift=math.log(w1 / w0)) for limit in limits)
     return ReliabilityCurve(
-        bins=found, low=low, high=high, ratio=calibration_ratio(y, p, sample_weight=w),
+        bins=found, low=low, high=high, ratio=_bins.calibration_ratio(y, p, sample_weight=w),
         probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
     )  # fmt: skip
 

@@ -11,15 +11,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives._steps.steps import Step, read_flag, read_number, read_numbers
 from gbdt_objectives.calibration import calibrators
-from gbdt_objectives.calibration.calibrators import (
-    LogOddsCalibrator,
-    Loss,
-    Offset,
-    logistic_loss,
-    mean_offset,
-    minimize_convex,
-    penalized,
-)
+from gbdt_objectives.calibration.calibrators import Loss, Offset, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import LabelledRows
 
 KNOTS = 12  # the number of knots, the outer two included
@@ -29,7 +21,7 @@ ROUGHEST, SMOOTHEST = 1e-3, 1e4  # penalties, for all rows together, and for eac
 LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5  # of the Gaussian prior of ``shrink``, in log-odds
 
 
-class SplineCalibrator(LogOddsCalibrator):
+class SplineCalibrator(calibrators.LogOddsCalibrator):
     """Calibrator by logistic regression on a smooth rising curve of the log-odds.
 
     Use it where you do not know how the model errs; with few events, with ``shrink=True``.
@@ -201,7 +193,7 @@ def fit_rising_spline(
     if shrink:
         prior = as_it_is(parts, given, w, offset)
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
-    level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
+    level = np.log(mean / (1 - mean)) - calibrators.mean_offset(offset, share)
     start, lowest = (np.append(np.zeros(K - 1), last) for last in (level, -np.inf))
     best, root = find_penalty(searched, D, W, start, lowest)
     if grouped:
@@ -273,7 +265,9 @@ def polynomials(knots: Array, z: Array, spread: float, centers: Array) -> list[P
 def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset) -> Loss:
     """The mean log loss, of parameters that all parts share."""
     o = np.broadcast_to(offset, target.shape)
-    losses = [logistic_loss(F, target[rows], share[rows], o[rows]) for rows, F, _ in parts]
+    losses = [
+        calibrators.logistic_loss(F, target[rows], share[rows], o[rows]) for rows, F, _ in parts
+    ]
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
         value, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta),) * 2)

@@ -21,15 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    Layout,
-    Member,
-    RandomState,
-    column_names,
-    positions,
-    shown,
-)
+from gbdt_objectives._checks import Array, Layout, Member, RandomState, positions, shown
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._checks.tables import Split, read_splits
 from gbdt_objectives._registry import Exported, library_in_role
@@ -419,7 +411,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         estimator._check_n_features(X, reset=reset)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-    given, own = column_names(X), getattr(estimator, "feature_names_in_", None)
+    given, own = _checks.column_names(X), getattr(estimator, "feature_names_in_", None)
     if reset:
         estimator._columns = given  # of any type: scikit-learn keeps names that are strings
     own = getattr(estimator, "_columns", own)

@@ -21,16 +21,7 @@ from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import (
-    Data,
-    check_rate_of_objective,
-    find_center,
-    find_stopping_rounds,
-    geometric_mean,
-    held_out_at_most_once,
-    rows_to_stretch,
-    stretch_of_classes,
-)
+from gbdt_objectives.estimators._base import Data, find_center, geometric_mean, rows_to_stretch
 
 FOLDS = 5
 
@@ -175,7 +166,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             keep_rate=keep_rate, class_keep_rates=class_keep_rates,
         )  # fmt: skip
         if not prefit and val is None:
-            check_rate_of_objective(self.estimator, rates, rows.position > 0, rows.w)
+            _base.check_rate_of_objective(self.estimator, rates, rows.position > 0, rows.w)
         found, p, held = self._train(rows, val)
         if "keep_rate" in rates:
             rates["keep_rate"] = rates["keep_rate"][held]
@@ -192,7 +183,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             model = self.estimator if prefit else self._train_one(rows.data)
             p = predict_probability(model, rows.X if val is None else val[0])
             return {"estimator_": model}, p if columns else p[:, 1], slice(None)
-        splits, held = held_out_at_most_once(rows.position, self.cv, rows.group)
+        splits, held = _base.held_out_at_most_once(rows.position, self.cv, rows.group)
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
         for train, _ in splits:
@@ -253,7 +244,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         if isinstance(self.cv, str):
             _checks.choice("cv", self.cv, ("prefit",))
             check_is_fitted(self.estimator)
-        elif find_stopping_rounds(self.estimator) is not None:
+        elif _base.find_stopping_rounds(self.estimator) is not None:
             raise ValueError(
                 "estimator stops early, but is given no rows to stop on, since those held out are "
                 "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') holds "
@@ -304,7 +295,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             averages = False
         if not averages:
             return {}, p
-        stretch = stretch_of_classes(p[few], each, _base.take(w, few))
+        stretch = _base.stretch_of_classes(p[few], each, _base.take(w, few))
         center = find_center(p[counting], _base.take(w, counting))
         return {"estimators_": models, "stretch_": stretch, "center_": center}, p
 

@@ -28,15 +28,7 @@ from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration.calibrator_choice import fit_default
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import (
-    Data,
-    FitRows,
-    find_center,
-    geometric_mean,
-    last_split,
-    second_log_odds,
-    stretch_of_bags,
-)
+from gbdt_objectives.estimators._base import Data, FitRows, geometric_mean, second_log_odds
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -93,14 +85,14 @@ def fit_left_out(
         z[shared, b] = second_log_odds(p[: shared.sum()])
         found.append((rows, p))
     rows, p = map(np.concatenate, zip(*found, strict=True))
-    stretch = stretch_of_bags(z, weights(data, common))
+    stretch = _base.stretch_of_bags(z, weights(data, common))
     if stretch is None or len(np.unique(data.y[rows])) < 2:
         raise NotCalibrated(
             "calibrate=True needs rows that two bags leave out, but they keep nearly all: pass a "
             "lower negative_keep_rate, or calibrate=False"
         )
     calibrator, w = fit_pairs(rows, p, data, counting)
-    return {"calibrator_": calibrator, "stretch_": stretch, "center_": find_center(p, w)}
+    return {"calibrator_": calibrator, "stretch_": stretch, "center_": _base.find_center(p, w)}
 
 
 def draw_some(rows: Array, most: int, rng: np.random.Generator) -> Array:
@@ -428,7 +420,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
     def _hold_out(self, rows: FitRows) -> tuple[Array, Data]:
         """The rows that ``cv`` trains on, and those that it holds out."""
-        pool, held = last_split(rows.y, self.cv, rows.group)
+        pool, held = _base.last_split(rows.y, self.cv, rows.group)
         missing = np.setdiff1d(rows.y, rows.y[pool])
         if len(missing):
             raise ValueError(

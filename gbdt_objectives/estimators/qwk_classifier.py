@@ -26,14 +26,7 @@ from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
-from gbdt_objectives.estimators._base import (
-    Data,
-    FitRows,
-    find_stretch,
-    held_out_equally_often,
-    last_step,
-    rows_to_stretch,
-)
+from gbdt_objectives.estimators._base import Data, FitRows, find_stretch, last_step, rows_to_stretch
 from gbdt_objectives.estimators._members import Members, Stop, library_inside
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -308,7 +301,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     def _read_splits(self, rows: FitRows) -> tuple[list[Split], int]:
         """The folds, and how often they hold each row out."""
         how = self.cv, rows.group, self.random_state
-        splits, times = held_out_equally_often(rows.position, *how)
+        splits, times = _base.held_out_equally_often(rows.position, *how)
         if times > 1 and not self.ensemble:
             raise ValueError(
                 f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "

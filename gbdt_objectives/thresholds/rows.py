@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import (
-    Array,
-    check_order,
-    check_thresholds,
-    is_dask,
-    positions,
-    shown,
-    whole_numbers,
-)
+from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, positions, shown
 from gbdt_objectives._rows.rows import (
     ArrayValue,
     Table,
@@ -329,7 +321,7 @@ def consecutive_labels(y_true: ArrayLike, ordinal: bool = True) -> Array:
 
 def whole_range(ordinal: bool, y_true: Any) -> tuple[int, int, int]:
     """The lowest and the highest label of some rows, and how many rows these are."""
-    y = whole_numbers("y_true", y_true)
+    y = _checks.whole_numbers("y_true", y_true)
     low, high = int(y.min()), int(y.max())
     if ordinal:
         _checks.warn_of_code("y_true", y, low, high)

@@ -17,15 +17,7 @@ from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_nam
 from gbdt_objectives._checks.columns import check_numbers
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
-from gbdt_objectives.adapters._arguments import (
-    BOOSTER,
-    CV,
-    STARTS,
-    TRAIN,
-    Request,
-    documented,
-    words_of,
-)
+from gbdt_objectives.adapters._arguments import BOOSTER, CV, STARTS, TRAIN, Request, documented
 from gbdt_objectives.adapters._estimators import unwrap_integers
 from gbdt_objectives.adapters._train import Folds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
@@ -34,7 +26,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-WORDS = words_of(
+WORDS = _arguments.words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
     of_fit=" of ``fit``",
     theirs="``train_set``, the objective in ``params`` and ``feval``",

@@ -18,15 +18,7 @@ from gbdt_objectives._links import Link
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
-from gbdt_objectives.adapters._arguments import (
-    BOOSTER,
-    CV,
-    STARTS,
-    TRAIN,
-    Request,
-    documented,
-    words_of,
-)
+from gbdt_objectives.adapters._arguments import BOOSTER, CV, STARTS, TRAIN, Request, documented
 from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
@@ -34,7 +26,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-WORDS = words_of(
+WORDS = _arguments.words_of(
     XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
     theirs="``dtrain``, ``obj`` and ``custom_metric``", labels="Labels are 0 to K-1",
     progress="``fit`` prints each round,\n    unless ``verbose=False``.",

@@ -17,13 +17,7 @@ from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters._models import LT, MEMBER, OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
-from gbdt_objectives.adapters.xgboost.parameters import (
-    STOPPING,
-    EarlyStopping,
-    direct_callbacks,
-    note,
-    read_call,
-)
+from gbdt_objectives.adapters.xgboost.parameters import STOPPING, EarlyStopping, note, read_call
 
 
 def trained_as(booster: Any) -> tuple[str, Link]:
@@ -238,7 +232,8 @@ LIBRARY = OpenLibrary(
     read_call=read_call, note=note,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
-    stop=lambda metric, rounds, params: EarlyStopping(metric, rounds), direct=direct_callbacks,
+    stop=lambda metric, rounds, params: EarlyStopping(metric, rounds),
+    direct=parameters.direct_callbacks,
     check=lambda request, params, callbacks: parameters.check(params, request.objective, callbacks),
     labels=_train.labels, place=_train.place, fold_rows=_train.fold_rows,
     run=_train.run, finish=_train.finish, predicts_on=xgb.DMatrix,

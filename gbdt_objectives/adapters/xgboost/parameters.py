@@ -19,14 +19,7 @@ from gbdt_objectives._checks import Training, label_weight
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import (
-    Refused,
-    RefusedWith,
-    Table,
-    as_list,
-    by_reason,
-    metrics_of,
-)
+from gbdt_objectives.adapters._arguments import Refused, Table, as_list, by_reason, metrics_of
 from gbdt_objectives.adapters._train import MARK, corrected_rate, starts_of_sets, warn_if_few
 from gbdt_objectives.metrics import Metric, loss_metric
 from gbdt_objectives.objectives import Objective
@@ -410,7 +403,7 @@ NOT_LINEAR = "only gblinear reads it; write booster='gblinear' too, or leave it 
 NOT_EXACT = "tree_method='exact' ignores it; write tree_method='hist', or leave it out"
 EXACT = {"tree_method": ("exact",)}
 
-REFUSED_WITH: RefusedWith = {
+REFUSED_WITH: _arguments.RefusedWith = {
     "default_direction": (
         ("learn",), {"tree_method": (None, "auto", "hist", "approx")},
         "only tree_method='exact' reads it; leave it out",
