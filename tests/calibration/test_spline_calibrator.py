@@ -153,7 +153,7 @@ def test_a_fit_passes_over_many_rows_a_few_times(monkeypatch, shrink) -> None:
         loss = logistic_loss(X, target, *others)
         return lambda theta: (seen.append(len(target)), loss(theta))[1]
 
-    monkeypatch.setattr(maths, "logistic_loss", counted)
+    monkeypatch.setattr(maths.calibrators, "logistic_loss", counted)
     SplineCalibrator(shrink=shrink).fit(p, y)
     assert sum(seen) <= 10 * len(p)
 

@@ -29,7 +29,7 @@ from gbdt_objectives import (
     qwk_objective,
 )
 from gbdt_objectives.adapters import sklearn as drop_in
-from gbdt_objectives.estimators import _in_step, _members
+from gbdt_objectives.estimators import _members
 from tests.cases import each
 
 # subsamples and columns are drawn anew each round: a model cut to some rounds has drawn as many
@@ -308,7 +308,7 @@ def test_an_interrupt_ends_all_folds(data, monkeypatch) -> None:
 
 def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch) -> None:
     X, y, _ = data
-    submit = _in_step.ThreadPoolExecutor.submit
+    submit = _members.ThreadPoolExecutor.submit
 
     def two_only(pool, run, function, fold):
         if fold == 2:
@@ -316,7 +316,7 @@ def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch)
             raise KeyboardInterrupt
         return submit(pool, run, function, fold)
 
-    monkeypatch.setattr(_in_step.ThreadPoolExecutor, "submit", two_only)
+    monkeypatch.setattr(_members.ThreadPoolExecutor, "submit", two_only)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         QWKClassifier(LGBM(n_estimators=10**6, learning_rate=1e-9), cv=4).fit(X, y)

@@ -54,26 +54,24 @@ MORE_TESTS = {
     "adapters/__init__.py": "adapters/test_imbalance adapters/test_intercept "
     "adapters/test_class_probability",
     "adapters/_arguments.py": "adapters/test_train adapters/test_parameters "
-    "adapters/test_intercept adapters/test_silently_wrong",
-    "adapters/_docstrings.py": f"{PACKAGE}/adapters",
+    f"adapters/test_intercept adapters/test_silently_wrong {PACKAGE}/adapters",
     "adapters/_estimators.py": "adapters/test_contract adapters/test_silently_wrong",
     "_command_line/files.py": "command_line/test_options test_commands "
     "command_line/test_model_files",
     "adapters/_models.py": "adapters/test_conversion",
     "adapters/_train.py": "adapters/test_cv adapters/test_contract",
-    "estimators/_wrapped.py": "estimators/test_members estimators/test_downsampled_classifier "
+    "estimators/_base.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
     "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
     "adapters/test_contract",
     "adapters/intercept.py": "adapters/test_imbalance adapters/test_conversion "
     "estimators/test_downsampled_classifier",
-    "adapters/parameters.py": "adapters/test_spellings",
     "adapters/library.py": "serving/test_silently_wrong serving/test_nonsense "
     "serving/test_contract",
-    "adapters/stopping.py": "adapters/test_cv adapters/test_estimators "
+    "adapters/parameters.py": "adapters/test_spellings adapters/test_cv adapters/test_estimators "
     "adapters/test_contract adapters/test_silently_wrong",
     "calibration/calibrators.py": "calibration/test_spline_calibrator",
-    "calibration/significance.py": "calibration/test_sampled_rows calibration/test_segments",
+    "calibration/reliability.py": "calibration/test_sampled_rows calibration/test_segments",
     "calibration/hull.py": "estimators/test_probability_tree",
     "experimental/delayed.py": "objectives/test_contract",
     "experimental/repair_lightgbm.py": "experimental/test_repair",
