@@ -943,3 +943,18 @@ def test_snapshots_go_on_with_the_same_objective_only(by: str, tmp_path: Path) -
         np.testing.assert_allclose(
             trained(objective, 8, **saving), expected[objective], rtol=1e-9, atol=1e-9
         )
+
+
+def test_nothing_is_written_unless_it_is_asked_for(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    few: dict[str, Any] = {"iterations": 2, "verbose": 0, "thread_count": 1}
+    for objective in (None, go.offset_logloss_objective(0.5)):
+        model = CatBoostClassifier(**few, objective=objective).fit(X, y)
+        assert "allow_writing_files" not in model.get_params()
+    train({"verbose": 0}, catboost.Pool(X, y), 2, objective=go.offset_logloss_objective(0.5))
+    assert not [*tmp_path.iterdir()]
+    CatBoostClassifier(**few, train_dir="mine").fit(X, y)
+    CatBoostRegressor(**few, allow_writing_files=True).fit(X, y)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "catboost_info"}

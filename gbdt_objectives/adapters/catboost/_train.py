@@ -305,12 +305,22 @@ def run(
     params = {**request.params, "iterations": request.num_boost_round, "loss_function": named}
     model = catboost.CatBoost(params)  # to_classifier and to_regressor look at the name
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
+    called |= quiet(request.params, request.others)
     pools = [pool for pool, _ in request.evals] or None
     with explain(loss, metric), set_temporarily(model, called):
         model.fit(request.data, eval_set=pools, early_stopping_rounds=rounds, **request.others)
     if rounds is not None and request.metric is not None:
         warn_of_few(model, request.metric)
     return model
+
+
+WRITES = {"allow_writing_files", "train_dir", "save_snapshot", "snapshot_file"}
+"""Parameters of what CatBoost writes; without any it would leave a folder catboost_info."""
+
+
+def quiet(*given: Mapping[str, Any]) -> dict[str, Any]:
+    """No files, unless a parameter or an argument says something of them."""
+    return {} if any(WRITES & one.keys() for one in given) else {"allow_writing_files": False}
 
 
 @contextmanager

@@ -48,6 +48,7 @@ class Fitting(_estimators.Fitting):
         return cls.model.predict(estimator, given["X"])
 
     def check(self) -> None:
+        self.parameters |= _train.quiet(self.estimator.get_params(), self.given)
         X, sets = self.given["X"], self.given.get("eval_set", [])
         self.passed: dict[str, Any] = {}  # instead of what is read in a Pool
         if isinstance(X, catboost.Pool) and self.given.get("y") is None:
