@@ -49,7 +49,10 @@ HOT = {
     "Rows.count", "Rows.own_sum", "Rows.stretches",
 }  # fmt: skip
 """What is called in each round, by boosters or by ourselves, with arrays that have no names."""
-SAME = {"dtrain": "data", "train_set": "data", "obj": "objective"}
+SAME = {
+    "dtrain": "data", "train_set": "data", "obj": "objective",
+    "custom_metric": "metric", "feval": "metric",
+}  # fmt: skip
 """Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
@@ -183,6 +186,11 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for theirs in same and kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
+        if same and "valid_sets" in kwargs and "evals" not in kwargs:
+            data = kwargs.get("data", args[1] if len(args) > 1 else None)
+            kwargs["evals"] = as_evals(
+                data, kwargs.pop("valid_sets"), kwargs.pop("valid_names", ())
+            )
         if any_named((*args, *kwargs.values())):
             args = tuple(map(read, chain(parameters, repeat("")), args, repeat(fits)))
             kwargs = {name: read(name, value, fits) for name, value in kwargs.items()}
@@ -212,6 +220,16 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     GUARDED.add(checked)
     MADE[function] = checked
     return checked
+
+
+def as_evals(data: Any, sets: Any, names: Any) -> Any:
+    """LightGBM's ``valid_sets`` and ``valid_names`` as pairs, with the names that it gives."""
+    if sets is None:
+        return ()
+    sets = sets if isinstance(sets, list | tuple) else [sets]
+    given = [names] if isinstance(names, str) else names or ()
+    usual = ["training" if one is data else f"valid_{k}" for k, one in enumerate(sets)]
+    return [*zip(sets, [*given, *usual[len(given) :]], strict=True)]
 
 
 def explained(given: Mapping[str, Any], error: Exception, fits: bool) -> Exception | None:

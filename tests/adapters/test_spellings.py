@@ -12,7 +12,7 @@ import xgboost as xgb
 from sklearn.pipeline import make_pipeline
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.adapters._estimators import check_name
 from gbdt_objectives.calibration import TemperatureCalibrator
 from tests.adapters.library import LGB, XGB, Library, both
@@ -441,3 +441,38 @@ def test_xgboost_takes_weights_by_position_and_warns(objective, ordinal) -> None
     np.testing.assert_array_equal(model.predict(X), expected)
     with pytest.raises(TypeError):
         regressor(XGB, objective=objective).fit(X, y, w, sample_weight=w)
+
+
+def test_train_and_cv_take_the_librarys_own_words(ordinal) -> None:
+    X, y, _ = ordinal
+    objective, metric, few = go.qwk_objective(), go.qwk_metric(), {"max_depth": 2, "nthread": 1}
+    ours, theirs = (xgb.DMatrix(X, y) for _ in range(2))
+    results: list[dict[str, Any]] = [{}, {}]
+    models = [
+        xgboost_adapter.train(few, ours, 4, objective=objective, metric=metric,
+            evals=[(ours, "v")], evals_result=results[0], verbose_eval=False),
+        xgboost_adapter.train(few, dtrain=theirs, num_boost_round=4, obj=objective,
+            custom_metric=metric, evals=[(theirs, "v")], evals_result=results[1],
+            verbose_eval=False),
+    ]  # fmt: skip
+    assert models[0].save_raw() == models[1].save_raw()
+    assert results[0] == results[1]
+    of_cv = [xgboost_adapter.cv(few, ours, 4, nfold=3, seed=0, **words) for words in (
+        {"objective": objective, "metric": metric}, {"obj": objective, "custom_metric": metric})]  # fmt: skip
+    assert of_cv[0].equals(of_cv[1])
+
+    quiet = {"verbose": -1, "num_threads": 1}
+    for names, evals in (
+        (None, ["training", "valid_1"]), ("a", ["a", "valid_1"]), (["a", "b"], ["a", "b"])
+    ):  # fmt: skip
+        data = lgb.Dataset(X, y)
+        new, found = lgb.Dataset(X[:300], y[:300], reference=data), dict[str, Any]()
+        lightgbm_adapter.train(
+            quiet, train_set=data, num_boost_round=2, objective=objective, feval=metric,
+            valid_sets=[data, new], **({"valid_names": names} if names else {}),
+            callbacks=[lgb.record_evaluation(found)],
+        )  # fmt: skip
+        assert sorted(found) == sorted(evals)
+        assert all(len(values["qwk"]) == 2 for values in found.values())
+    with pytest.raises(TypeError, match="feval=: write metric="):
+        lightgbm_adapter.train(quiet, data, 2, objective=objective, metric=metric, feval=metric)
