@@ -431,7 +431,7 @@ def test_classes_in_another_order_are_refused_or_followed() -> None:
         moved = shift_intercept(model, class_keep_rates=rates)
         step = (np.log(each.predict_proba(X)[:, order.index(1)]) for each in (moved, model))
         assert (next(step) < next(step)).all()
-        with pytest.raises(ValueError, match="the model has the classes"):
+        with pytest.raises(ValueError, match="but the classes are"):
             shift_intercept(model, class_keep_rates={"no": 0.1, "yes": 1.0})
 
 
