@@ -3,8 +3,8 @@
 What is on a device, such as an array of CuPy or PyTorch on a GPU, is worked on there
 (_rows/rows.py) or refused: only :func:`to_host` copies it.
 
-``contains(values)`` is a quick look at a block, which may say False when in doubt; ``check(name,
-values)`` raises ValueError if a value is not in the domain.
+Domains are what labels may be: ``contains(values)`` is a quick look at a block, which may say False
+when in doubt; ``check(name, values)`` raises ValueError if a value is not in the domain.
 """
 
 from __future__ import annotations

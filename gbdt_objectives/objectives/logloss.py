@@ -1,11 +1,11 @@
-"""Logistic losses for training data in which only some of the negatives were kept.
+"""Logistic losses for training data in which only some of the negatives were kept; focal loss.
 
 Symbols: z margin (log-odds), y label 0 or 1, w weight, r the rate at which negatives
 were kept (r_i where it differs by row), sigma the logistic function.
 
-Symbols: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p), g gamma,
-w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x = log(sum of
-exp of the others) - z[y], and r is the softmax of the others.
+Of the focal loss: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p),
+g gamma, w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x =
+log(sum of exp of the others) - z[y], and r is the softmax of the others.
 
 Gradients are products of A, the slope of the loss in x, without a difference of close numbers::
 

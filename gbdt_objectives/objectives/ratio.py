@@ -3,7 +3,7 @@
 Symbols, as in the equations: p margin, y label, w weight, c and d the row-wise functions with their
 derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum of the weights.
 
-Symbols: y labels, p predictions, pi the probability of each label. A cost gives both by p.
+Of costs: y labels, p predictions, pi the probability of each label. A cost gives both by p.
 """
 
 from __future__ import annotations
