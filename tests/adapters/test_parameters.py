@@ -130,7 +130,8 @@ def test_every_argument_of_the_boosters_train_has_a_decision(lib: Library) -> No
         _arguments.THEIRS - set(SAME) | {"sample_weight", "n_estimators"}, words
     )
     instead |= {name: re.escape(what) for name, what in MODULES[lib.name].INSTEAD.items()}
-    decided = ours | set(instead) | set(SAME) | PASSED_ARGUMENTS[lib.name]
+    instead.pop("valid_sets", None)  # which train reads, with valid_names
+    decided = ours | {"valid_sets"} | set(instead) | set(SAME) | PASSED_ARGUMENTS[lib.name]
     assert sorted(set(inspect.signature(module.train).parameters) - decided) == []
     assert not PASSED_ARGUMENTS[lib.name] & set(instead)
     data = lib.data(np.eye(4), [1, 2, 3, 4])

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives._command_line import reports
+from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives._command_line.files import WIDTH, columns_as_text, cut, plain, short
 from gbdt_objectives.metrics.classes import NAMED
@@ -190,7 +190,7 @@ def test_steps_are_told_where_errors_go_to_a_terminal(log, name) -> None:
     arguments = f"{name} {COMMANDS[name][0]}"
     silent = run(arguments)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reports, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True)))
+        patch.setattr(files, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True)))
         told = run(arguments)
     assert (told.exit_code, told.stdout) == (silent.exit_code, silent.stdout)
     check_steps(told.stderr.splitlines(), silent.stderr)

@@ -59,7 +59,7 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
     normalized_entropy,
 )
-from gbdt_objectives.estimators import _averages
+from gbdt_objectives.estimators import _base
 from tests.cases import each, refused
 from tests.estimators.checks import COPIES, TAGS, check_all, check_some
 
@@ -296,7 +296,7 @@ def test_the_average_written_out(
     data, new, booster, calibrator, of_three, weighted, monkeypatch
 ) -> None:
     """It is of log-odds, and as far spread as the out-of-fold ones that the calibrator knows."""
-    monkeypatch.setattr(_averages, "STRETCH_ROWS", 3000)  # all
+    monkeypatch.setattr(_base, "STRETCH_ROWS", 3000)  # all
     X, y = made_of_three(3000) if of_three else data
     X_new = made_of_three(5000, seed=1)[0] if of_three else new[0]
     w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None

@@ -51,7 +51,7 @@ from gbdt_objectives import (
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
 from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
-from gbdt_objectives.estimators import _averages
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators.qwk_classifier import label_thresholds
 from gbdt_objectives.metrics import squared_error_metric
@@ -294,7 +294,7 @@ def test_the_stretch_of_many_rows_is_found_from_some(monkeypatch) -> None:
     X, y = made(2000)
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
     whole = QWKClassifier(tree).fit(X, y)
-    monkeypatch.setattr(_averages, "STRETCH_ROWS", 1000)
+    monkeypatch.setattr(_base, "STRETCH_ROWS", 1000)
     some = QWKClassifier(tree).fit(X, y)
     assert whole.stretch_ > 1.03
     assert some.stretch_ != whole.stretch_
