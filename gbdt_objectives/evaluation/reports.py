@@ -133,9 +133,11 @@ def report(
     True
     """
     if not str(path).lower().endswith(".html"):
-        raise ValueError(f"path {path} would hold a page of HTML: give a name that ends in .html")
+        raise ValueError(
+            f"path {shown(path)} would hold a page of HTML: give a name that ends in .html"
+        )
     if not Path(path).parent.is_dir():
-        raise ValueError(f"path {path} is in a folder that does not exist: make it first")
+        raise ValueError(f"path {shown(path)} is in a folder that does not exist: make it first")
     of_rows = X, y, sample_weight, groups
     others = {
         "segments": segments, "threshold": threshold, "negative_keep_rate": negative_keep_rate,
