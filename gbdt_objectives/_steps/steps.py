@@ -5,6 +5,7 @@ A step is a dict: the name of a formula, and its numbers, of which arrays are li
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -67,6 +68,20 @@ MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Pyt
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is
 
 
+SEAL = "sha256"  # of all other keys, in whatever order and layout
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """The checksum of what a document says, its own left out."""
+    rest = {key: value for key, value in document.items() if key != SEAL}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def seal_of_numbers(document: Mapping[str, Any]) -> str:
+    """The same where writers of JSON may make 1 of 1.0."""
+    return seal(json.loads(json.dumps(document), parse_int=float))
+
+
 class SavedAsJSON:
     """Mixin of an estimator with ``to_json`` and ``from_json``. ``_saved`` is the format: the
     reader of each key, a parameter or a fitted attribute without its underscore. A key of
@@ -84,9 +99,19 @@ class SavedAsJSON:
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
 
+        ``sha256`` is a checksum of its values, whatever their layout: without the key, a text that
+        was changed on purpose is read.
+
         ValueError is raised for what JSON cannot hold (a metric without a name; classes that are
         neither numbers nor strings), and for more than :meth:`from_json` reads.
         """
+        found = self._document()
+        text = json.dumps({**found, SEAL: seal_of_numbers(found)}, allow_nan=False)
+        check_size(text, "the JSON")
+        return text
+
+    def _document(self) -> dict[str, Any]:
+        """What the JSON says, but for its checksum."""
         if hasattr(self, "get_params"):
             from sklearn.utils.validation import check_is_fitted
 
@@ -98,16 +123,15 @@ class SavedAsJSON:
         for key, usual in self._left_out.items():
             if values[key] == usual:
                 del values[key]
-        text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
-        check_size(text, "the JSON")
-        return text
+        return {"format": _format(type(self)), **values}
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """A fitted estimator, with its parameters, from what :meth:`to_json` wrote.
 
         ValueError is raised for text that is truncated, not JSON, not of this format, or larger
-        than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a str.
+        than 67,108,864 characters, 4,000,000 values and 50 levels, or changed since it was written;
+        TypeError if it is not a str.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
@@ -118,13 +142,20 @@ class SavedAsJSON:
                 f"text is JSON of another format, found {str(other)[:80]!r} instead of {kind!r}: "
                 f"read what {cls.__name__}.to_json() of this version wrote"
             )
+        sealed = found.pop(SEAL, None)
         data = {**cls._left_out, **found}
         if data.keys() != {"format", *cls._saved}:
             raise ValueError(
                 f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
                 "it was changed or truncated"
             )
-        return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+        values = {key: read(key, data[key]) for key, read in cls._saved.items()}
+        if sealed not in (None, seal_of_numbers(found)):
+            raise ValueError(
+                f"text was changed after it was written, its {SEAL} differs: write it again, or "
+                f"leave the key {SEAL!r} out if the change is meant"
+            )
+        return cls._restore(values)
 
     def _values(self) -> list[Any]:
         return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]

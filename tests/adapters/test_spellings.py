@@ -457,8 +457,11 @@ def test_train_and_cv_take_the_librarys_own_words(ordinal) -> None:
     ]  # fmt: skip
     assert models[0].save_raw() == models[1].save_raw()
     assert results[0] == results[1]
-    of_cv = [xgboost_adapter.cv(few, ours, 4, nfold=3, seed=0, **words) for words in (
-        {"objective": objective, "metric": metric}, {"obj": objective, "custom_metric": metric})]  # fmt: skip
+    own, their = (
+        {"objective": objective, "metric": metric},
+        {"obj": objective, "custom_metric": metric},
+    )
+    of_cv = [xgboost_adapter.cv(few, ours, 4, nfold=3, seed=0, **words) for words in (own, their)]
     assert of_cv[0].equals(of_cv[1])
 
     quiet = {"verbose": -1, "num_threads": 1}
