@@ -127,13 +127,13 @@ def check_form(X: Any, name: str, names: Sequence[Any] | None, error: str) -> No
             f"pandas.DataFrame({name}){'' if names is None else [list(names)]}"
         )
     known = column_names(X)
-    if known is None and (not isinstance(X, np.ndarray | list) or np.ndim(X) != 2):
+    if known is None and (not isinstance(X, np.ndarray | list) or np.ndim(X[:1]) != 2):
         return
-    cells = [X[column][:1] for column in known] if known else np.asarray(X, object)[:1].T
+    cells = [X[column][:1] for column in known] if known else np.asarray(X[:1], object).T
     text = [
         column
         for column, cell in zip(known or range(len(cells)), cells, strict=True)
-        if not (hasattr(X, "iloc") and hasattr(cell.dtype, "categories"))
+        if not (hasattr(X, "iloc") and hasattr(getattr(cell, "dtype", None), "categories"))
         and any(isinstance(value, str) for value in np.asarray(cell).ravel())
     ]
     if text and SPEAKS_OF_TEXT.search(error):

@@ -174,6 +174,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     order = order_of(parameters)
     same = SAME if called in ("train", "cv") else {}
     fits = called.endswith(".fit") and "X" in parameters
+    joined = parameters if same else ()  # of train, which measures on sets
     read_by = (ROOT, "sklearn") if fits else ROOT  # scikit-learn's fits check their rows
     inherited = not str(function.__module__).startswith(read_by)
     if function in GUARDED or called in HOT:
@@ -186,7 +187,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         for theirs in same and kwargs.keys() & same:
             if same[theirs] not in kwargs:
                 kwargs[same[theirs]] = kwargs.pop(theirs)
-        if same and "valid_sets" in kwargs and "evals" not in kwargs:
+        if "evals" in joined and "valid_sets" in kwargs and "evals" not in kwargs:
             data = kwargs.get("data", args[1] if len(args) > 1 else None)
             kwargs["evals"] = as_evals(
                 data, kwargs.pop("valid_sets"), kwargs.pop("valid_names", ())
@@ -228,6 +229,10 @@ def as_evals(data: Any, sets: Any, names: Any) -> Any:
         return ()
     sets = sets if isinstance(sets, list | tuple) else [sets]
     given = [names] if isinstance(names, str) else names or ()
+    if len(given) > len(sets):
+        raise ValueError(
+            f"valid_names has {len(given)} names, but valid_sets {len(sets)}: name each set once"
+        )
     usual = ["training" if one is data else f"valid_{k}" for k, one in enumerate(sets)]
     return [*zip(sets, [*given, *usual[len(given) :]], strict=True)]
 
@@ -236,8 +241,8 @@ def explained(given: Mapping[str, Any], error: Exception, fits: bool) -> Excepti
     """What a library's error is about, in our words and its own, if that are columns."""
     try:
         check_columns(given, error, fits)
-    except (TypeError, ValueError) as own:
-        if not is_raised_here(own):
+    except Exception as own:
+        if not is_raised_here(own):  # columns that cannot be looked at leave the library's error
             return None
         kind = ValueError if isinstance(error, ValueError) else type(own)
         return kind(f"{own}; the library says: {' '.join(str(error).split())[:LONGEST_SAID]}")

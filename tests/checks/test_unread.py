@@ -182,3 +182,11 @@ def test_rows_in_another_form_are_told_what_to_make_of_them(form: str, tmp_path:
         np.testing.assert_array_equal(loaded.predict(again), wanted)
     program = runpy.run_path(str(tmp_path / "model" / "predict.py"))
     np.testing.assert_array_equal(program["Model"](tmp_path / "model").predict(given), wanted)
+
+
+def test_columns_of_one_name_leave_the_librarys_error_to_be_read() -> None:
+    words = pd.DataFrame({"a": ["u"] * N})
+    twice = pd.concat([X, words], axis=1)
+    assert twice.columns.tolist() == ["a", "b", "a"]
+    with pytest.raises(ValueError, match="text in its columns.*the library says: "):
+        lightgbm(LGBMRegressor).fit(twice, y)
