@@ -463,11 +463,15 @@ def check_files(document: dict[str, Any], folder: Path) -> None:
 
 def files_in(tree: Any) -> list[Any]:
     """The files that the tree of a model names, in its order."""
-    if not isinstance(tree, dict | list):
-        return []
-    own = [tree["file"]] if isinstance(tree, dict) and "file" in tree else []
-    values = tree.values() if isinstance(tree, dict) else tree
-    return own + [name for value in values for name in files_in(value)]
+    found, parts = [], [tree]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            found += [part["file"]] if "file" in part else []
+            parts += reversed(part.values())
+        elif isinstance(part, list):
+            parts += reversed(part)
+    return found
 
 
 def alike(computed: Any, written: Any) -> bool:
