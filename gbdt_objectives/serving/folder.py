@@ -26,7 +26,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.steps import LONGEST, check_size, parse
+from gbdt_objectives._steps.steps import LONGEST, SEAL, check_size, parse, seal
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -36,7 +36,7 @@ FORMAT = "gbdt_objectives.model"
 COMPARED = 100  # how many rows of X are compared where none are to be written
 KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
-    "outputs", "thresholds", "tolerance", "model", "files", "sha256",
+    "outputs", "thresholds", "tolerance", "model", "files", SEAL,
 )  # fmt: skip
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
@@ -152,7 +152,7 @@ def write(
         np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
     names = sorted(path.name for path in folder.iterdir())
     document["files"] = {name: digest(folder / name) for name in names}
-    document["sha256"] = seal(document)
+    document[SEAL] = seal(document)
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
@@ -206,12 +206,6 @@ def check_versions(document: dict[str, Any]) -> None:
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def seal(document: dict[str, Any]) -> str:
-    """The hash of all of model.json but itself."""
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def source_of(document: dict[str, Any], plan: Plan) -> str:
@@ -429,7 +423,7 @@ def read_document(folder: Path) -> dict[str, Any]:
     if set(document) != set(KEYS):
         wrong = sorted(set(document) ^ set(KEYS))
         raise ValueError(f"{path} lacks or adds the keys {wrong}: was it changed?")
-    if document["sha256"] != seal(document):
+    if document[SEAL] != seal(document):
         raise ValueError(
             f"{path} was changed after it was exported, its sha256 differs: load an unchanged "
             "folder, change the model, and export it again"
