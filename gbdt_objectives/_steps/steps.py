@@ -136,7 +136,7 @@ class SavedAsJSON:
 
         ValueError is raised for text that is truncated, not JSON, not of this format, changed, or
         larger than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a
-        str. Layout is no change, nor the order of keys, nor 1 for 1.0.
+        str. The layout, the order of keys and 1 in place of 1.0 do not matter.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")

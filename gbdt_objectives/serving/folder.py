@@ -26,7 +26,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.steps import LONGEST, SEAL, check_size, parse, seal
+from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -36,7 +36,7 @@ FORMAT = "gbdt_objectives.model"
 COMPARED = 100  # how many rows of X are compared where none are to be written
 KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
-    "outputs", "thresholds", "tolerance", "model", "files", SEAL,
+    "outputs", "thresholds", "tolerance", "model", "files", "sha256",
 )  # fmt: skip
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
@@ -152,7 +152,7 @@ def write(
         np.savez_compressed(folder / "check.npz", **held)  # type: ignore[arg-type]
     names = sorted(path.name for path in folder.iterdir())
     document["files"] = {name: digest(folder / name) for name in names}
-    document[SEAL] = seal(document)
+    document["sha256"] = seal(document)
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
@@ -423,7 +423,7 @@ def read_document(folder: Path) -> dict[str, Any]:
     if set(document) != set(KEYS):
         wrong = sorted(set(document) ^ set(KEYS))
         raise ValueError(f"{path} lacks or adds the keys {wrong}: was it changed?")
-    if document[SEAL] != seal(document):
+    if document["sha256"] != seal(document):
         raise ValueError(
             f"{path} was changed after it was exported, its sha256 differs: load an unchanged "
             "folder, change the model, and export it again"
