@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -174,6 +175,17 @@ def test_a_text_without_a_checksum_is_read(name: str) -> None:
     for kind in (f"gbdt_objectives.{name}/1", saved["format"]):
         again = KINDS[name].from_json(json.dumps(saved | {"format": kind}))
         assert again.to_json() == value.to_json()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_checksum_is_the_one_that_served_folder_md_describes(name: str) -> None:
+    def whole(digits: str) -> float:
+        return int(float(digits)) if float(digits) % 1 == 0 else float(digits)
+
+    saved = json.loads(VALUES[name]().to_json(), parse_float=whole)
+    sealed = saved.pop("sha256")
+    text = json.dumps(saved, sort_keys=True)
+    assert sealed == hashlib.sha256(text.encode()).hexdigest()
 
 
 def places(document: Any) -> Iterator[dict[str, Any]]:
