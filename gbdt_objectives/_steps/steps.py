@@ -77,14 +77,13 @@ def seal(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def seal_of_values(document: Mapping[str, Any]) -> str:
-    """The same where 1 and 1.0 are one number, as other writers of JSON make one of the other."""
-    return seal(json.loads(json.dumps(document), parse_float=_read_whole))
-
-
-def _read_whole(digits: str) -> float:
-    number = float(digits)
-    return int(number) if number.is_integer() else number
+def as_whole(value: Any) -> Any:
+    """The value with 1 for 1.0, as other writers of JSON make one of the other."""
+    if isinstance(value, dict):
+        return {key: as_whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(as_whole, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class SavedAsJSON:
@@ -128,7 +127,7 @@ class SavedAsJSON:
             if values[key] == usual:
                 del values[key]
         document = {"format": _formats(type(self))[sealed], **values}
-        return {**document, SEAL: seal_of_values(document)} if sealed else document
+        return {**document, SEAL: seal(as_whole(document))} if sealed else document
 
     @classmethod
     def from_json(cls, text: str) -> Self:
