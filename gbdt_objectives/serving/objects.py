@@ -231,7 +231,8 @@ def as_dict(thing: Any) -> Tree | None:
     if isinstance(thing, IsotonicRegression):
         x, y = np.asarray(thing.X_thresholds_), np.asarray(thing.y_thresholds_)
         return {"format": ISOTONIC, "x": x.tolist(), "y": y.tolist(), "dtype": str(x.dtype)}
-    return dict(json.loads(thing.to_json()))
+    document: Tree = thing._document()  # the folder has a checksum of all
+    return document
 
 
 def from_dict(value: Tree | None) -> Any:
