@@ -21,8 +21,15 @@ from gbdt_objectives._public import public
 from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
-from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import Data, find_center, geometric_mean, rows_to_stretch
+from gbdt_objectives.estimators import _base, _members, _stack
+from gbdt_objectives.estimators._base import (
+    Data,
+    find_center,
+    geometric_mean,
+    last_step,
+    rows_to_stretch,
+)
+from gbdt_objectives.estimators._members import Members
 
 FOLDS = 5
 
@@ -32,7 +39,7 @@ ROUND_OFF = 1e-9
 
 @public
 @dataclass(eq=False, repr=False)
-class CalibratedClassifier(_base.ProbabilityClassifier):
+class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     """Classifier whose probabilities are calibrated on held-out rows.
 
     Use it where probabilities are needed themselves, and all rows are needed for training too.
@@ -106,6 +113,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     cv: Any = FOLDS
     ensemble: bool | Literal["auto"] = "auto"
 
+    _kind = _stack.CLASSIFIERS
+
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None, *, eval_set: Any = None, eval_sample_weight: Any = None,
@@ -150,41 +159,49 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
         _base.check_names(self, others)
-        self._check_parameters()
+        members = self._read_parameters()
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
-        rows = _base.read_rows(self, X, y, groups, self.estimator.classes_ if prefit else None)
+        known = _stack.common_classes(members) if prefit else None
+        rows = _base.read_rows(self, X, y, groups, known)
         check_number_of_classes(self.calibrator, rows.classes)
-        if not prefit:
-            _base.check_told_classes(self.estimator, rows.classes.tolist())
+        _stack.check_two_classes(self.estimator, rows.classes)
+        trained = [] if prefit else [model for _, model in members]
+        for model in trained:
+            _base.check_told_classes(model, rows.classes.tolist())
         named = [self.calibrator] if self._is_named else []
         val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
-        fitted = ([] if prefit else [self.estimator]) + (named if val is None else [])
+        if isinstance(self.estimator, list):  # whose pipelines give weights to their last steps
+            trained = [last_step(model) for model in trained]
+        fitted = trained + (named if val is None else [])
         rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
         rates = check_rates(
             (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
             keep_rate=keep_rate, class_keep_rates=class_keep_rates,
         )  # fmt: skip
-        if not prefit and val is None:
-            _base.check_rate_of_objective(self.estimator, rates, rows.position > 0, rows.w)
-        found, p, held = self._train(rows, val)
-        if "keep_rate" in rates:
-            rates["keep_rate"] = rates["keep_rate"][held]
-        held_out = p[held], labels[held], _base.take(w, held)
+        for model in trained if val is None else []:
+            _base.check_rate_of_objective(model, rates, rows.position > 0, rows.w)
+        found, p, held = self._train(members, rows, val, rates)
+        held_out, rates = (p[held], labels[held], _base.take(w, held)), rates_of(rates, held)
         found |= self._fit_calibrator(held_out, _base.take(rows.group, held), rates)
         _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
 
-    def _train(self, rows: _base.FitRows, val: Data | None) -> tuple[dict[str, Any], Array, Any]:
+    def _train(
+        self, members: Members, rows: _base.FitRows, val: Data | None, rates: dict[str, Any]
+    ) -> tuple[dict[str, Any], Array, Any]:
         """The attributes that hold models, scores of the calibrator's rows, and those held out."""
         columns = len(rows.classes) > 2 or takes_columns(self.calibrator)
         prefit = isinstance(self.cv, str)
         if prefit or val is not None:
-            model = self.estimator if prefit else self._train_one(rows.data)
-            p = predict_probability(model, rows.X if val is None else val[0])
-            return {"estimator_": model}, p if columns else p[:, 1], slice(None)
+            models = [model for _, model in members] if prefit else train_all(members, rows.data)
+            score = _stack.score(models, rows.X if val is None else val[0])
+            labels, w = (rows.position, rows.w) if val is None else val[1:]
+            blend = _stack.fit_blend(members, score, labels, w, rates)
+            found, p = self._kept("estimator_", [models], blend), blend.put_together(score)
+            return found, p if columns else p[:, 1], slice(None)
         splits, held = _base.held_out_at_most_once(rows.position, self.cv, rows.group)
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
@@ -196,12 +213,16 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                     f"cv gives a split whose training rows have none of class {absent}: use fewer "
                     "or stratified folds, and if they are by time leave the first ones out"
                 )
-        found, p = self._fit_folds(rows, splits, held)
-        found = found or {"estimator_": self._train_one(rows.data)}
+        found, p = self._fit_folds(members, rows, splits, held, rates)
         return found, p if columns else p[:, 1], held
 
-    def _train_one(self, data: Data) -> Any:
-        return _base.train(_base.fresh(self.estimator), data)
+    def _kept(self, name: str, models: list[list[Any]], blend: _stack.Blend) -> dict[str, Any]:
+        """The attributes of the models of each fold, or of all rows, and of their blend."""
+        if isinstance(self.estimator, list):
+            found = dict(zip(("weights_", "intercept_", "limits_"), blend, strict=True))
+        else:
+            models, found = [each for (each,) in models], {}
+        return found | {name: models if name == "estimators_" else models[0]}
 
     def _fit_calibrator(
         self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
@@ -219,8 +240,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     def _is_named(self) -> bool:
         return self.calibrator is not None and not isinstance(self.calibrator, str)
 
-    def _check_parameters(self) -> None:
-        _base.check_classifier(self.estimator)
+    def _read_parameters(self) -> Members:
+        """The classifiers; all parameters are checked."""
+        members = self._read_members()
         _checks.flag_or_auto("ensemble", self.ensemble)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
@@ -245,13 +267,17 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
         if isinstance(self.cv, str):
             _checks.choice("cv", self.cv, ("prefit",))
-            check_is_fitted(self.estimator)
-        elif _base.find_stopping_rounds(self.estimator) is not None:
-            raise ValueError(
-                "estimator stops early, but is given no rows to stop on, since those held out are "
-                "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') holds "
-                "out others, by its cv; or fit the estimator and pass cv='prefit'"
-            )
+        for name, model in members:
+            if isinstance(self.cv, str):
+                check_is_fitted(model)
+            elif _base.find_stopping_rounds(model) is not None:
+                one = "estimator" if name == "estimator" else f"estimator {name!r}"
+                raise ValueError(
+                    f"{one} stops early, but is given no rows to stop on, since those held out are "
+                    "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') "
+                    "holds out others, by its cv; or fit the estimator and pass cv='prefit'"
+                )
+        return members
 
     def _check_without_folds(self, groups: ArrayLike | None, eval_set: Any) -> None:
         """Raise for what only folds use, with rows that are held out already."""
@@ -272,22 +298,27 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
 
     def _fit_folds(
-        self, rows: _base.FitRows, splits: list[Split], held: Array
-    ) -> tuple[dict[str, Any], Array]:
-        """The attributes of an average, if any; probabilities of held-out rows, else NaN."""
+        self, members: Members, rows: _base.FitRows, splits: list[Split], held: Array,
+        rates: dict[str, Any],
+    ) -> tuple[dict[str, Any], Array]:  # fmt: skip
+        """The attributes that hold models; probabilities of held-out rows, else NaN."""
         w, n = rows.w, len(rows.y)
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
         some = rows_to_stretch(counting if averages else held[:0], len(splits))
-        p = np.full((n, len(rows.classes)), np.nan)
-        models, of_some = list[Any](), list[Array]()
+        score = np.full((n, len(rows.classes) if len(members) == 1 else len(members)), np.nan)
+        models, of_some = list[list[Any]](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
-            model = self._train_one(rows.take(train))
-            p[test], own = _base.score_both(partial(predict_probability, model), rows.X, test, few)
-            models += [model] * averages
+            of_fold = train_all(members, rows.take(train))
+            ask = partial(_stack.score, of_fold)
+            score[test], own = _base.score_both(ask, rows.X, test, few)
+            models += [of_fold] * averages
             of_some.append(own)
-        each, few = np.concatenate(of_some), np.concatenate(some)
+        held_out = score[held], rows.position[held], _base.take(w, held)
+        blend = _stack.fit_blend(members, *held_out, rates_of(rates, held))
+        p, each = blend.put_together(score), blend.put_together(np.concatenate(of_some))
+        few = np.concatenate(some)
         if averages and not (p[held].all() and each.all()):
             if ensemble:
                 raise ValueError(
@@ -296,27 +327,44 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 )
             averages = False
         if not averages:
-            return {}, p
+            return self._kept("estimator_", [train_all(members, rows.data)], blend), p
         stretch = _base.stretch_of_classes(p[few], each, _base.take(w, few))
         center = find_center(p[counting], _base.take(w, counting))
-        return {"estimators_": models, "stretch_": stretch, "center_": center}, p
+        found = self._kept("estimators_", models, blend)
+        return found | {"stretch_": stretch, "center_": center}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         if hasattr(self, "estimators_"):
-            each = [predict_probability(model, X) for model in self.estimators_]
+            each = [self._blended(models, X) for models in self.estimators_]
             p = geometric_mean(each, self.stretch_, self.center_)
         else:
-            p = predict_probability(self.estimator_, X)
+            p = self._blended(self.estimator_, X)
         score = p if columns else p[:, 1]
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
+    def _blended(self, models: Any, X: Any) -> Array:
+        """Probabilities by the models of one fold, or of all rows."""
+        if not isinstance(models, list):
+            return predict_probability(models, X)
+        return _stack.Blend(self.weights_, self.intercept_, self.limits_).probability(models, X)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if is_binary(self.calibrator):
+        if is_binary(self.calibrator) or isinstance(self.estimator, list):
             tags.classifier_tags.multi_class = False
         return tags
+
+
+def rates_of(rates: dict[str, Any], held: Any) -> dict[str, Any]:
+    """The rates of some rows."""
+    return {name: rate[held] if name == "keep_rate" else rate for name, rate in rates.items()}
+
+
+def train_all(members: Members, data: Data) -> list[Any]:
+    """A clone of each member, fitted."""
+    return [_base.train(_base.fresh(model), data) for _, model in members]
 
 
 def choose_by_folds(
