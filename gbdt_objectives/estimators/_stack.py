@@ -85,6 +85,7 @@ def fit_blend(
         return Blend(np.ones(1), 0.0, np.full(1, LARGEST))
     limits = np.array([find_limit(own) for own in z.T])
     own = _rows.weigh_rows(position.astype(np.float64), z.clip(-limits, limits), w, "y")
+    own.p[:, [_rows.is_one_score(each) for each in own.p.T]] = 0.0  # whose rounding says nothing
     _rows.check_both_labels("y", own)
     named = dict.fromkeys(("negative_keep_rate", "keep_rate", "class_keep_rates")) | dict(rates)
     sampling = class_offset(**named, rows=own, classes=np.arange(2))

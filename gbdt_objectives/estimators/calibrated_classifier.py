@@ -54,9 +54,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or list of (str, classifier)
         With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
+        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1. Several are a
+        list with names, ``[("trees", LGBMClassifier()), ("linear", LogisticRegression())]``, for
+        two classes. They share the folds, and a logistic regression of the labels on their
+        out-of-fold log-odds, with weights >= 0, makes one probability of theirs, which is averaged
+        and calibrated like that of a single one.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``; where all probabilities are the
         same ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
@@ -81,10 +85,16 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     classes_ : ndarray of shape (K,)
         The sorted classes; of two, the positive class last.
     estimators_ : list of classifier
-        The folds' models, if they are averaged.
+        The folds' models, if they are averaged; of several classifiers a list for each fold.
+    weights_, intercept_ : ndarray of shape (M,), float
+        Of several classifiers: the sum of their log-odds times ``weights_``, and ``intercept_``,
+        are the log-odds of one fold. A warning names those of weight 0, which are not asked.
+    limits_ : ndarray of shape (M,)
+        Log-odds of each classifier count up to this limit: if it was certain of some held-out rows,
+        as forests are, the largest that it gave otherwise.
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
-    estimator_ : classifier
+    estimator_ : classifier or list of classifier
         The model of all rows of X, if there is no average; ``estimator`` with ``cv="prefit"``.
     calibrator_, comparison_ : calibrator, CalibratorChoice
         The fitted calibrator. The log loss of all candidates; for "auto" only.
@@ -105,6 +115,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     >>> calibrated = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
     >>> round(calibrated.calibrator_.slope_, 2)
     0.2
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = rng.normal(size=(2000, 2))  # a line and a step
+    >>> y = X[:, 0] + (X[:, 1] > 0) + rng.logistic(size=2000) > 1
+    >>> members = [("tree", DecisionTreeClassifier(max_depth=3)), ("linear", LogisticRegression())]
+    >>> bool((CalibratedClassifier(members).fit(X, y).weights_ > 0).all())
+    True
     """
 
     estimator: Any
@@ -142,7 +159,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
             full population. Those of the estimator should be as well, for instance by
             ``offset_logloss_objective``: the default calibrator, which shrinks, corrects those of
-            the sample only with many events.
+            the sample only with many events. Of several estimators the intercept corrects them.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         class_keep_rates : mapping, optional

@@ -299,7 +299,9 @@ def from_json(parameters: Tree) -> Tree:
 
 
 def unfitted(estimator: Any) -> Tree | None:
-    """What is known of the estimator that a model was made of."""
+    """What is known of the estimator that a model was made of, or of several with names."""
+    if isinstance(estimator, list):
+        return {"several": [[name, unfitted(own)] for name, own in estimator]}
     kind = kind_of(estimator)
     if kind is not None:
         return {"class": kind, "parameters": parameters_of(estimator)}
@@ -313,6 +315,8 @@ def unfitted(estimator: Any) -> Tree | None:
 def make(tree: Tree | None) -> Any:
     if tree is None:
         return None
+    if "several" in tree:
+        return [(name, make(own)) for name, own in tree["several"]]
     if tree["class"] in ESTIMATORS:
         kind = library(ESTIMATORS[tree["class"]]).kinds[tree["class"]]
         return kind(**from_json(tree["parameters"]))
@@ -446,12 +450,23 @@ def read_scalar(value: Any, *place: Any) -> Any:
     return np.array(value, np.float64)[()]
 
 
-def write_all(models: list[Any], files: Mapping[int, str]) -> list[Tree]:
-    return [describe(model, files) for model in models]
+def write_model(model: Any, files: Mapping[int, str]) -> Any:
+    """A model, or several; None for one of weight 0, which has no file."""
+    if not isinstance(model, list):
+        return describe(model, files)
+    found = list[Any]()
+    for each in model:
+        try:
+            found.append(write_model(each, files))
+        except KeyError:
+            found.append(None)
+    return found
 
 
-def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
-    return [restore(tree, plan, folder) for tree in trees]
+def restore_model(tree: Any, plan: Tree, folder: Path) -> Any:
+    if isinstance(tree, list):
+        return [restore_model(each, plan, folder) for each in tree]
+    return None if tree is None else restore(tree, plan, folder)
 
 
 SHARED = {
@@ -463,11 +478,14 @@ FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]]
     "DownsampledClassifier": {
         "keep_rates": ("keep_rates_", written_number, read_scalar),
         "shift": ("shift_", written_number, read_scalar),
-        "bags": ("estimators_", write_all, restore_all), **SHARED,
+        "bags": ("estimators_", write_model, restore_model), **SHARED,
     },
     "CalibratedClassifier": {
-        "fitted": ("estimator_", describe, restore),
-        "folds": ("estimators_", write_all, restore_all), **SHARED,
+        "fitted": ("estimator_", write_model, restore_model),
+        "folds": ("estimators_", write_model, restore_model), **SHARED,
+        "weights": ("weights_", written_number, read_scalar),
+        "intercept": ("intercept_", written_number, read_scalar),
+        "limits": ("limits_", written_number, read_scalar),
     },
 }  # fmt: skip
 """Of classifiers around one estimator: each key, its attribute, and how that is written and read.

@@ -36,6 +36,7 @@ from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators._members import clips
+from gbdt_objectives.estimators._stack import LARGEST
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -577,11 +578,33 @@ def shift_plan(plan: Plan, d: Any) -> Plan:
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
     if hasattr(model, "estimators_"):
-        plan = stretched_mean([of_model(each) for each in model.estimators_], model)
+        plan = stretched_mean([of_fold(each, model) for each in model.estimators_], model)
     else:
-        plan = of_model(model.estimator_)
+        plan = of_fold(model.estimator_, model)
     plan = replace(plan, classes=model.classes_, thresholds=None)
     return calibrated(plan, model.calibrator_)
+
+
+def of_fold(fold: Any, model: estimators.CalibratedClassifier) -> Plan:
+    """The probabilities by one model, or by several, whose log-odds are put together."""
+    if not isinstance(fold, list):
+        return of_model(fold)
+    if len(fold) == 1:
+        return of_model(fold[0])
+    used = [j for j in range(len(fold)) if model.weights_[j] > 0]
+    beta = model.weights_[used]
+    shift = {"formula": "shift", "log_odds": model.intercept_ / beta.sum()}  # of each, for a mean
+    plans = []
+    for j in used:
+        plan, limit = in_log_odds(of_model(fold[j])), float(model.limits_[j])
+        if not plan.is_score:
+            raise ValueError(
+                f"{what_is(fold[j])} has a column for each class, of which no log-odds are put "
+                "together here: train it on a binary objective, one column of margins"
+            )
+        certain = [{"formula": "clip", "low": -limit, "high": limit}] * (limit < LARGEST)
+        plans.append(plan.then(*certain, shift))
+    return mean(plans, list(map(float, beta))).then(SIGMOID)
 
 
 def log_odds_line(slope: float, intercept: float) -> Step:
