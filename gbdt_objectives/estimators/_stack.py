@@ -44,7 +44,7 @@ class Blend(NamedTuple):
         if len(models) == 1:
             return predict_probability(models[0], X)
         used = [
-            beta * log_odds(model, X).clip(-limit, limit)
+            beta * odds_of(model, X).clip(-limit, limit)
             for model, beta, limit in zip(models, self.weights, self.limits, strict=True)
             if beta > 0
         ]
@@ -63,7 +63,7 @@ def both_columns(z: Array) -> Array:
         return np.column_stack([sigmoid(-z), sigmoid(z)])
 
 
-def log_odds(model: Any, X: Any) -> Array:
+def odds_of(model: Any, X: Any) -> Array:
     """(n,), infinite where the model is certain."""
     with np.errstate(divide="ignore"):
         return _base.second_log_odds(predict_probability(model, X))
@@ -73,7 +73,7 @@ def score(models: Sequence[Any], X: Any) -> Array:
     """What is put together: log-odds of the models (n, M), of one its probabilities (n, K)."""
     if len(models) == 1:
         return predict_probability(models[0], X)
-    return np.column_stack([log_odds(model, X) for model in models])
+    return np.column_stack([odds_of(model, X) for model in models])
 
 
 def fit_blend(
