@@ -56,12 +56,10 @@ LONG_TAIL = 5.0
 Members = list[tuple[str, Any]]  # name and estimator of each; the only one's name is "estimator"
 
 
-class Kind(NamedTuple):
-    """What members are, and how many a list has at least."""
-
+class Kind(NamedTuple):  # what members are
     name: str
     check: Callable[[Any, str], None]
-    least: int
+    least: int  # of them in a list
     pairs: str
 
 

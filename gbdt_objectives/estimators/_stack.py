@@ -8,8 +8,8 @@ Symbols: n rows, M members, z their log-odds (n, M), beta the weight of each (M,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -28,62 +28,46 @@ CLASSIFIERS = Kind(
     "LogisticRegression()))]",
 )  # fmt: skip
 
-LARGEST = 745.0
-"""Log-odds beyond it are those of probabilities that float64 rounds to 0."""
+Blend = Mapping[str, Any]
+"""The attributes weights_, intercept_ and limits_; none where there is no list of members."""
 
 
-class Blend(NamedTuple):
-    """How members are put together; of a single one its own probabilities are."""
-
-    weights: Array
-    intercept: float
-    limits: Array  # within which log-odds of each member count: of some that were certain, finite
-
-    def probability(self, models: Sequence[Any], X: Any) -> Array:
-        """(n, 2), or (n, K) of a single member; those of weight 0 are not asked."""
-        if len(models) == 1:
-            return predict_probability(models[0], X)
-        used = [
-            beta * odds_of(model, X).clip(-limit, limit)
-            for model, beta, limit in zip(models, self.weights, self.limits, strict=True)
-            if beta > 0
-        ]
-        return both_columns(sum(used) + self.intercept)
-
-    def put_together(self, score: Array) -> Array:
-        """The same, of what :func:`score` gives."""
-        if len(self.weights) == 1:
-            return score
-        z = score.clip(-self.limits, self.limits)
-        return both_columns(z @ self.weights + self.intercept)
+def probability(blend: Blend, models: Any, X: Any) -> Array:
+    """(n, K) by the models of one fold, or of all rows."""
+    return put_together(blend, score(models, X, blend.get("weights_")))
 
 
-def both_columns(z: Array) -> Array:
-    with np.errstate(over="ignore"):
-        return np.column_stack([sigmoid(-z), sigmoid(z)])
-
-
-def odds_of(model: Any, X: Any) -> Array:
-    """(n,), infinite where the model is certain."""
+def score(models: Any, X: Any, weights: Array | None = None) -> Array:
+    """What is put together: log-odds of the models (n, M), infinite where one is certain, 0 of one
+    of weight 0, which is not asked; of a single one its probabilities (n, K)."""
+    if not isinstance(models, list) or len(models) == 1:
+        return predict_probability(models[0] if isinstance(models, list) else models, X)
+    used = np.ones(len(models)) if weights is None else weights
     with np.errstate(divide="ignore"):
-        return _base.second_log_odds(predict_probability(model, X))
+        z = [
+            _base.second_log_odds(predict_probability(model, X)) if beta > 0 else 0.0
+            for model, beta in zip(models, used, strict=True)
+        ]
+    return np.column_stack(np.broadcast_arrays(*z))
 
 
-def score(models: Sequence[Any], X: Any) -> Array:
-    """What is put together: log-odds of the models (n, M), of one its probabilities (n, K)."""
-    if len(models) == 1:
-        return predict_probability(models[0], X)
-    return np.column_stack([odds_of(model, X) for model in models])
+def put_together(blend: Blend, score: Array) -> Array:
+    """The probabilities of each class."""
+    if len(blend.get("weights_", [1])) == 1:
+        return score
+    z = score.clip(-blend["limits_"], blend["limits_"]) @ blend["weights_"] + blend["intercept_"]
+    return np.column_stack([sigmoid(-z), sigmoid(z)])
 
 
 def fit_blend(
-    members: Members, z: Array, position: Array, w: Array | None, rates: Mapping[str, Any]
+    estimator: Any, z: Array, position: Array, w: Array | None, rates: Mapping[str, Any]
 ) -> Blend:
     """The blend of greatest likelihood of rows held out, in the population that rates are of."""
-    M = len(members)
-    if M == 1:
-        return Blend(np.ones(1), 0.0, np.full(1, LARGEST))
-    limits = np.array([find_limit(own) for own in z.T])
+    if not isinstance(estimator, list):
+        return {}
+    limits = np.array([find_limit(own) for own in z.T[: len(estimator)]])
+    if len(estimator) == 1:
+        return {"weights_": np.ones(1), "intercept_": 0.0, "limits_": limits}
     own = _rows.weigh_rows(position.astype(np.float64), z.clip(-limits, limits), w, "y")
     own.p[:, [_rows.is_one_score(each) for each in own.p.T]] = 0.0  # whose rounding says nothing
     _rows.check_both_labels("y", own)
@@ -95,44 +79,30 @@ def fit_blend(
     if targets is not own.y:  # it separates the labels: no likelihood is the greatest
         *beta, c = fit_logistic([*own.p.T], targets, own.w, rising=True, offset=offset)
     if not any(beta):
-        warn(
-            "the out-of-fold log-odds of no member rise with the label: the members have learnt "
-            "nothing that holds on new rows, and count alike"
-        )
-        return Blend(np.full(M, 1 / M), 0.0, limits)
-    unused = [name for (name, _), each in zip(members, beta, strict=True) if each == 0]
-    if unused:
+        warn("the out-of-fold log-odds of no member rise with the label: all count alike")
+        beta, c = [1 / len(beta)] * len(beta), 0.0
+    elif unused := [name for (name, _), each in zip(estimator, beta, strict=True) if not each]:
         warn(
             f"weights_ is 0 for {shown(unused)}, which adds nothing to the others on rows held "
             "out: predictions do without it, and without it in the list fit takes less time"
         )
-    return Blend(np.array(beta), c, limits)
+    return {"weights_": np.array(beta), "intercept_": c, "limits_": limits}
 
 
 def find_limit(z: Array) -> float:
-    """The greatest log-odds of a member that is certain of some rows, as forests are: certainty
-    counts no more than what comes next to it. 1 of one that is always certain."""
-    known = np.abs(z[np.isfinite(z)])
-    if len(known) == len(z):
-        return LARGEST
-    return float(known.max()) if known.any() else 1.0
-
-
-def check_two_classes(estimator: Any, classes: Array) -> None:
-    if isinstance(estimator, list) and len(classes) > 2:
-        raise ValueError(
-            "several classifiers are put together by log-odds, of two classes, found the classes "
-            f"{shown(classes.tolist())}: pass one classifier, or fit y == label"
-        )
+    """The greatest log-odds that count, 2 log 2n: an outlier of a linear member would be all that
+    the stretch sees. Of a member that is certain of some rows, as forests are, the greatest of the
+    others: certainty counts no more than what comes next to it. 1 if it always is."""
+    known, limit = np.abs(z[np.isfinite(z)]), 2 * np.log(2 * len(z))
+    if len(known) < len(z):
+        limit = min(limit, known.max()) if known.any() else 1.0
+    return float(limit)
 
 
 def common_classes(members: Members) -> Array:
     """The classes of members that are fitted."""
-    first, *others = [np.asarray(model.classes_) for _, model in members]
-    for (name, _), own in zip(members[1:], others, strict=True):
-        if own.tolist() != first.tolist():
-            raise ValueError(
-                f"estimator {name!r} has the classes {shown(own.tolist())}, but the first has "
-                f"{shown(first.tolist())}: fit all on the same labels"
-            )
-    return first
+    found = [np.asarray(model.classes_) for _, model in members]
+    if len({tuple(each.tolist()) for each in found}) > 1:
+        classes = shown([each.tolist() for each in found])
+        raise ValueError(f"estimator has the classes {classes}: fit all on the same labels")
+    return found[0]

@@ -18,20 +18,13 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._names import where
 from gbdt_objectives._public import public
-from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base, _members, _stack
-from gbdt_objectives.estimators._base import (
-    Data,
-    find_center,
-    geometric_mean,
-    last_step,
-    rows_to_stretch,
-)
-from gbdt_objectives.estimators._members import Members
+from gbdt_objectives.estimators._base import Data, find_center, geometric_mean, rows_to_stretch
 
 FOLDS = 5
+Found = dict[str, Any]
 
 ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
@@ -56,11 +49,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     ----------
     estimator : classifier or list of (str, classifier)
         With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1. Several are a
-        list with names, ``[("trees", LGBMClassifier()), ("linear", LogisticRegression())]``, for
-        two classes. They share the folds, and a logistic regression of the labels on their
-        out-of-fold log-odds, with weights >= 0, makes one probability of theirs, which is averaged
-        and calibrated like that of a single one.
+        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1. Several, for two
+        classes, are a list with names, ``[("trees", LGBMClassifier()), ("linear",
+        LogisticRegression())]``, share the folds, and have one probability, by a logistic
+        regression on their out-of-fold log-odds, with weights >= 0.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``; where all probabilities are the
         same ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
@@ -90,8 +82,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         Of several classifiers: the sum of their log-odds times ``weights_``, and ``intercept_``,
         are the log-odds of one fold. A warning names those of weight 0, which are not asked.
     limits_ : ndarray of shape (M,)
-        Log-odds of each classifier count up to this limit: if it was certain of some held-out rows,
-        as forests are, the largest that it gave otherwise.
+        Log-odds of each classifier count up to this limit, 2 log(2n), or if it was certain of some
+        held-out rows, as forests are, up to the largest that it gave otherwise.
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
     estimator_ : classifier or list of classifier
@@ -120,8 +112,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     >>> X = rng.normal(size=(2000, 2))  # a line and a step
     >>> y = X[:, 0] + (X[:, 1] > 0) + rng.logistic(size=2000) > 1
     >>> members = [("tree", DecisionTreeClassifier(max_depth=3)), ("linear", LogisticRegression())]
-    >>> bool((CalibratedClassifier(members).fit(X, y).weights_ > 0).all())
-    True
+    >>> (CalibratedClassifier(members).fit(X, y).weights_ > 0).tolist()
+    [True, True]
     """
 
     estimator: Any
@@ -182,15 +174,15 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             self._check_without_folds(groups, eval_set)
         known = _stack.common_classes(members) if prefit else None
         rows = _base.read_rows(self, X, y, groups, known)
-        check_number_of_classes(self.calibrator, rows.classes)
-        _stack.check_two_classes(self.estimator, rows.classes)
+        several = isinstance(self.estimator, list)
+        check_number_of_classes(self.calibrator, rows.classes, several)
         trained = [] if prefit else [model for _, model in members]
         for model in trained:
             _base.check_told_classes(model, rows.classes.tolist())
         named = [self.calibrator] if self._is_named else []
         val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
-        if isinstance(self.estimator, list):  # whose pipelines give weights to their last steps
-            trained = [last_step(model) for model in trained]
+        if several:  # whose pipelines give weights to their last steps
+            trained = [_base.last_step(model) for model in trained]
         fitted = trained + (named if val is None else [])
         rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
@@ -200,26 +192,29 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         )  # fmt: skip
         for model in trained if val is None else []:
             _base.check_rate_of_objective(model, rates, rows.position > 0, rows.w)
-        found, p, held = self._train(members, rows, val, rates)
-        held_out, rates = (p[held], labels[held], _base.take(w, held)), rates_of(rates, held)
+        found, p, held = self._train(rows, val, rates)
+        held_out = p[held], labels[held], _base.take(w, held)
         found |= self._fit_calibrator(held_out, _base.take(rows.group, held), rates)
         _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
 
     def _train(
-        self, members: Members, rows: _base.FitRows, val: Data | None, rates: dict[str, Any]
-    ) -> tuple[dict[str, Any], Array, Any]:
-        """The attributes that hold models, scores of the calibrator's rows, and those held out."""
+        self, rows: _base.FitRows, val: Data | None, rates: Found
+    ) -> tuple[Found, Array, Any]:
+        """The attributes that hold models, scores of the calibrator's rows, and those held out,
+        to which ``rates`` is cut."""
         columns = len(rows.classes) > 2 or takes_columns(self.calibrator)
         prefit = isinstance(self.cv, str)
         if prefit or val is not None:
-            models = [model for _, model in members] if prefit else train_all(members, rows.data)
-            score = _stack.score(models, rows.X if val is None else val[0])
-            labels, w = (rows.position, rows.w) if val is None else val[1:]
-            blend = _stack.fit_blend(members, score, labels, w, rates)
-            found, p = self._kept("estimator_", [models], blend), blend.put_together(score)
-            return found, p if columns else p[:, 1], slice(None)
+            model = self._models(None if prefit else rows.data)
+            X, position, w = (rows.X, rows.position, rows.w) if val is None else val
+            score = _stack.score(model, X)
+            blend = _stack.fit_blend(self.estimator, score, position, w, rates)
+            p = _stack.put_together(blend, score)
+            return {"estimator_": model, **blend}, p if columns else p[:, 1], slice(None)
         splits, held = _base.held_out_at_most_once(rows.position, self.cv, rows.group)
+        if "keep_rate" in rates:
+            rates["keep_rate"] = rates["keep_rate"][held]
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
         for train, _ in splits:
@@ -230,16 +225,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
                     f"cv gives a split whose training rows have none of class {absent}: use fewer "
                     "or stratified folds, and if they are by time leave the first ones out"
                 )
-        found, p = self._fit_folds(members, rows, splits, held, rates)
+        found, p = self._fit_folds(rows, splits, held, rates)
         return found, p if columns else p[:, 1], held
 
-    def _kept(self, name: str, models: list[list[Any]], blend: _stack.Blend) -> dict[str, Any]:
-        """The attributes of the models of each fold, or of all rows, and of their blend."""
-        if isinstance(self.estimator, list):
-            found = dict(zip(("weights_", "intercept_", "limits_"), blend, strict=True))
-        else:
-            models, found = [each for (each,) in models], {}
-        return found | {name: models if name == "estimators_" else models[0]}
+    def _models(self, data: Data | None) -> Any:
+        """The classifier, or all of several, trained on some rows, or as they are."""
+        members = self._read_members()
+        found = [m if data is None else _base.train(_base.fresh(m), data) for _, m in members]
+        return found if isinstance(self.estimator, list) else found[0]
 
     def _fit_calibrator(
         self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
@@ -257,7 +250,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     def _is_named(self) -> bool:
         return self.calibrator is not None and not isinstance(self.calibrator, str)
 
-    def _read_parameters(self) -> Members:
+    def _read_parameters(self) -> _members.Members:
         """The classifiers; all parameters are checked."""
         members = self._read_members()
         _checks.flag_or_auto("ensemble", self.ensemble)
@@ -288,7 +281,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             if isinstance(self.cv, str):
                 check_is_fitted(model)
             elif _base.find_stopping_rounds(model) is not None:
-                one = "estimator" if name == "estimator" else f"estimator {name!r}"
+                one = f"estimator {name!r}" if isinstance(self.estimator, list) else name
                 raise ValueError(
                     f"{one} stops early, but is given no rows to stop on, since those held out are "
                     "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') "
@@ -315,26 +308,25 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             )
 
     def _fit_folds(
-        self, members: Members, rows: _base.FitRows, splits: list[Split], held: Array,
-        rates: dict[str, Any],
-    ) -> tuple[dict[str, Any], Array]:  # fmt: skip
+        self, rows: _base.FitRows, splits: list[Split], held: Array, rates: Found
+    ) -> tuple[Found, Array]:
         """The attributes that hold models; probabilities of held-out rows, else NaN."""
         w, n = rows.w, len(rows.y)
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
         some = rows_to_stretch(counting if averages else held[:0], len(splits))
-        score = np.full((n, len(rows.classes) if len(members) == 1 else len(members)), np.nan)
-        models, of_some = list[list[Any]](), list[Array]()
+        members = len(self._read_members())
+        score = np.full((n, members if members > 1 else len(rows.classes)), np.nan)
+        models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
-            of_fold = train_all(members, rows.take(train))
-            ask = partial(_stack.score, of_fold)
-            score[test], own = _base.score_both(ask, rows.X, test, few)
-            models += [of_fold] * averages
+            model = self._models(rows.take(train))
+            score[test], own = _base.score_both(partial(_stack.score, model), rows.X, test, few)
+            models += [model] * averages
             of_some.append(own)
         held_out = score[held], rows.position[held], _base.take(w, held)
-        blend = _stack.fit_blend(members, *held_out, rates_of(rates, held))
-        p, each = blend.put_together(score), blend.put_together(np.concatenate(of_some))
+        blend = _stack.fit_blend(self.estimator, *held_out, rates)
+        p, each = (_stack.put_together(blend, o) for o in (score, np.concatenate(of_some)))
         few = np.concatenate(some)
         if averages and not (p[held].all() and each.all()):
             if ensemble:
@@ -344,44 +336,27 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
                 )
             averages = False
         if not averages:
-            return self._kept("estimator_", [train_all(members, rows.data)], blend), p
+            return {"estimator_": self._models(rows.data), **blend}, p
         stretch = _base.stretch_of_classes(p[few], each, _base.take(w, few))
         center = find_center(p[counting], _base.take(w, counting))
-        found = self._kept("estimators_", models, blend)
-        return found | {"stretch_": stretch, "center_": center}, p
+        return {"estimators_": models, "stretch_": stretch, "center_": center, **blend}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         if hasattr(self, "estimators_"):
-            each = [self._blended(models, X) for models in self.estimators_]
+            each = [_stack.probability(vars(self), model, X) for model in self.estimators_]
             p = geometric_mean(each, self.stretch_, self.center_)
         else:
-            p = self._blended(self.estimator_, X)
+            p = _stack.probability(vars(self), self.estimator_, X)
         score = p if columns else p[:, 1]
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
-
-    def _blended(self, models: Any, X: Any) -> Array:
-        """Probabilities by the models of one fold, or of all rows."""
-        if not isinstance(models, list):
-            return predict_probability(models, X)
-        return _stack.Blend(self.weights_, self.intercept_, self.limits_).probability(models, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if is_binary(self.calibrator) or isinstance(self.estimator, list):
             tags.classifier_tags.multi_class = False
         return tags
-
-
-def rates_of(rates: dict[str, Any], held: Any) -> dict[str, Any]:
-    """The rates of some rows."""
-    return {name: rate[held] if name == "keep_rate" else rate for name, rate in rates.items()}
-
-
-def train_all(members: Members, data: Data) -> list[Any]:
-    """A clone of each member, fitted."""
-    return [_base.train(_base.fresh(model), data) for _, model in members]
 
 
 def choose_by_folds(
@@ -405,13 +380,15 @@ def is_binary(calibrator: Any) -> bool:
     return known and not takes_columns(calibrator)
 
 
-def check_number_of_classes(calibrator: Any, classes: Array) -> None:
-    if len(classes) > 2 and is_binary(calibrator):
+def check_number_of_classes(calibrator: Any, classes: Array, several: bool) -> None:
+    if len(classes) > 2 and (several or is_binary(calibrator)):
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
         name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
+        name = "a list of classifiers, put together by log-odds" if several else name
+        use = "pass a single one" if several else "use TemperatureCalibrator()"
         raise ValueError(
             f"Only binary classification is supported by {name}, found the classes "
-            f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
+            f"{_checks.shown(classes.tolist())}: {use}, or fit y == label"
         )
 
 

@@ -39,6 +39,7 @@ from gbdt_objectives.serving.plans import (
     find_objective,
     models_of,
     of_library,
+    of_model,
     reading,
 )
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
@@ -360,10 +361,7 @@ def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree
         "members": [unfitted(member) for _, member in members],
         "stretch": written_number(model.stretch_), "center": written_number(model.center_),
         "in_label_units": hasattr(model, "label_thresholds_"),
-        "folds": [
-            [describe(each, files) if id(each) in files else None for each in fold]
-            for fold in models_of(model)
-        ],
+        "folds": write_model(models_of(model), files),
     }  # fmt: skip
 
 
@@ -452,21 +450,16 @@ def read_scalar(value: Any, *place: Any) -> Any:
 
 def write_model(model: Any, files: Mapping[int, str]) -> Any:
     """A model, or several; None for one of weight 0, which has no file."""
-    if not isinstance(model, list):
-        return describe(model, files)
-    found = list[Any]()
-    for each in model:
-        try:
-            found.append(write_model(each, files))
-        except KeyError:
-            found.append(None)
-    return found
+    if isinstance(model, list):
+        return [write_model(each, files) for each in model]
+    parts = () if model is None else of_model(model).parts
+    return describe(model, files) if any(id(part.model) in files for part in parts) else None
 
 
 def restore_model(tree: Any, plan: Tree, folder: Path) -> Any:
     if isinstance(tree, list):
-        return [restore_model(each, plan, folder) for each in tree]
-    return None if tree is None else restore(tree, plan, folder)
+        return [each and restore_model(each, plan, folder) for each in tree]
+    return restore(tree, plan, folder)
 
 
 SHARED = {
@@ -517,7 +510,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     model.classes_, model.thresholds_ = thresholds.labels, thresholds
     if tree["in_label_units"] and are_rising_numbers(model.classes_):
         model.label_thresholds_ = label_thresholds(thresholds)
-    folds = [[each and restore(each, plan, folder) for each in fold] for fold in tree["folds"]]
+    folds = restore_model(tree["folds"], plan, folder)
     models = folds if several else [fold[0] for fold in folds]
     if tree["ensemble"]:
         model.estimators_ = models

@@ -36,7 +36,6 @@ from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators._members import clips
-from gbdt_objectives.estimators._stack import LARGEST
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -587,24 +586,16 @@ def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
 
 def of_fold(fold: Any, model: estimators.CalibratedClassifier) -> Plan:
     """The probabilities by one model, or by several, whose log-odds are put together."""
-    if not isinstance(fold, list):
-        return of_model(fold)
-    if len(fold) == 1:
-        return of_model(fold[0])
-    used = [j for j in range(len(fold)) if model.weights_[j] > 0]
-    beta = model.weights_[used]
-    shift = {"formula": "shift", "log_odds": model.intercept_ / beta.sum()}  # of each, for a mean
-    plans = []
-    for j in used:
-        plan, limit = in_log_odds(of_model(fold[j])), float(model.limits_[j])
-        if not plan.is_score:
-            raise ValueError(
-                f"{what_is(fold[j])} has a column for each class, of which no log-odds are put "
-                "together here: train it on a binary objective, one column of margins"
-            )
-        certain = [{"formula": "clip", "low": -limit, "high": limit}] * (limit < LARGEST)
-        plans.append(plan.then(*certain, shift))
-    return mean(plans, list(map(float, beta))).then(SIGMOID)
+    if not isinstance(fold, list) or len(fold) == 1:
+        return of_model(fold[0] if isinstance(fold, list) else fold)
+    each = zip(fold, model.weights_, model.limits_, strict=True)
+    used = [(in_log_odds(of_model(own)), float(b), float(x)) for own, b, x in each if b > 0]
+    if any(not plan.is_score for plan, *_ in used):
+        raise ValueError("a classifier has two columns of margins: train it on a binary objective")
+    beta = [each for _, each, _ in used]
+    shift = {"formula": "shift", "log_odds": model.intercept_ / sum(beta)}  # of each, for a mean
+    plans = [plan.then({"formula": "clip", "low": -x, "high": x}, shift) for plan, _, x in used]
+    return mean(plans, beta).then(SIGMOID)
 
 
 def log_odds_line(slope: float, intercept: float) -> Step:

@@ -321,7 +321,7 @@ def cases() -> Iterator[Case]:
     yield case("blend-array", blend, "missing", [1, 2, 3, 4])
     yield case("blend-categories", blend, "categories", WORDS[:3])
     yield case("blend-all", blend, "categories", WORDS[:3], weights=[1, 3], ensemble=False)
-    yield case("stack-frame", stack, "categories", [0, 1], calibrator=LogitCalibrator())
+    yield case("stack-frame", stack, "frame", [0, 1], calibrator=LogitCalibrator())
     yield case("stack-all", stack, "missing", [0, 1], ensemble=False)
     yield case("stack-one", stack, "array", ["no", "yes"], ("lightgbm",))
     yield case("blend-same", blend, "frame", [1, 2, 3], ("lightgbm", "lightgbm"))
