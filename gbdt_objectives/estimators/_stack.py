@@ -1,9 +1,6 @@
-"""Several classifiers in one CalibratedClassifier: their log-odds, put together.
+"""Several classifiers in one CalibratedClassifier: c + z @ beta, by a logistic regression.
 
-The blend has the log-odds c + sum over members j of beta_j z_j, where c and beta >= 0 are those of
-a logistic regression of the labels on the members' out-of-fold log-odds.
-
-Symbols: n rows, M members, z their log-odds (n, M), beta the weight of each (M,), c the intercept.
+Symbols: n rows, M members, z their log-odds (n, M), beta >= 0 the weights (M,), c the intercept.
 """
 
 from __future__ import annotations
@@ -42,12 +39,10 @@ def score(models: Any, X: Any, weights: Array | None = None) -> Array:
     of weight 0, which is not asked; of a single one its probabilities (n, K)."""
     if not isinstance(models, list) or len(models) == 1:
         return predict_probability(models[0] if isinstance(models, list) else models, X)
-    used = np.ones(len(models)) if weights is None else weights
+    beta = np.ones(len(models)) if weights is None else weights
+    used = [model if b > 0 else None for model, b in zip(models, beta, strict=True)]
     with np.errstate(divide="ignore"):
-        z = [
-            _base.second_log_odds(predict_probability(model, X)) if beta > 0 else 0.0
-            for model, beta in zip(models, used, strict=True)
-        ]
+        z = [0.0 if m is None else _base.second_log_odds(predict_probability(m, X)) for m in used]
     return np.column_stack(np.broadcast_arrays(*z))
 
 
@@ -82,10 +77,7 @@ def fit_blend(
         warn("the out-of-fold log-odds of no member rise with the label: all count alike")
         beta, c = [1 / len(beta)] * len(beta), 0.0
     elif unused := [name for (name, _), each in zip(estimator, beta, strict=True) if not each]:
-        warn(
-            f"weights_ is 0 for {shown(unused)}, which adds nothing to the others on rows held "
-            "out: predictions do without it, and without it in the list fit takes less time"
-        )
+        warn(f"weights_ is 0 for {shown(unused)}: leave out of the list what adds nothing")
     return {"weights_": np.array(beta), "intercept_": c, "limits_": limits}
 
 

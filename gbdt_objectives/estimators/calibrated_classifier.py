@@ -139,7 +139,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean.
+            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean. A
+            pipeline gives them to its last step.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
@@ -174,16 +175,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             self._check_without_folds(groups, eval_set)
         known = _stack.common_classes(members) if prefit else None
         rows = _base.read_rows(self, X, y, groups, known)
-        several = isinstance(self.estimator, list)
-        check_number_of_classes(self.calibrator, rows.classes, several)
+        check_number_of_classes(self.calibrator, rows.classes, isinstance(self.estimator, list))
         trained = [] if prefit else [model for _, model in members]
         for model in trained:
             _base.check_told_classes(model, rows.classes.tolist())
         named = [self.calibrator] if self._is_named else []
         val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
-        if several:  # whose pipelines give weights to their last steps
-            trained = [_base.last_step(model) for model in trained]
-        fitted = trained + (named if val is None else [])
+        fitted = [_base.last_step(model) for model in trained] + (named if val is None else [])
         rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
         rates = check_rates(
