@@ -19,6 +19,7 @@ from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters._train import RowsOfParts
+from gbdt_objectives.calibration.calibrators import Calibrator, LogOddsCalibrator
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.objectives.base import read_labels
 
@@ -103,6 +104,16 @@ def ones(y: Array, p: Array, w: Array) -> float:
 
 COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
 """What it costs to predict one class of four where another is true."""
+
+CALIBRATORS: dict[str, type[Any]] = {
+    name: kind
+    for name in go.calibration.__all__
+    if isinstance(kind := getattr(go.calibration, name), type) and issubclass(kind, Calibrator)
+}
+"""Every calibrator of one score, by the name of its class."""
+
+LOG_ODDS = [kind for kind in CALIBRATORS.values() if issubclass(kind, LogOddsCalibrator)]
+"""Those that map log-odds, which are given as such or as probabilities."""
 
 OTHER = (-1.0, 0.5, 2.0)
 """Labels that are neither 0 nor 1."""
@@ -334,9 +345,13 @@ def takes_several(metric: go.metrics.ClassMetric) -> bool:
     return True
 
 
+SEVERAL = [name for name, metric in NAMED.items() if takes_several(metric)]
+"""Names of metrics of any number of classes; the others are for two."""
+
+
 def named_case(name: str) -> MetricCase:
     """The row of a metric that has a name: nothing more is needed for one that is added."""
-    if takes_several(NAMED[name]):
+    if name in SEVERAL:
         metric = go.metrics.threshold_metric(name, (0, 3))
         return MetricCase(name, metric, labels_between(0, 3), (-1, 4))
     return MetricCase(name, go.metrics.threshold_metric(name), (0, 1), (-1, 2))

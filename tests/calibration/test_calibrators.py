@@ -32,26 +32,19 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
 )
 from gbdt_objectives.calibration.calibrators import fit_logistic, logistic_loss, minimize_convex
+from tests import contract
 from tests.cases import each, refusals_of, refused
+from tests.contract import LOG_ODDS
 from tests.estimators.checks import TAGS, check_all
 
-LOG_ODDS = [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator]
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 CALIBRATORS = each(
     "calibrator",
     [
-        ROCConvexHullCalibrator(),
+        *(kind() for kind in contract.CALIBRATORS.values()),
+        *(kind(input_space="margin") for kind in LOG_ODDS),
         ROCConvexHullCalibrator(m=10, prior=[0.9, 0.1], monotone=True),
         ROCConvexHullCalibrator(m=7, prior="base_rate"),
-        InterceptCalibrator(),
-        InterceptCalibrator(input_space="margin"),
-        LogitCalibrator(),
-        LogitCalibrator(input_space="margin"),
-        BetaCalibrator(),
-        BetaCalibrator(input_space="margin"),
-        SplineCalibrator(),
-        SplineCalibrator(input_space="margin"),
-        VennAbersCalibrator(),
     ],
     ids=str,
 )
@@ -369,7 +362,7 @@ VENN = {
     "format": "gbdt_objectives.VennAbersCalibrator/1", "scores": [0.1, 0.4],
     "lower": [0, 0.2, 0.3], "upper": [0.2, 0.3, 1],
 }  # fmt: skip
-CLASS = {one.__name__: one for one in (ROCConvexHullCalibrator, VennAbersCalibrator, *LOG_ODDS)}
+CLASS = contract.CALIBRATORS
 
 
 def class_of(saved):
