@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +16,7 @@ import pytest
 import gbdt_objectives as go
 from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives._command_line.probabilities import CALIBRATORS
-from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
-from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.thresholds.methods import METHODS
 from tests.cases import each
 from tests.commands import Columns, read_column, refused, report, run, write
@@ -515,7 +513,7 @@ def test_a_process_of_its_own(grades) -> None:
 
 
 @pytest.mark.parametrize("name", cli.commands)
-def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypatch) -> None:
+def test_the_examples_of_help_run(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     p = rng.random(200).round(4)
@@ -536,13 +534,6 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
         lgb.train({"objective": "binary", "verbose": -1}, data, 2).save_model("model.txt")
     monkeypatch.syspath_prepend(tmp_path)  # restores sys.path, on which check puts the folder
     text = run(f"{name} --help").stdout
-    lists = {"--metric": list(NAMED), "--method": list(METHODS)}
-    lists |= {"--api": list(get_args(Api)), "--hessian-kind": list(get_args(HessianKind))}
-    if name == "calibrate":
-        lists["--method"] = ["auto", *CALIBRATORS]
-    for option, words in lists.items():
-        if option in text:
-            assert f"{option} [{'|'.join(words)}]" in text
     examples = text.partition("Example")[2].partition("\n\n")[0].replace("\\\n", " ")
     lines = [line.strip() for line in examples.splitlines()[1:]]
     assert lines

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from gbdt_objectives import metrics
+from gbdt_objectives.metrics.classes import NAMED
+from tests.contract import SEVERAL
 from tests.fuzz import __main__ as command, harness
 from tests.fuzz.generators import Draw
+from tests.fuzz.metrics import DOWN, TWO, class_value
 from tests.fuzz.table import TABLE
 
 KAPPA = next(check for check in TABLE if check.name == "metrics.quadratic_weighted_kappa")
@@ -82,6 +86,16 @@ def test_a_refusal_must_be_one_of_the_same_argument() -> None:
     assert harness.try_example(says("rate must be above 0"), {"x": 1}, None)[0] == "refused"
     kind, _ = harness.try_example(says("y is wrong"), {"x": 1}, None)
     assert kind == "the refusal names another argument"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_metric_has_a_reference(name: str) -> None:
+    """With the right direction and number of classes, on counts that are all different."""
+    counts = [[5, 2], [3, 11]]
+    value, error = class_value(name, None, [[Fraction(n) for n in row] for row in counts])
+    assert not harness.Near(value, error).wrong(NAMED[name].of_counts(np.array(counts, float)))
+    assert (name in DOWN) is not NAMED[name].greater_is_better, "DOWN of tests/fuzz/metrics.py"
+    assert (name in TWO) is (name not in SEVERAL), "TWO of tests/fuzz/metrics.py"
 
 
 def test_a_public_name_without_a_reference_fails_the_command(monkeypatch, capsys) -> None:
