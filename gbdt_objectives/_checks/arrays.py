@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
+from gbdt_objectives._public import each_round, public
 from gbdt_objectives._rows.workers import several
 
 Array = NDArray[Any]
@@ -294,6 +295,7 @@ def same_length(name: str, array: Array, other: str, rows: int) -> None:
         raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
+@public
 @dataclass(frozen=True)
 class Interval:
     """The finite numbers from ``low`` to ``high``, each included unless it is open.
@@ -327,6 +329,7 @@ class Interval:
         below = high < self.high if self.high_is_open else high <= self.high
         return above and below and math.isfinite(low + high)
 
+    @each_round
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
         right = values > self.low if self.low_is_open else values >= self.low
@@ -339,6 +342,7 @@ class Interval:
         _checks.each(name, values, right, f"must be {must}", remedy)
 
 
+@public
 @dataclass(frozen=True)
 class Values:
     """A few numbers, such as the classes 0, 1 and 2."""
@@ -359,6 +363,7 @@ class Values:
         return found
 
 
+@public
 @dataclass(frozen=True)
 class Classes(Values):
     """The classes 0 to K-1."""

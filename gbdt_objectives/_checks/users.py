@@ -7,11 +7,11 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from itertools import takewhile
 from types import FrameType
 from typing import Any
 
+from gbdt_objectives._public import TOLD
 from gbdt_objectives._rows import workers as _workers
 
 LABELS = {
@@ -34,10 +34,6 @@ def stack() -> Stack:
         frame = above
         found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
     return found
-
-
-TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
-"""What was warned of within the call of a user's, of which it is told once."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse
@@ -41,6 +42,7 @@ KEYS = (
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
+@public
 def export(
     model: Any, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
     shift: Any = None, calibrator: Any = None, check_rows: int = 100,
@@ -347,6 +349,7 @@ def explain_border(tolerance: float) -> str:
     )
 
 
+@public
 def load(folder: str | PathLike[str]) -> Any:
     """Read a fitted model from a folder that :func:`export` wrote.
 
