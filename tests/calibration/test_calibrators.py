@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 import warnings
 from contextlib import suppress
 
@@ -33,6 +32,8 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.calibration.calibrators import fit_logistic, logistic_loss, minimize_convex
 from tests import contract
+from tests.calibration import checks
+from tests.calibration.checks import made, score_of
 from tests.cases import each, refusals_of, refused
 from tests.contract import LOG_ODDS
 from tests.estimators.checks import TAGS, check_all
@@ -50,20 +51,9 @@ CALIBRATORS = each(
 )
 
 
-def made(n, seed=0):
-    """Probabilities that are too high and too spread, and labels."""
-    rng = np.random.default_rng(seed)
-    z = rng.normal(-2, 1, n)
-    return expit(2 * z + 4), (rng.random(n) < expit(z)).astype(int)
-
-
 @pytest.fixture
 def rows():
     return made(2000)
-
-
-def score_of(calibrator, probability):
-    return logit(probability) if "margin" in str(calibrator) else probability
 
 
 # --- ROCConvexHullCalibrator ----------------------------------------------------------------
@@ -283,16 +273,10 @@ def test_nothing_to_fit() -> None:
 # --- all ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("check", checks.CHECKS)
 @CALIBRATORS
-def test_weight_is_repetition(calibrator, rows) -> None:
-    p, y = rows
-    score = score_of(calibrator, p)
-    w = np.random.default_rng(1).integers(0, 4, len(y))
-    weighted = clone(calibrator).fit(score, y, w).predict(score)
-    copies = clone(calibrator).fit(np.repeat(score, w), np.repeat(y, w)).predict(score)
-    # sums in another order, and a spline's smoothness is searched for
-    rtol = 1e-7 if isinstance(calibrator, SplineCalibrator) else 1e-10
-    np.testing.assert_allclose(weighted, copies, rtol=rtol)
+def test_every_calibrator_keeps_the_contract(check, calibrator) -> None:
+    check(calibrator)
 
 
 @CALIBRATORS
@@ -310,33 +294,6 @@ def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows,
         calibrator = clone(calibrator).set_params(m=scale)
     other = clone(calibrator).fit(score, y, w * scale)
     np.testing.assert_allclose(other.predict(score), one.predict(score), rtol=1e-9, atol=1e-12)
-
-
-@CALIBRATORS
-def test_better_on_new_rows(calibrator) -> None:
-    p, y = made(20_000)
-    calibrated = clone(calibrator).fit(score_of(calibrator, p), y)
-    p, y = made(20_000, seed=1)
-    found = calibrated.predict(score_of(calibrator, p))
-    assert found.dtype == np.float64
-    assert found.shape == p.shape
-    assert brier_score(y, found) < brier_score(y, p) - 0.003
-    assert go.calibration.calibration_ratio(y, found) == pytest.approx(1, abs=0.05)
-
-
-@CALIBRATORS
-def test_clone_pickle_json_column(calibrator, rows) -> None:
-    p, y = rows
-    assert str(clone(calibrator)) == str(calibrator)
-    fitted = clone(calibrator).fit(score_of(calibrator, p), y)
-    new = score_of(calibrator, made(1000, seed=2)[0])
-    expected = fitted.predict(new)
-    pickled = pickle.loads(pickle.dumps(fitted))
-    for loaded in (pickled, type(calibrator).from_json(fitted.to_json())):
-        assert loaded.get_params() == fitted.get_params()
-        assert loaded.to_json() == fitted.to_json()
-        np.testing.assert_array_equal(loaded.predict(new), expected)
-    np.testing.assert_array_equal(fitted.predict(new[:, None]), expected)
 
 
 HULL = {
@@ -541,13 +498,6 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 # --- what every calibrator is told ------------------------------------------------------------
-
-
-@CALIBRATORS
-def test_a_score_that_falls_where_the_label_rises_is_told(calibrator, rows) -> None:
-    p, y = rows
-    with pytest.warns(UserWarning, match="does not rise with the label"):
-        clone(calibrator).fit(score_of(calibrator, 1 - p), y)
 
 
 def test_candidates_for_a_falling_score_are_told(rows) -> None:
