@@ -23,7 +23,7 @@ from gbdt_objectives._names import ROOT, missing
 from gbdt_objectives._registry import load
 
 T = TypeVar("T")
-CALLS = f"{ROOT}._checks.calls"
+CALLS, SPELLINGS = f"{ROOT}._checks.calls", f"{ROOT}._checks.spellings"
 MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 EVALUATION = {
     "eval_set", "sample_weight_eval_set", "base_margin_eval_set", "eval_sample_weight",
@@ -83,7 +83,7 @@ def say_attributes(kind: type) -> None:
         def get_attribute(self: Any, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property's own error
                 return object.__getattribute__(self, name)
-            raise load(CALLS).NoAttribute(name=name, obj=self)
+            raise NoAttribute(name=name, obj=self)
 
         setattr(kind, "__getattr__", get_attribute)  # noqa: B010
     if "_set_attribute" in vars(kind):  # a frozen dataclass writes its own __setattr__
@@ -97,6 +97,16 @@ def say_attributes(kind: type) -> None:
             )
 
         setattr(kind, "__getitem__", get_item)  # noqa: B010
+
+
+class NoAttribute(AttributeError):
+    """The error for an attribute that is missing; the text is made when somebody reads it."""
+
+    def __str__(self) -> str:
+        return str(load(SPELLINGS).about_attribute(self.obj, str(self.name)))
+
+    def __reduce__(self) -> Any:
+        return AttributeError, (str(self),)
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,7 +129,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         except Exception as error:
             said = load(CALLS).explain(function, args, kwargs, error)
-            if said is error:
+            if said is None:
                 raise
             raise said from error
         finally:
@@ -139,7 +149,7 @@ def any_named(values: Iterable[Any]) -> bool:
                 return True
         elif kind is list or kind is tuple or kind is dict:
             parts = value.values() if kind is dict else value
-            if len(value) < MOST_COLUMNS and any_named(parts):
+            if 0 < len(value) < MOST_COLUMNS and any_named(parts):
                 return True
         elif kind is not str and (
             kind.__module__.startswith(("pandas", "pyarrow")) or hasattr(kind, "columns")

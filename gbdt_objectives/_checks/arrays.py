@@ -318,11 +318,13 @@ class Interval:
                     f"write {name}={rounded:g}, {name}_is_open=True if {rounded:g} is no label"
                 )
 
+    @each_round
     def contains(self, values: Array) -> bool:
         if self.low == -math.inf and self.high == math.inf:
             return bool(np.isfinite(values).all())
         return not values.size or self.spans(float(values.min()), float(values.max()))
 
+    @each_round
     def spans(self, low: float, high: float) -> bool:
         """Whether all numbers from low to high are in it."""
         above = self.low < low if self.low_is_open else self.low <= low
@@ -349,6 +351,7 @@ class Values:
 
     values: tuple[float, ...]
 
+    @each_round
     def contains(self, values: Array) -> bool:
         return bool(self._find(values).all())
 

@@ -366,6 +366,7 @@ class Rows:
     def __len__(self) -> int:
         return int(self.y.shape[0])
 
+    @each_round
     def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
         """The sums of w times each of the terms over all workers' rows, float64.
 
@@ -374,6 +375,7 @@ class Rows:
         """
         return self.total(self.own_sum(terms, narrow=narrow))
 
+    @each_round
     def total(self, own: Any) -> Array:
         """The sum of all workers' own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)

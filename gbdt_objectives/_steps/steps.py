@@ -5,6 +5,7 @@ A step is a dict: the name of a formula, and its numbers, of which arrays are li
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -67,6 +68,24 @@ MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Pyt
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is
 
 
+SEAL = "sha256"  # the key of the checksum of all other keys
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of all of a document but its own."""
+    rest = {key: value for key, value in document.items() if key != SEAL}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def as_whole(value: Any) -> Any:
+    """The value with 1 for 1.0, as other writers of JSON make one of the other."""
+    if isinstance(value, dict):
+        return {key: as_whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(as_whole, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class SavedAsJSON:
     """Mixin of an estimator with ``to_json`` and ``from_json``. ``_saved`` is the format: the
     reader of each key, a parameter or a fitted attribute without its underscore. A key of
@@ -84,9 +103,18 @@ class SavedAsJSON:
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
 
+        Its key ``sha256`` is a checksum of the values, by which :meth:`from_json` refuses a text
+        that was changed. Give it the value ``null`` if you change the text on purpose.
+
         ValueError is raised for what JSON cannot hold (a metric without a name; classes that are
         neither numbers nor strings), and for more than :meth:`from_json` reads.
         """
+        text = json.dumps(self._document(sealed=True), allow_nan=False)
+        check_size(text, "the JSON")
+        return text
+
+    def _document(self, *, sealed: bool = False) -> dict[str, Any]:
+        """What the JSON says; without a checksum in a document that has one of its own."""
         if hasattr(self, "get_params"):
             from sklearn.utils.validation import check_is_fitted
 
@@ -98,33 +126,41 @@ class SavedAsJSON:
         for key, usual in self._left_out.items():
             if values[key] == usual:
                 del values[key]
-        text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
-        check_size(text, "the JSON")
-        return text
+        document = {"format": _formats(type(self))[sealed], **values}
+        return {**document, SEAL: seal(as_whole(document))} if sealed else document
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """A fitted estimator, with its parameters, from what :meth:`to_json` wrote.
 
-        ValueError is raised for text that is truncated, not JSON, not of this format, or larger
-        than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a str.
+        ValueError is raised for text that is truncated, not JSON, not of this format, changed, or
+        larger than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a
+        str. The layout, the order of keys and 1 in place of 1.0 do not matter.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-        found, kind = parse(text), _format(cls)
-        if not isinstance(found, dict) or found.get("format") != kind:
+        found, (old, new) = parse(text), _formats(cls)
+        if not isinstance(found, dict) or found.get("format") not in (old, new):
             other = found.get("format") if isinstance(found, dict) else found
             raise ValueError(
-                f"text is JSON of another format, found {str(other)[:80]!r} instead of {kind!r}: "
+                f"text is JSON of another format, found {str(other)[:80]!r} instead of {new!r}: "
                 f"read what {cls.__name__}.to_json() of this version wrote"
             )
+        given = found.pop(SEAL, None)
         data = {**cls._left_out, **found}
         if data.keys() != {"format", *cls._saved}:
             raise ValueError(
                 f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
                 "it was changed or truncated"
             )
-        return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+        restored = cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+        if given is not None and given != (found := restored._document(sealed=True)[SEAL]):
+            raise ValueError(
+                f"text was changed after to_json() wrote it: the {SEAL} of its values must be "
+                f"{shown(given)}, found {found!r}. Read the text as it was, or give it the key "
+                f'"{SEAL}": null if the change is meant'
+            )
+        return restored
 
     def _values(self) -> list[Any]:
         return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]
@@ -186,8 +222,9 @@ def read_flag(key: str, value: object) -> bool:
     return value
 
 
-def _format(cls: type) -> str:
-    return f"gbdt_objectives.{cls.__name__}/1"
+def _formats(cls: type) -> tuple[str, str]:
+    """The format without a checksum, as 0.1.0rc2 and folders have it, and that with one."""
+    return f"gbdt_objectives.{cls.__name__}/1", f"gbdt_objectives.{cls.__name__}/2"
 
 
 def plain(value: Any) -> Any:
@@ -210,11 +247,13 @@ def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
         raise ValueError(
             f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
         )
+    numbers: dict[str, Any] = {}
+    if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
+        numbers = {"parse_int": _read_int, "parse_float": _read_float}
     try:
         return json.loads(
-            text, parse_int=_read_int, parse_float=_read_float, parse_constant=_refuse_constant,
-            object_pairs_hook=_unique_keys,
-        )  # fmt: skip
+            text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
+        )
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
@@ -248,6 +287,10 @@ def _depth(text: str) -> int:
         if deepest > DEEPEST:
             break
     return deepest
+
+
+MAY_BE_HUGE = re.compile(r"\d{300}|[eE]\+?\d{3}")
+"""Digits of which a number may be too large for a float or an integer."""
 
 
 def _read_int(digits: str) -> int:

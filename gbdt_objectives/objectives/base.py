@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.arrays import Domain, Interval
+from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
-from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
+from gbdt_objectives._checks.spellings import CATBOOST
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._public import TOLD, each_round, public
+from gbdt_objectives._public import TOLD, NoAttribute, each_round, public
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
@@ -295,6 +295,7 @@ class Objective(Shown):
     def _naming(self, named: Named) -> Objective:
         return Objective(replace(self.equations, named=named))  # type: ignore[call-arg]
 
+    @each_round
     def check_rows(self, n: int, of: str) -> None:
         """Raise unless the objective can be for n training rows; ``of`` names what has them."""
         for name, values in self.equations.named:
@@ -783,7 +784,7 @@ def check_labels(rows: Rows, domain: Domain) -> None:
 
 
 def check_margins(rows: Rows) -> None:
-    if not rows.place.contains(Interval(), rows.f):
+    if not rows.place.contains(REAL, rows.f):
         _checks.finite("margin", to_host(rows.f))
 
 

@@ -27,7 +27,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.steps import LONGEST, check_size, parse
+from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -208,12 +208,6 @@ def check_versions(document: dict[str, Any]) -> None:
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def seal(document: dict[str, Any]) -> str:
-    """The hash of all of model.json but itself."""
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def source_of(document: dict[str, Any], plan: Plan) -> str:
@@ -463,11 +457,15 @@ def check_files(document: dict[str, Any], folder: Path) -> None:
 
 def files_in(tree: Any) -> list[Any]:
     """The files that the tree of a model names, in its order."""
-    if not isinstance(tree, dict | list):
-        return []
-    own = [tree["file"]] if isinstance(tree, dict) and "file" in tree else []
-    values = tree.values() if isinstance(tree, dict) else tree
-    return own + [name for value in values for name in files_in(value)]
+    found, parts = [], [tree]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            found += [part["file"]] if "file" in part else []
+            parts += reversed(part.values())
+        elif isinstance(part, list):
+            parts += reversed(part)
+    return found
 
 
 def alike(computed: Any, written: Any) -> bool:

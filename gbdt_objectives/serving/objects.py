@@ -231,7 +231,8 @@ def as_dict(thing: Any) -> Tree | None:
     if isinstance(thing, IsotonicRegression):
         x, y = np.asarray(thing.X_thresholds_), np.asarray(thing.y_thresholds_)
         return {"format": ISOTONIC, "x": x.tolist(), "y": y.tolist(), "dtype": str(x.dtype)}
-    return dict(json.loads(thing.to_json()))
+    document: Tree = thing._document()  # the folder has a checksum of all
+    return document
 
 
 def from_dict(value: Tree | None) -> Any:
@@ -255,8 +256,12 @@ def parameters_of(estimator: Any) -> Tree:
     given.pop("estimator", None)
     found: Tree = {}
     for name, value in given.items():
-        with suppress(TypeError):
-            found[name] = plain_json(value)
+        is_number = type(value) is float and math.isfinite(value)
+        if value is None or is_number or type(value) in (bool, int, str):  # as most are
+            found[name] = value
+        else:
+            with suppress(TypeError):
+                found[name] = plain_json(value)
     return check_threads(found)
 
 

@@ -573,7 +573,8 @@ def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
     kind = kinds[dtype[0]]
     if dtype == "O" and isinstance(values, list) and values:
         kind = next((each for each in (int, float) if type(values[0]) is each), kind)
-    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+    kinds_read = {kind} if kind is str or dtype == "O" else {int, float}  # 1 is written for 1.0
+    if not isinstance(values, list) or not {*map(type, values)} <= kinds_read:
         raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
     try:
         if np.dtype(dtype).itemsize * len(values) > LONGEST:
