@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -495,6 +496,15 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors
     assert sizes == [n, n // 2, n]
     assert np.abs(starts_of[2] - starts_of[1]).max() > 0.1  # it goes on from where that ended
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "served_folder.md"
+
+
+def test_every_calibrator_is_on_the_page_of_formats() -> None:
+    text = PAGE.read_text("utf-8")
+    missing = [name for name in contract.CALIBRATORS if f"| `{name}` |" not in text]
+    assert not missing, f"docs/served_folder.md does not say how to read {', '.join(missing)}"
 
 
 # --- what every calibrator is told ------------------------------------------------------------
