@@ -6,7 +6,7 @@ name (``NAMED`` of ``gbdt_objectives/metrics/classes.py``) has its row already.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -396,3 +396,15 @@ METRICS = [
                labels_between(0, 3), (-40, 40)),
     MetricCase("squared-error", go.metrics.squared_error_metric(), labels_between(0, 3), (-40, 40)),
 ]  # fmt: skip
+
+
+def without_row(base: type, room: str, tried: Iterable[Any]) -> list[str]:
+    """The classes of a room below ``base`` of which the table has no value: those that only serve
+    as bases of others have none."""
+    classes = list(base.__subclasses__())
+    for kind in classes:  # grows
+        classes += kind.__subclasses__()
+    homes = (f"gbdt_objectives.{room}.", "gbdt_objectives.experimental.")
+    ours = [kind for kind in classes if kind.__module__.startswith(homes)]
+    bases = {base for kind in ours for base in kind.__mro__[1:]}
+    return [kind.__name__ for kind in ours if kind not in bases | {type(one) for one in tried}]

@@ -19,13 +19,26 @@ import gbdt_objectives as go
 from gbdt_objectives.metrics import Metric, RatioMetric
 from gbdt_objectives.objectives import IDENTITY
 from tests.cases import each
-from tests.contract import METRICS, NAMED, SEVERAL, MetricCase, softmax_gradient, squared_error
+from tests.contract import (
+    METRICS,
+    NAMED,
+    SEVERAL,
+    MetricCase,
+    softmax_gradient,
+    squared_error,
+    without_row,
+)
 from tests.metrics import checks
 
 OF_EACH_KIND = (
     "qwk-measured", "f-beta-cut", "weighted-logloss", "class_logloss-margin", "loss-qwk",
 )  # fmt: skip
 """A metric of each kind; what boosters do with all of one kind is the same."""
+
+
+def test_every_metric_has_a_row() -> None:
+    missing = without_row(Metric, "metrics", [case.metric for case in METRICS])
+    assert not missing, f"METRICS in tests/contract.py has no row of {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("check", checks.CHECKS)
