@@ -72,7 +72,8 @@ def draws_of(
     d, _ = separation(bound, best, base)
     n = round(positives / base)
     starts = {BEFORE: settings["least_false"], AFTER: first_test(bound, rate, settings)}
-    sequences = {way: tests(bound, rate, start, 2 * n, delta) for way, start in starts.items()}
+    most = 100 + round(1.2 * n * (base + (1 - base) * rate))  # rows that are kept, or more
+    sequences = {way: tests(bound, rate, start, most, delta) for way, start in starts.items()}
     lines = []
     for draw in range(settings["draws"]):
         P = rng.binomial(n, base)
