@@ -319,8 +319,7 @@ def with_more_rows(tests: list[ShareTest]) -> str:
     few = f"; the best {test.metric.name} of {SEEN} alerts or more is {best:.4g}"
     if best <= test.bound:
         return f"{few}, so no number of rows of this kind would do"
-    near = f"{few}, too near the bound for this test: more rows and a greater first_test may do"
-    return near if len(tests) == 1 else ""
+    return f"{few}: more rows and a greater first_test may do" if len(tests) == 1 else ""
 
 
 def squares_of_groups(owner: Array, value: Array, step: Array) -> Array:

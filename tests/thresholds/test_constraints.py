@@ -539,7 +539,7 @@ def test_as_many_rows_as_the_error_says_would_do(x, n, d, options):
         said = refusal(y, score, **options)
         remedy = re.search(r"([\d.]+) times as many would do: (\d+) positives", said)
         if remedy is None:
-            assert "too near the bound" in said or len(options["constraints"]) > 1
+            assert "a greater first_test may do" in said or len(options["constraints"]) > 1
             continue
         k, positives = float(remedy[1]), int(remedy[2])
         assert positives == np.ceil(k * y.sum())
@@ -563,9 +563,9 @@ def test_as_many_rows_as_the_error_says_would_do(x, n, d, options):
             0.5,
             [1, 0, 1, 0, 1, 0, 0, 1] * 40,
             None,
-            "is 0.6, too near the bound for this test: more",
+            "is 0.6: more rows and a greater first_test",
         ),
-        (0.5, [1, 0, 1, 0, 1, 0, 0, 1] * 40, 0, "is 0.6, too near the bound for this test: more"),
+        (0.5, [1, 0, 1, 0, 1, 0, 0, 1] * 40, 0, "is 0.6: more rows and a greater first_test"),
     ],
 )
 def test_what_more_rows_cannot_do(x, y, first, says):
@@ -639,7 +639,7 @@ test_bad_arguments = refusals_of(
     ({"first_test": 1, **LEVEL}, "that at most 1 of 12 alerts are false: there are 10 rows"),
     ({"constraints": {"precision": 0.3}, "first_test": 2, **LEVEL},
      "at most 2 of 6 alerts are false: here 3 of 7 are; the best precision of 5 alerts or more is "
-     "0.6, too near"),
+     "0.6: more rows and a gr"),
     ({"constraints": {"precision": 0.5}, "first_test": 2}, "first_test is for a precision on new"),
     ({"constraints": {"recall": 0.5}, "first_test": 2, **LEVEL}, "first_test is for a precision"),
     ({"constraints": None, "first_test": 2}, "first_test is for a precision on new rows: pass con"),
